@@ -1,0 +1,1 @@
+"""One file per LP/QP package, imported nowhere else."""

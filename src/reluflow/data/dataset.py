@@ -1,0 +1,231 @@
+"""Dataset: n labelled points in R^d, what every other room starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reluflow.errors import InvalidInputError, binary_label_error
+
+FloatArray = NDArray[np.float64]
+
+
+class Task(StrEnum):
+    """What the labels mean."""
+
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """n samples with one label each; read-only, so it can be shared without fear.
+
+    Parameters
+    ----------
+    X
+        Samples as rows, shape (n, d), finite.
+    y
+        Labels, shape (n,), finite; in {-1, 1} when `task` is classification.
+    task
+        Classification or regression; by default classification exactly when every label is -1 or 1.
+    name
+        What to call it in tables and figures.
+    provenance
+        Where it comes from: a paper and its locator, a sampler and its seed, or a file.
+
+    Examples
+    --------
+    >>> dataset = Dataset([[-0.75], [-0.5], [0.125]], [1.1, 0.1, 0.8], name="three points").with_bias()
+    >>> dataset
+    Dataset('three points', n=3, d=2, regression)
+    >>> dataset.X[0]
+    array([-0.75,  1.  ])
+    """
+
+    X: FloatArray
+    y: FloatArray
+    task: Task
+    name: str
+    provenance: str
+
+    def __init__(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        task: Task | str | None = None,
+        name: str = "unnamed",
+        provenance: str = "given by the caller",
+    ) -> None:
+        samples, labels = _as_floats(X, "X"), _as_floats(y, "y")
+        if samples.ndim != 2 or samples.shape[0] == 0 or samples.shape[1] == 0:
+            raise InvalidInputError(
+                f"`X` must have shape (n, d) with n and d at least 1, got {samples.shape}; one row is one sample."
+            )
+        if labels.shape != (samples.shape[0],):
+            raise InvalidInputError(
+                f"`y` must hold one label for each of the {samples.shape[0]} rows of `X`, got shape {labels.shape}."
+            )
+        for array, label in ((samples, "X"), (labels, "y")):
+            bad = np.argwhere(~np.isfinite(array))
+            if bad.size:
+                place = ", ".join(str(int(i)) for i in bad[0])
+                raise InvalidInputError(
+                    f"`{label}` must be finite, got {array[tuple(bad[0])]} at [{place}]; remove or fill that sample."
+                )
+        is_binary = bool(np.all(np.abs(labels) == 1.0))
+        if task is None:
+            chosen = Task.CLASSIFICATION if is_binary else Task.REGRESSION
+        else:
+            chosen = Task(task)
+        if chosen is Task.CLASSIFICATION and not is_binary:
+            raise binary_label_error(labels)
+        samples.setflags(write=False)
+        labels.setflags(write=False)
+        for field, value in (("X", samples), ("y", labels), ("task", chosen), ("name", name), ("provenance", provenance)):
+            object.__setattr__(self, field, value)
+
+    @property
+    def n(self) -> int:
+        """Number of samples."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension of a sample."""
+        return int(self.X.shape[1])
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every label is -1 or 1, so that a classification loss makes sense."""
+        return bool(np.all(np.abs(self.y) == 1.0))
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, n={self.n}, d={self.d}, {self.task})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        return self.task == other.task and np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value and holding arrays, so not hashable
+
+    def check_samples(self) -> None:
+        """Raise if a sample is zero or stands twice: the door check for data that come from outside."""
+        zero = np.flatnonzero(~np.any(self.X, axis=1))
+        if zero.size:
+            raise InvalidInputError(
+                f"`X` must hold no zero sample, got one in row {zero[0] + 1}: it has no direction and moves no neuron; "
+                "remove it, or append the constant coordinate 1 (`--bias`)."
+            )
+        rows = np.ascontiguousarray(self.X + 0.0)  # + 0.0 makes -0.0 and 0.0 the same bytes
+        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * self.d))).ravel()
+        order = np.argsort(keys, kind="stable")
+        same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+        if same.size:
+            first, second = sorted((int(order[same[0]]), int(order[same[0] + 1])))
+            raise InvalidInputError(
+                f"`X` must hold distinct samples, got the same one in rows {first + 1} and {second + 1}; remove one of them."
+            )
+
+    def replace(self, **changes: Any) -> Dataset:
+        """Copy with some of X, y, task, name, provenance changed, validated again."""
+        return replace(self, **changes)
+
+    def with_bias(self, value: float = 1.0) -> Dataset:
+        """Append a constant coordinate, which turns a homogeneous network into one with a hidden bias."""
+        column = np.full((self.n, 1), float(value))
+        return self.replace(X=np.hstack([self.X, column]), provenance=f"{self.provenance}; bias coordinate {value:g}")
+
+    def centered(self) -> Dataset:
+        """Subtract the mean sample."""
+        return self.replace(X=self.X - self.X.mean(axis=0), provenance=f"{self.provenance}; centred")
+
+    def rotated(self, rotation: ArrayLike) -> Dataset:
+        """Apply an orthogonal matrix to every sample: x -> Q x."""
+        matrix = _as_floats(rotation, "rotation")
+        if matrix.shape != (self.d, self.d) or not np.allclose(matrix @ matrix.T, np.eye(self.d), atol=1e-10):
+            raise InvalidInputError(
+                f"`rotation` must be an orthogonal matrix of shape ({self.d}, {self.d}), got shape {matrix.shape}."
+            )
+        return self.replace(X=self.X @ matrix.T, provenance=f"{self.provenance}; rotated")
+
+    def scaled(self, factor: float) -> Dataset:
+        """Multiply every sample by a positive number."""
+        if not factor > 0 or not np.isfinite(factor):
+            raise InvalidInputError(f"`factor` must be positive and finite, got {factor}.")
+        return self.replace(X=self.X * factor, provenance=f"{self.provenance}; samples times {factor:g}")
+
+    def with_flipped_labels(self) -> Dataset:
+        """Change the sign of every label."""
+        return self.replace(y=-self.y, provenance=f"{self.provenance}; labels flipped")
+
+    def permuted(self, order: ArrayLike) -> Dataset:
+        """Reorder the samples."""
+        index = np.asarray(order, dtype=np.intp)
+        if not np.array_equal(np.sort(index), np.arange(self.n)):
+            raise InvalidInputError(f"`order` must be a permutation of 0..{self.n - 1}.")
+        return self.replace(X=self.X[index], y=self.y[index])
+
+    def subset(self, index: ArrayLike) -> Dataset:
+        """Keep the samples named by an index array or a mask."""
+        return self.replace(X=self.X[np.asarray(index)], y=self.y[np.asarray(index)])
+
+    def symmetrized(self) -> Dataset:
+        """Add (-x, -y) for every (x, y): the augmentation of Lyu et al. (2021), Assumption 4.1 [lyu2021]."""
+        return self.replace(
+            X=np.vstack([self.X, -self.X]),
+            y=np.concatenate([self.y, -self.y]),
+            provenance=f"{self.provenance}; symmetrised",
+        )
+
+    def reduced_to_span(self) -> SpanReduction:
+        """Coordinates in the row space of X, where every neuron moves; see `SpanReduction`."""
+        _, singular, basis = np.linalg.svd(self.X, full_matrices=False)
+        cutoff = singular[0] * max(self.X.shape) * np.finfo(float).eps if singular.size else 0.0
+        rank = max(int(np.sum(singular > cutoff)), 1)
+        frame = np.ascontiguousarray(basis[:rank])
+        reduced = self.replace(
+            X=self.X @ frame.T, provenance=f"{self.provenance}; coordinates in the {rank}-dimensional row space"
+        )
+        return SpanReduction(dataset=reduced, basis=frame)
+
+
+@dataclass(frozen=True, eq=False)
+class SpanReduction:
+    """A dataset written in an orthonormal basis of its row space.
+
+    The gradient of the loss in a neuron's input weight is a combination of samples, so the part of the weight
+    orthogonal to all samples never moves and never matters on the data: training in `rank` coordinates is exact.
+
+    Parameters
+    ----------
+    dataset
+        The same samples in `rank` coordinates.
+    basis
+        Orthonormal rows, shape (rank, d): x = basis.T @ reduced_x for every sample.
+    """
+
+    dataset: Dataset
+    basis: FloatArray
+
+    def reduce(self, w: ArrayLike) -> FloatArray:
+        """Coordinates of weight vectors (last axis d) in the row space."""
+        return np.asarray(w, dtype=np.float64) @ self.basis.T
+
+    def lift(self, w: ArrayLike) -> FloatArray:
+        """Weight vectors of the row space (last axis rank) back in R^d."""
+        return np.asarray(w, dtype=np.float64) @ self.basis
+
+
+def _as_floats(values: ArrayLike, name: str) -> FloatArray:
+    """A fresh C-ordered float64 copy, refusing what is not numeric."""
+    try:
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"`{name}` must be an array of numbers: {error}.") from error

@@ -1,0 +1,1 @@
+"""What is decided before training: activation patterns, cones, extremal vectors."""

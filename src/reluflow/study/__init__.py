@@ -1,0 +1,1 @@
+"""The whole story of one dataset: its stages, its findings, its report."""

@@ -1,0 +1,1 @@
+"""Theorems and assumptions as objects that judge, never train."""

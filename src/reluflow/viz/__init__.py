@@ -1,0 +1,1 @@
+"""Results in, figures out; matplotlib lives here and only here."""
