@@ -87,7 +87,13 @@ class Dataset:
             raise binary_label_error(labels)
         samples.setflags(write=False)
         labels.setflags(write=False)
-        for field, value in (("X", samples), ("y", labels), ("task", chosen), ("name", name), ("provenance", provenance)):
+        for field, value in (
+            ("X", samples),
+            ("y", labels),
+            ("task", chosen),
+            ("name", name),
+            ("provenance", provenance),
+        ):
             object.__setattr__(self, field, value)
 
     @property
@@ -130,7 +136,8 @@ class Dataset:
         if same.size:
             first, second = sorted((int(order[same[0]]), int(order[same[0] + 1])))
             raise InvalidInputError(
-                f"`X` must hold distinct samples, got the same one in rows {first + 1} and {second + 1}; remove one of them."
+                f"`X` must hold distinct samples, got the same one in rows {first + 1} and {second + 1}; "
+                "remove one of them."
             )
 
     def replace(self, **changes: Any) -> Dataset:

@@ -1,6 +1,30 @@
 """The two-layer ReLU network and its initialisations; pure functions."""
 
+from reluflow.network.files import read_network, write_network
+from reluflow.network.infinite_width import circle_quadrature
+from reluflow.network.initialization import (
+    INITIALIZATIONS,
+    Initialization,
+    balanced_initialization,
+    dominated_initialization,
+    initialization_named,
+    unbalanced_initialization,
+)
 from reluflow.network.network import ConeMoments, Network, cone_moments
 from reluflow.network.scale import log_of_scale
 
-__all__ = ["ConeMoments", "Network", "cone_moments", "log_of_scale"]
+__all__ = [
+    "INITIALIZATIONS",
+    "ConeMoments",
+    "Initialization",
+    "Network",
+    "balanced_initialization",
+    "circle_quadrature",
+    "cone_moments",
+    "dominated_initialization",
+    "initialization_named",
+    "log_of_scale",
+    "read_network",
+    "unbalanced_initialization",
+    "write_network",
+]

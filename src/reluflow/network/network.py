@@ -60,10 +60,13 @@ class Network:
         input_weights = np.array(w, dtype=np.float64, order="C")
         output_weights = np.array(a, dtype=np.float64)
         if input_weights.ndim != 2 or 0 in input_weights.shape:
-            raise InvalidInputError(f"`w` must have shape (num_neurons, d), at least (1, 1), got {input_weights.shape}.")
+            raise InvalidInputError(
+                f"`w` must have shape (num_neurons, d), at least (1, 1), got {input_weights.shape}."
+            )
         if output_weights.shape != input_weights.shape[:1]:
             raise InvalidInputError(
-                f"`a` must hold one output weight for each of the {len(input_weights)} neurons, got shape {output_weights.shape}."
+                f"`a` must hold one output weight for each of the {len(input_weights)} neurons, "
+                f"got shape {output_weights.shape}."
             )
         weights = np.ones(len(output_weights)) if weight is None else np.array(weight, dtype=np.float64)
         if weights.shape != output_weights.shape or not np.all(weights > 0):
@@ -134,14 +137,14 @@ class Network:
 
     def outputs(self, X: ArrayLike) -> FloatArray:
         """h(x_k), shape (n,); rounds to 0 when the scale is below the range of a double."""
-        return np.exp(2.0 * self.log_scale) * self.shape_outputs(X)
+        return np.asarray(np.exp(2.0 * self.log_scale) * self.shape_outputs(X))
 
     def __call__(self, X: ArrayLike) -> FloatArray:
         return self.outputs(X)
 
     def balancedness(self) -> FloatArray:
         """a_j^2 - |w_j|^2 of the shape, shape (num_neurons,): conserved by the flow, up to exp(2 log_scale)."""
-        return np.square(self.a) - np.einsum("jd,jd->j", self.w, self.w)
+        return np.asarray(np.square(self.a) - np.einsum("jd,jd->j", self.w, self.w))
 
     def squared_norm(self) -> float:
         """sum_j weight_j (|w_j|^2 + a_j^2), the scale included."""

@@ -21,7 +21,9 @@ def log_of_scale(scale: Scale) -> float:
     try:
         number = Decimal(scale.strip()) if isinstance(scale, str) else Decimal(scale)
     except (InvalidOperation, TypeError, ValueError) as error:
-        raise InvalidInputError(f"`scale` must be a positive decimal number such as 1e-3 or 1e-400, got {scale!r}.") from error
+        raise InvalidInputError(
+            f"`scale` must be a positive decimal number such as 1e-3 or 1e-400, got {scale!r}."
+        ) from error
     if not number.is_finite() or number <= 0:
         raise InvalidInputError(f"`scale` must be a positive decimal number such as 1e-3 or 1e-400, got {scale!r}.")
     mantissa = number.scaleb(-number.adjusted())  # in [1, 10), so its logarithm is an ordinary float

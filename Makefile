@@ -1,0 +1,50 @@
+# Two commands do everything: `make study` and `make test`. Both set up .venv on first use and reuse it afterwards.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: study test test-all lint format docs bench clean help
+
+study: $(VENV)/.ready-viz       ## set up and tell the story of the three-point dataset
+	$(BIN)/reluflow study three-points --out out/three-points
+
+test: $(VENV)/.ready-test       ## set up and run the tests (the long ones excepted)
+	$(BIN)/python -m pytest -q
+
+test-all: $(VENV)/.ready-test   ## run every test
+	$(BIN)/python -m pytest -q -m "slow or not slow"
+
+lint: $(VENV)/.ready-dev        ## ruff, the type checker, the import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.ready-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.ready-docs       ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.ready-test      ## side-by-side timings, as ratios
+	$(BIN)/reluflow bench
+
+clean:
+	rm -rf $(VENV) out site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/'
+
+# uv when it is there, else venv + pip. A stamp per extra, so that a second call installs nothing.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "reluflow needs Python 3.11 or newer, got $$($(PYTHON) --version 2>&1); try: make PYTHON=python3.12"; exit 2; }
+	@if command -v uv >/dev/null 2>&1; then uv venv --quiet --python $(PYTHON) $(VENV); \
+	else $(PYTHON) -m venv $(VENV); fi
+
+$(VENV)/.ready-%: pyproject.toml | $(BIN)/python
+	@echo "Installing reluflow[$*] into $(VENV) (once)"
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python -e '.[$*]'; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'; fi
+	@touch $@

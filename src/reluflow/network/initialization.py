@@ -1,0 +1,234 @@
+"""Every way the five papers draw (w, a) at the start, each naming its paper and equation.
+
+A scheme draws the O(1) shape; the scale, and the 1/sqrt(width) of Boursier & Flammarion, go into `log_scale`. So
+one seed gives one shape at every scale, which is what the limits "scale to zero with the draw held fixed" need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.errors import InvalidInputError
+from reluflow.network.network import Network
+from reluflow.network.scale import Scale, log_of_scale
+
+FloatArray = NDArray[np.float64]
+Draw = Callable[[int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Initialization:
+    """A named law of the shape (w, a).
+
+    Parameters
+    ----------
+    name
+        As on the command line.
+    paper
+        Key in references.bib.
+    locator
+        Equation or section that defines it.
+    summary
+        The law in one line; lambda is the scale, m the width, d the dimension.
+    draw
+        (width, d, rng) -> (w, a) at scale 1.
+    divides_by_sqrt_width
+        Whether the paper's scale carries the factor 1/sqrt(m).
+    """
+
+    name: str
+    paper: str
+    locator: str
+    summary: str
+    draw: Draw
+    divides_by_sqrt_width: bool = False
+
+    def __call__(
+        self, dataset: Dataset, *, width: int, scale: Scale, rng: np.random.Generator, leak: float = 0.0
+    ) -> Network:
+        """Draw a network of `width` neurons for the dimension of `dataset`."""
+        if width < 1:
+            raise InvalidInputError(f"`width` must be at least 1, got {width}.")
+        w, a = self.draw(width, dataset.d, rng)
+        log_scale = log_of_scale(scale) - (0.5 * math.log(width) if self.divides_by_sqrt_width else 0.0)
+        return Network(w, a, leak=leak, log_scale=log_scale)
+
+
+def _fair_signs(width: int, rng: np.random.Generator) -> FloatArray:
+    return np.where(rng.integers(0, 2, size=width) == 1, 1.0, -1.0)
+
+
+def _draw_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w = rng.standard_normal((width, d))
+    return w, _fair_signs(width, rng) * np.linalg.norm(w, axis=1)
+
+
+def _draw_dominated(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w = _on_sphere(width, d, rng) * rng.random((width, 1)) ** (1.0 / d)
+    return w, _fair_signs(width, rng)
+
+
+def _draw_dominated_cube(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w = rng.uniform(-1.0, 1.0, (width, d))
+    return w, _fair_signs(width, rng) * math.sqrt(d)
+
+
+def _draw_gaussian(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    return rng.standard_normal((width, d)), rng.standard_normal(width)
+
+
+def _draw_sphere(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    return _on_sphere(width, d, rng), _fair_signs(width, rng)
+
+
+def _draw_min_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, a = _draw_balanced(width, d, rng)
+    return w / math.sqrt(d), a / math.sqrt(d)
+
+
+def _draw_he(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, a = _draw_gaussian(width, d, rng)
+    return w * math.sqrt(2.0 / d), a * math.sqrt(2.0 / width)
+
+
+def _draw_uniform_fan_in(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w = rng.uniform(-1.0, 1.0, (width, d)) / math.sqrt(d)
+    return w, rng.uniform(-1.0, 1.0, width) / math.sqrt(width)
+
+
+def _draw_positive_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w = rng.standard_normal((width, d))
+    return w, np.linalg.norm(w, axis=1)
+
+
+def _on_sphere(width: int, d: int, rng: np.random.Generator) -> FloatArray:
+    w = rng.standard_normal((width, d))
+    return np.asarray(w / np.linalg.norm(w, axis=1, keepdims=True))
+
+
+balanced_initialization = Initialization(
+    "balanced",
+    "boursier2024",
+    "Eqs. (3)-(5), App. B.1",
+    "w = (lambda/sqrt m) g with g ~ N(0, I), a = +-|w|: perfectly balanced",
+    _draw_balanced,
+    divides_by_sqrt_width=True,
+)
+dominated_initialization = Initialization(
+    "dominated",
+    "boursier2024",
+    "Eqs. (3)-(5), example after Eq. (5)",
+    "w uniform in the ball of radius lambda/sqrt m, a = +-lambda/sqrt m: |a| > |w|",
+    _draw_dominated,
+    divides_by_sqrt_width=True,
+)
+dominated_cube_initialization = Initialization(
+    "dominated-cube",
+    "boursier2024",
+    "authors' code",
+    "w uniform in the cube of half-width lambda/sqrt m, a = +-sqrt(d) lambda/sqrt m",
+    _draw_dominated_cube,
+    divides_by_sqrt_width=True,
+)
+unbalanced_initialization = Initialization(
+    "unbalanced",
+    "boursier2024",
+    "App. B.2",
+    "all entries of (w, a) ~ N(0, lambda^2/m), independent",
+    _draw_gaussian,
+    divides_by_sqrt_width=True,
+)
+sphere_initialization = Initialization(
+    "sphere",
+    "phuong2021",
+    "Sec. 2",
+    "w uniform on the sphere of radius lambda, a = +-lambda: balanced",
+    _draw_sphere,
+)
+lyu_gaussian_initialization = Initialization(
+    "lyu-gaussian",
+    "lyu2021",
+    "D_init, Sec. 3 (c_ainit = 1)",
+    "w ~ N(0, lambda^2 I), a ~ N(0, lambda^2), independent",
+    _draw_gaussian,
+)
+lyu_balanced_initialization = Initialization(
+    "lyu-balanced",
+    "lyu2021",
+    "D~_init, Sec. 6",
+    "w ~ N(0, lambda^2 I), a = +-|w|: balanced",
+    _draw_balanced,
+)
+he_initialization = Initialization(
+    "he",
+    "lyu2021",
+    "App. I.1.3 and J",
+    "lambda times He: w ~ N(0, 2/d), a ~ N(0, 2/m)",
+    _draw_he,
+)
+min_gaussian_initialization = Initialization(
+    "min-gaussian",
+    "min2024",
+    "Sec. 4",
+    "all entries of (w, a) ~ N(0, lambda^2)",
+    _draw_gaussian,
+)
+min_balanced_initialization = Initialization(
+    "min-balanced",
+    "min2024",
+    "Eq. (3)",
+    "w = lambda g with entries of g ~ N(0, 1/d), a = +-|w|: balanced",
+    _draw_min_balanced,
+)
+uniform_fan_in_initialization = Initialization(
+    "uniform-fan-in",
+    "phuong2021",
+    "Sec. 5.1",
+    "lambda times U(+-1/sqrt fan-in) in both layers",
+    _draw_uniform_fan_in,
+)
+lee_initialization = Initialization(
+    "lee",
+    "lee2022",
+    "App. D.3 (k is a standard deviation, erratum E12)",
+    "w ~ N(0, lambda^2 I), a = |w| > 0: balanced",
+    _draw_positive_balanced,
+)
+
+INITIALIZATIONS: dict[str, Initialization] = {
+    scheme.name: scheme
+    for scheme in (
+        balanced_initialization,
+        dominated_initialization,
+        dominated_cube_initialization,
+        unbalanced_initialization,
+        sphere_initialization,
+        lyu_gaussian_initialization,
+        lyu_balanced_initialization,
+        he_initialization,
+        min_gaussian_initialization,
+        min_balanced_initialization,
+        uniform_fan_in_initialization,
+        lee_initialization,
+    )
+}
+
+
+def initialization_named(name: str) -> Initialization:
+    """The scheme called `name`, or a refusal that lists them all."""
+    if name not in INITIALIZATIONS:
+        raise InvalidInputError(f"`init` must be one of {', '.join(INITIALIZATIONS)} or a .csv path, got {name!r}.")
+    return INITIALIZATIONS[name]
+
+
+def with_output_ratio(network: Network, ratio: float) -> Network:
+    """Multiply the output weights by `ratio`: Lyu et al.'s c_ainit in D_init [lyu2021]."""
+    if not ratio > 0:
+        raise InvalidInputError(f"`ratio` must be positive, got {ratio}.")
+    return network.replace(a=network.a * ratio)
