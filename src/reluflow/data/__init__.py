@@ -1,5 +1,22 @@
-"""Labelled points: Dataset, random generators, the exact point sets papers print."""
+"""Labelled points: Dataset, files, random samplers, the exact point sets papers print, and their registry."""
 
 from reluflow.data.dataset import Dataset, SpanReduction, Task
+from reluflow.data.files import read_dataset, write_dataset
+from reluflow.data.registered import Parameter, RegisteredDataset, SuggestedSettings
+from reluflow.data.registry import REGISTRY, load, open_dataset, registered_datasets, suggested_settings
 
-__all__ = ["Dataset", "SpanReduction", "Task"]
+__all__ = [
+    "REGISTRY",
+    "Dataset",
+    "Parameter",
+    "RegisteredDataset",
+    "SpanReduction",
+    "SuggestedSettings",
+    "Task",
+    "load",
+    "open_dataset",
+    "read_dataset",
+    "registered_datasets",
+    "suggested_settings",
+    "write_dataset",
+]

@@ -82,7 +82,7 @@ class Dataset:
         if task is None:
             chosen = Task.CLASSIFICATION if is_binary else Task.REGRESSION
         else:
-            chosen = Task(task)
+            chosen = _as_task(task)
         if chosen is Task.CLASSIFICATION and not is_binary:
             raise binary_label_error(labels)
         samples.setflags(write=False)
@@ -228,6 +228,13 @@ class SpanReduction:
     def lift(self, w: ArrayLike) -> FloatArray:
         """Weight vectors of the row space (last axis rank) back in R^d."""
         return np.asarray(w, dtype=np.float64) @ self.basis
+
+
+def _as_task(task: Task | str) -> Task:
+    try:
+        return Task(task)
+    except ValueError:
+        raise InvalidInputError(f"`task` must be 'classification' or 'regression', got {task!r}.") from None
 
 
 def _as_floats(values: ArrayLike, name: str) -> FloatArray:

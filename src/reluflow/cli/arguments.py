@@ -1,0 +1,54 @@
+"""The arguments that several commands share, as in the interface: one definition each."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class LossName(StrEnum):
+    """--loss."""
+
+    SQUARE = "square"
+    LOGISTIC = "logistic"
+    EXPONENTIAL = "exponential"
+
+
+class ReductionName(StrEnum):
+    """--reduction."""
+
+    MEAN = "mean"
+    SUM = "sum"
+
+
+DatasetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="A registered name (see `reluflow datasets`; parameters as name:key=value,...), a .csv with header "
+        "x1,...,xd,y, or an .npz with X and y.",
+        show_default=False,
+    ),
+]
+BiasOption = Annotated[bool, typer.Option("--bias", help="Append the constant coordinate 1.")]
+LossOption = Annotated[
+    LossName | None,
+    typer.Option("--loss", help="Default: logistic if all labels are -1 or 1, else square.", show_default=False),
+]
+ReductionOption = Annotated[ReductionName, typer.Option("--reduction", help="Mean or sum over samples.")]
+FactorOption = Annotated[float, typer.Option("--factor", help="Multiplies the loss.")]
+LeakOption = Annotated[float, typer.Option("--leak", help="Negative slope in [0, 1]; 0 is ReLU.")]
+WidthOption = Annotated[str, typer.Option("--width", metavar="M", help="Number of neurons; inf in dimension 2.")]
+ScaleOption = Annotated[
+    str, typer.Option("--scale", metavar="S", help="Initialisation scale, any positive decimal: 1e-400 is fine.")
+]
+InitOption = Annotated[
+    str,
+    typer.Option("--init", metavar="NAME|PATH", help="How neurons are drawn, or a .csv with header w1,...,wd,a."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="One seed fixes everything.")]
+OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where files go.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

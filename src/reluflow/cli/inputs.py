@@ -1,0 +1,75 @@
+"""From command-line words to our nouns: dataset, loss, network."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reluflow.cli.arguments import LossName, ReductionName
+from reluflow.data.dataset import Dataset
+from reluflow.errors import InvalidInputError
+from reluflow.losses import AbstractLoss, loss_named
+
+if TYPE_CHECKING:
+    from reluflow.network import Network
+
+
+def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
+    """Load a registered dataset or read a file, refusing zero and repeated samples."""
+    from reluflow.data.registry import open_dataset
+
+    return open_dataset(spec, bias=bias, seed=seed)
+
+
+def note_suggested_leak(spec: str, leak: float) -> None:
+    """Say so when a registered dataset was built for another leak than the one in use."""
+    from reluflow.data.registry import REGISTRY, suggested_settings
+
+    if (
+        spec.partition(":")[0] in REGISTRY
+        and (suggested := suggested_settings(spec).leak) is not None
+        and suggested != leak
+    ):
+        note(f"{spec} was built for leak {suggested:g} and leak {leak:g} is used; pass --leak {suggested:g}.")
+
+
+def loss_from(dataset: Dataset, name: LossName | None, reduction: ReductionName, factor: float) -> AbstractLoss:
+    """The requested loss, by default the one that fits the labels, refusing labels it cannot take."""
+    chosen = name or (LossName.LOGISTIC if dataset.is_binary else LossName.SQUARE)
+    if name is None and np.all((dataset.y == 0) | (dataset.y == 1)) and not dataset.is_binary:
+        note("labels 0 and 1 are taken as regression targets; for classification use -1 and 1 (2*y - 1).")
+    loss = loss_named(chosen.value, reduction=reduction.value, factor=factor)
+    loss.check_labels(dataset.y)
+    return loss
+
+
+def network_from(dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float) -> Network:
+    """Draw or read the neurons."""
+    from reluflow.network import circle_quadrature, initialization_named, read_network
+
+    if init.lower().endswith(".csv") or "/" in init:
+        network = read_network(init, leak=leak)
+        if network.d != dataset.d:
+            raise InvalidInputError(
+                f"`{init}` holds neurons of dimension {network.d} but the dataset has dimension {dataset.d}; "
+                "`--bias` adds the constant coordinate."
+            )
+        return network
+    scheme = initialization_named(init)
+    if width.strip().lower() in ("inf", "infinity"):
+        if scheme.name != "balanced":
+            raise InvalidInputError(f"`--width inf` is available for --init balanced, got {init!r}.")
+        return circle_quadrature(dataset, num_nodes=INFINITE_WIDTH_NODES, scale=scale, leak=leak)
+    if not width.strip().isdigit() or int(width) < 1:
+        raise InvalidInputError(f"`--width` must be a positive integer or inf, got {width!r}.")
+    return scheme(dataset, width=int(width), scale=scale, rng=np.random.default_rng(seed), leak=leak)
+
+
+INFINITE_WIDTH_NODES = 20_000
+
+
+def note(sentence: str) -> None:
+    """Say something on standard error, beside the result."""
+    print(f"Note: {sentence}", file=sys.stderr)

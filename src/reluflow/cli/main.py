@@ -1,0 +1,95 @@
+"""The `reluflow` command: finds the subcommand, turns our errors into one sentence and exit status 2.
+
+A command's module is imported only when it runs, so `reluflow --help` loads nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+from reluflow import __version__
+from reluflow.errors import ReluflowError
+
+COMMANDS: dict[str, str] = {
+    "study": "Tell the story of a dataset: diagnosis, pictures, a report.",
+    "datasets": "List the registered datasets.",
+    "diagnose": "Which assumption of which paper holds, by what margin.",
+    "extremal": "All extremal vectors: where neurons can align.",
+    "align": "The vanishing-scale limit in closed form: where each neuron ends and when.",
+    "margin": "Hard-margin separators and the best margin of a two-layer network.",
+    "certify": "What a given network provably is.",
+    "bench": "Side-by-side timings in one run, as ratios.",
+}
+
+HELP = f"""Usage: reluflow COMMAND [ARGUMENTS]
+
+A laboratory for how small-initialisation ReLU networks learn.
+
+Commands:
+{chr(10).join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())}
+
+Options:
+  --help     Show this message; `reluflow COMMAND --help` explains a command.
+  --version  Show the version.
+
+Example: reluflow diagnose three-points --json"""
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
+    """Entry point: run a command and leave with status 0 (done), 1 (a checked claim failed) or 2 (bad input)."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = _dispatch(words)
+        sys.stdout.flush()
+    except ReluflowError as error:
+        _leave(str(error), 2)
+    except KeyboardInterrupt:
+        _leave("Interrupted.", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing more
+        sys.exit(0)
+    except MemoryError:
+        _leave("This needs more memory than the machine has; take fewer samples or neurons.", 2)
+    except OSError as error:
+        _leave(f"`{error.filename or 'a file'}` could not be read or written: {error.strerror or error}.", 2)
+    sys.exit(status)
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("--help", "-h", "help"):
+        print(HELP)
+        return 0
+    if words[0] == "--version":
+        print(f"reluflow {__version__}")
+        return 0
+    name = words[0]
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(COMMANDS)}."
+        _leave(f"`{name}` is not a command of reluflow; {hint}", 2)
+    return _run_command(name, words[1:])
+
+
+def _run_command(name: str, words: list[str]) -> int:
+    import typer
+
+    # Typer's usage errors share a base class that it does not export.
+    usage_error = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.command(name=name)(importlib.import_module(f"reluflow.cli.{name}").command)
+    try:
+        status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except usage_error as error:
+        _leave(f"{error.format_message()} See: reluflow {name} --help", 2)  # type: ignore[attr-defined]
+    return status if isinstance(status, int) else 0
+
+
+def _leave(sentence: str, status: int) -> NoReturn:
+    print(" ".join(sentence.split()), file=sys.stderr)
+    sys.exit(status)

@@ -1,0 +1,127 @@
+"""`reluflow margin DATASET`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from reluflow.cli.arguments import BiasOption, DatasetArgument, JsonOption, LeakOption, SeedOption
+from reluflow.cli.inputs import dataset_from, note_suggested_leak
+from reluflow.cli.output import number, print_json, print_table, vector
+
+if TYPE_CHECKING:
+    from reluflow.certificates.network_margin import NetworkMargin
+    from reluflow.certificates.one_class import LeakyMargin, OneClassVector
+    from reluflow.data.dataset import Dataset
+
+_LARGEST_NETWORK_PROBLEM = 200_000  # n d up to which the network's margin takes seconds
+
+
+def command(
+    dataset: DatasetArgument,
+    *,
+    bias: BiasOption = False,
+    leak: LeakOption = 0.0,
+    network: Annotated[
+        bool | None,
+        typer.Option("--network/--no-network", help="The best margin of a two-layer network; default: if n d allows."),
+    ] = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Find the hard-margin separators of a dataset, and the best margin of a two-layer network on it.
+
+    A set that no half-space separates gets its certificate, not an error.
+
+    Example: reluflow margin phuong-toy --json
+    """
+    from reluflow.certificates.hard_margin import Separability, linear_separator
+    from reluflow.certificates.network_margin import network_margin
+    from reluflow.certificates.one_class import leaky_margins, one_class_vectors
+    from reluflow.losses import LogisticLoss
+
+    data = dataset_from(dataset, bias=bias, seed=seed)
+    LogisticLoss().check_labels(data.y)
+    note_suggested_leak(dataset, leak)
+    separator = linear_separator(data)
+    classes = one_class_vectors(data)
+    leaky = leaky_margins(data, leak)
+    is_wanted = data.n * data.d <= _LARGEST_NETWORK_PROBLEM if network is None else network
+    best = network_margin(data, leak) if is_wanted else None
+    verdict = {Separability.SEPARABLE: True, Separability.NOT_SEPARABLE: False, Separability.UNDECIDED: None}
+    if json:
+        print_json(
+            {
+                "separable": verdict[separator.status],
+                "w": separator.w,
+                "margin": separator.margin,
+                "upper": separator.upper,
+                "multipliers": separator.multipliers,
+                "gap": separator.gap,
+                "positive": _one_class(classes.positive, leaky.positive),
+                "negative": _one_class(classes.negative, leaky.negative),
+                "network": _network(best),
+            }
+        )
+        return
+    _print(data, separator.status, separator.margin, separator.gap, separator.w)
+    if not separator.separable:
+        combination = float(np.linalg.norm(separator.multipliers @ (data.y[:, None] * data.X)))
+        print(f"Certificate: a convex combination of the y_i x_i has norm {combination:.3g}.")
+    rows = [
+        (name, vector(found.w), number(found.norm), str(len(found.support)), str(found.support_rank))
+        for name, found in (("w_+", classes.positive), ("w_-", classes.negative))
+        if found is not None and found.feasible
+    ]
+    print_table(("one class", "vector", "norm", "support samples", "rank of the support"), rows)
+    if best is not None:
+        how = "" if best.is_exact else " (a relaxation; the true bound may be smaller)"
+        print(f"Best two-layer network at leak {leak:g}: margin {best.margin:.9g}, at most {best.upper:.9g}{how}.")
+
+
+def _print(data: Dataset, status: str, margin: float, gap: float, w: Any) -> None:
+    print(f"{data.name}: {data.n} samples in dimension {data.d}")
+    if status == "separable":
+        print(f"Linearly separable with margin {margin:.12g} (relative duality gap {gap:.2g}), w = {vector(w)}")
+    else:
+        print(f"Linear separability through the origin: {status}.")
+
+
+def _one_class(found: OneClassVector | None, leaky: LeakyMargin) -> dict[str, Any] | None:
+    """w_+ or w_- of Phuong & Lampert, and what Lyu et al.'s neuron of that sign sees."""
+    result: dict[str, Any] = {
+        "leaky": {
+            "mean": leaky.mean,
+            "w": leaky.w if leaky.separator.separable else None,
+            "margin": leaky.margin,
+            "multipliers": leaky.separator.multipliers,
+            "support": leaky.closest,
+        }
+    }
+    if found is None:
+        return result | {"w": None, "norm": None, "multipliers": None, "support": [], "support_rank": 0, "gap": None}
+    return result | {
+        "w": found.w if found.feasible else None,
+        "norm": found.norm if found.feasible else None,
+        "multipliers": found.multipliers,
+        "support": found.support,
+        "support_rank": found.support_rank,
+        "gap": found.separator.gap,
+    }
+
+
+def _network(best: NetworkMargin | None) -> dict[str, Any]:
+    if best is None:
+        why = "not attempted at this size; --network forces it"
+        return {"margin": None, "upper": None, "neurons": [], "exact": None, "why": why}
+    neurons = [] if best.network is None else zip(best.network.w, best.network.a, strict=True)
+    return {
+        "margin": best.margin,
+        "upper": best.upper,
+        "exact": best.is_exact,
+        "gap": best.gap,
+        "multipliers": best.multipliers,
+        "neurons": [{"w": w, "a": a} for w, a in neurons],
+    }

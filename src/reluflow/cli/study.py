@@ -1,0 +1,89 @@
+"""`reluflow study [DATASET]`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reluflow.cli.arguments import (
+    BiasOption,
+    FactorOption,
+    InitOption,
+    JsonOption,
+    LeakOption,
+    LossOption,
+    OutOption,
+    ReductionName,
+    ReductionOption,
+    SeedOption,
+)
+from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
+from reluflow.cli.output import print_json
+from reluflow.cli.progress import stage_spinner
+from reluflow.errors import InvalidInputError
+
+StudyDataset = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A registered name, a .csv with header x1,...,xd,y, or an .npz.")
+]
+
+
+def command(
+    dataset: StudyDataset = "three-points",
+    *,
+    bias: BiasOption = False,
+    loss: LossOption = None,
+    reduction: ReductionOption = ReductionName.MEAN,
+    factor: FactorOption = 1.0,
+    leak: LeakOption = 0.0,
+    width: Annotated[int, typer.Option("--width", min=1, help="Neurons followed to their alignment.")] = 10_000,
+    init: InitOption = "balanced",
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell what a dataset does to small neurons: diagnosis, extremal vectors, alignment, pictures, one report.html.
+
+    Example: reluflow study three-points --out out/three-points
+    """
+    from reluflow.network import initialization_named
+    from reluflow.study.report import as_json, write_report
+    from reluflow.study.story import study
+    from reluflow.study.pictures import draw_study
+
+    data = dataset_from(dataset, bias=bias, seed=seed)
+    note_suggested_leak(dataset, leak)
+    folder = out if out is not None else Path("out") / _folder_name(dataset)
+    _make_folder(folder)
+    chosen = loss_from(data, loss, reduction, factor)
+    with stage_spinner() as on_stage:
+        found = study(
+            data, chosen, leak=leak, initialization=initialization_named(init), width=width, seed=seed, on_stage=on_stage
+        )
+        on_stage("drawing")
+        pictures = draw_study(found, folder)
+        report = write_report(found, pictures, folder / "report.html", command=_command_line())
+    if json:
+        print_json(as_json(found) | {"files": [str(report), *(str(picture.path) for picture in pictures)]})
+        return
+    for sentence in found.sentences():
+        print(sentence)
+    print(f"Report: {report}")
+
+
+def _folder_name(spec: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_." else "-" for c in Path(spec).stem)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"`--out` must be a folder that can be made, got {folder}: {error.strerror}.") from error
+
+
+def _command_line() -> str:
+    return shlex.join(["reluflow", *sys.argv[1:]])

@@ -1,0 +1,157 @@
+"""The JSON of every command has the keys of the interface, and the numbers of the digests."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def test_help_and_version(reluflow):
+    result = reluflow("--help")
+    assert result.status == 0
+    for command in ("study", "datasets", "diagnose", "extremal", "align", "margin", "certify", "bench"):
+        assert command in result.out
+        shown = reluflow(command, "--help")
+        assert shown.status == 0
+        assert "Example: reluflow" in shown.out
+    assert reluflow("--version").out.startswith("reluflow ")
+    assert reluflow().status == 0
+
+
+def test_datasets(reluflow):
+    entries = reluflow("datasets", "--json").json["datasets"]
+    names = [entry["name"] for entry in entries]
+    assert "three-points" in names
+    assert len(set(names)) == len(names)
+    for entry in entries:
+        assert {"name", "n", "d", "task", "paper"} <= set(entry)
+    assert {"boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021"} <= {entry["paper"] for entry in entries}
+    assert "three-points" in reluflow("datasets").out
+
+
+def test_diagnose(reluflow):
+    result = reluflow("diagnose", "three-points", "--json")
+    assert result.status == 0
+    answer = result.json
+    assert (answer["n"], answer["d"]) == (3, 2)
+    for condition in answer["conditions"]:
+        assert set(condition) == {"key", "paper", "statement", "holds", "margin", "detail"}
+    keys = {condition["key"]: condition for condition in answer["conditions"]}
+    interface = (
+        "linearly-separable orthogonally-separable orthogonally-separable-strict symmetric support-spans "
+        "principal-direction lyu-a2 lyu-a3 lyu-a5 three-point-box boursier-a4 boursier-a5 boursier-a6 "
+        "general-position no-saddle"
+    )
+    assert set(interface.split()) <= set(keys)
+    assert keys["boursier-a4"]["holds"] is True
+    assert keys["boursier-a5"]["holds"] is False
+    assert keys["boursier-a6"]["holds"] is True
+    for theorem in answer["theorems"]:
+        assert set(theorem) == {"key", "applicable", "why"}
+    assert "boursier-a4" in reluflow("diagnose", "three-points").out
+
+
+def test_extremal(reluflow):
+    answer = reluflow("extremal", "three-points", "--json").json
+    assert answer["count"] == 1
+    assert answer["exact"] is True
+    assert answer["d_max"] == pytest.approx(0.7149689, abs=5e-8)
+    assert answer["d_min"] == pytest.approx(0.2687419, abs=5e-8)
+    (only,) = answer["vectors"]
+    assert only["vector"] == pytest.approx([-0.2583333, 0.6666667], abs=5e-8)
+    assert (only["kind"], only["side"], only["pattern"]) == ("maximum", 1, [1, 1, 1])
+    assert only["norm"] == pytest.approx(np.linalg.norm(only["vector"]))
+
+
+def test_extremal_reduction_scales_the_vectors(reluflow):
+    mean = reluflow("extremal", "three-points", "--json").json
+    total = reluflow("extremal", "three-points", "--reduction", "sum", "--factor", "2", "--json").json
+    assert total["d_max"] == pytest.approx(6 * mean["d_max"], rel=1e-12)
+
+
+def test_bias_turns_the_raw_points_into_three_points(reluflow, tmp_path):
+    path = tmp_path / "raw.csv"
+    path.write_text("x1,y\n-0.75,1.1\n-0.5,0.1\n0.125,0.8\n")
+    assert reluflow("extremal", path, "--bias", "--json").json == reluflow("extremal", "three-points", "--json").json
+
+
+def test_align(reluflow):
+    answer = reluflow("align", "three-points", "--width", 50, "--seed", 3, "--json").json
+    assert len(answer["neurons"]) == 50
+    assert sum(answer["counts"].values()) == 50
+    assert answer["counts"]["open"] == 0
+    for neuron in answer["neurons"]:
+        assert {"end", "extremal", "time", "crossings"} <= set(neuron)
+        assert neuron["end"] in ("maximum", "minimum", "dead", "saddle", "open")
+        if neuron["end"] == "maximum":
+            assert neuron["extremal"] == pytest.approx([-0.2583333, 0.6666667], abs=5e-8)
+    again = reluflow("align", "three-points", "--width", 50, "--seed", 3, "--json").json
+    assert again == answer
+
+
+def test_align_neurons_from_a_file(reluflow, tmp_path):
+    path = tmp_path / "neurons.csv"
+    path.write_text("w1,w2,a\n0,1,1\n0,-1,1\n")
+    answer = reluflow("align", "three-points", "--init", path, "--json").json
+    assert [neuron["end"] for neuron in answer["neurons"]] == ["maximum", "dead"]
+
+
+def test_margin(reluflow):
+    answer = reluflow("margin", "phuong-toy", "--json").json
+    assert answer["separable"] is True
+    assert answer["gap"] <= 1e-12
+    assert answer["positive"]["w"] == pytest.approx([1 / 3, 1 / 3], abs=1e-12)
+    assert answer["positive"]["norm"] == pytest.approx(0.4714045208, abs=1e-10)
+    assert answer["negative"]["norm"] == pytest.approx(0.6139480626, abs=1e-10)
+    assert answer["network"]["margin"] == pytest.approx(0.4606797898, abs=1e-8)
+    assert answer["network"]["upper"] >= answer["network"]["margin"]
+
+
+def test_margin_of_a_set_that_is_not_separable(reluflow, tmp_path):
+    path = tmp_path / "xor.csv"
+    path.write_text("x1,x2,y\n1,1,1\n-1,-1,1\n1,-1,-1\n-1,1,-1\n")
+    result = reluflow("margin", path, "--json")
+    assert result.status == 0
+    answer = result.json
+    assert answer["separable"] is False
+    X, y = np.array([[1, 1], [-1, -1], [1, -1], [-1, 1]]), np.array([1, 1, -1, -1])
+    assert np.linalg.norm(np.array(answer["multipliers"]) @ (y[:, None] * X)) < 1e-12
+    assert sum(answer["multipliers"]) == pytest.approx(1.0)
+
+
+def test_json_is_one_object_even_with_notes(reluflow):
+    result = reluflow("diagnose", "lyu-hinted", "--json")  # built for leak 0.5, run at leak 0
+    assert "--leak 0.5" in result.err
+    assert isinstance(json.loads(result.out), dict)
+
+
+def test_study_writes_a_self_contained_report(reluflow, tmp_path):
+    result = reluflow("study", "three-points", "--width", 500, "--out", tmp_path, "--json")
+    assert result.status == 0
+    answer = result.json
+    page = (tmp_path / "report.html").read_text()
+    assert "least" in answer["story"][1] or "linear" in answer["story"][1]
+    assert 'src="data:image/png;base64,' in page
+    for outside in ("http://", "https://", 'src="/', "<link"):
+        assert outside not in page
+    for name in answer["files"]:
+        assert (tmp_path / name.split("/")[-1]).exists()
+
+
+def test_study_of_a_dataset_in_three_dimensions_and_in_784(reluflow, tmp_path):
+    assert reluflow("study", "lyu-orthogonal", "--width", 200, "--out", tmp_path / "three").status == 0
+    assert reluflow("study", "mnist-0-1:size=60", "--width", 50, "--out", tmp_path / "mnist").status == 0
+
+
+def test_entry_point_runs_as_a_program():
+    result = subprocess.run(
+        [sys.executable, "-c", "from reluflow.cli.main import run; run(['diagnose', 'nowhere.csv'])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr

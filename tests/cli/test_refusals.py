@@ -1,0 +1,105 @@
+"""Bad input gets one clear sentence on standard error, nothing on standard output, status 2 and no traceback."""
+
+import numpy as np
+import pytest
+
+GOOD = "x1,x2,y\n1,2,1\n-1,0.5,-1\n0.3,0.4,1\n"
+
+
+def assert_one_sentence(result):
+    assert result.status == 2
+    assert result.out == ""
+    lines = [line for line in result.err.splitlines() if not line.startswith("Note:")]
+    assert len(lines) == 1, result.err
+    assert lines[0].strip()
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("command", ["diagnose", "extremal", "align", "margin", "study"])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("x1,x2,y\n1,nan,1\n0,1,-1\n", "finite"),
+        ("x1,x2,y\n1,two,1\n0,1,-1\n", "two"),
+        ("x1,x2,y\n", "no sample|header"),
+        ("", "empty"),
+        ("x1,x2,y\n1,2,1\n3,1,-1\n1,2,1\n", "same one in rows 1 and 3"),
+        ("x1,x2,y\n1,2,1\n0,0,-1\n", "zero sample"),
+        ("a,b,c\n1,2,1\n", "header"),
+        ("x1,x2,y\n1,2\n", "line 2"),
+    ],
+)
+def test_bad_files(reluflow, tmp_path, command, content, words):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    result = reluflow(command, path, *(["--out", tmp_path / "out"] if command == "study" else []))
+    assert_one_sentence(result)
+    import re
+
+    assert re.search(words, result.err), result.err
+
+
+def test_one_row_cannot_be_diagnosed(reluflow, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("x1,x2,y\n1,2,1\n")
+    result = reluflow("diagnose", path)
+    assert_one_sentence(result)
+    assert "at least 2" in result.err
+
+
+def test_labels_zero_and_one_with_a_classification_loss(reluflow, tmp_path):
+    path = tmp_path / "zero_one.csv"
+    path.write_text("x1,x2,y\n1,2,1\n-1,0.5,0\n")
+    result = reluflow("diagnose", path, "--loss", "logistic")
+    assert_one_sentence(result)
+    assert "2*y - 1" in result.err
+    as_regression = reluflow("diagnose", path, "--json")
+    assert as_regression.status == 0
+    assert "regression" in as_regression.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["diagnose", "no-such-file.csv"], "no-such-file.csv"),
+        (["diagnose", "thre-points"], "three-points"),
+        (["diagnose", "three-points:eta=1"], "no parameters"),
+        (["diagnose", "three-point-box:eta=big"], "number"),
+        (["diagnose"], "DATASET"),
+        (["diagnose", "three-points", "--leak", "2"], "leak"),
+        (["diagnose", "three-points", "--loss", "hinge"], "hinge"),
+        (["diagnose", "three-points", "--factor", "-1"], "factor"),
+        (["diagnose", "three-points", "--what"], "--what"),
+        (["align", "three-points", "--width", "0"], "--width"),
+        (["align", "three-points", "--width", "many"], "--width"),
+        (["align", "three-points", "--init", "xavier"], "xavier"),
+        (["align", "three-points", "--init", "none.csv"], "none.csv"),
+        (["align", "lyu-orthogonal", "--width", "inf"], "dimension 2"),
+        (["margin", "three-points"], "labels -1 and 1"),
+        (["frobnicate"], "not a command"),
+        (["diagnos", "three-points"], "diagnose"),
+    ],
+)
+def test_bad_arguments(reluflow, words, said):
+    result = reluflow(*words)
+    assert_one_sentence(result)
+    assert said in result.err
+
+
+def test_neurons_of_another_dimension(reluflow, tmp_path):
+    path = tmp_path / "neurons.csv"
+    path.write_text("w1,w2,w3,a\n1,2,3,1\n")
+    result = reluflow("align", "three-points", "--init", path)
+    assert_one_sentence(result)
+    assert "--bias" in result.err
+
+
+def test_binary_npz_without_keys(reluflow, tmp_path):
+    np.savez(tmp_path / "data.npz", A=np.eye(2))
+    assert_one_sentence(reluflow("diagnose", tmp_path / "data.npz"))
+
+
+def test_good_file_is_fine(reluflow, tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(GOOD)
+    assert reluflow("diagnose", path).status == 0

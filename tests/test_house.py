@@ -1,0 +1,69 @@
+"""The house itself: import direction, a light front door, one key per paper, no clutter."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAPERS = ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021")
+
+
+def test_every_room_imports_only_from_the_left():
+    from importlinter.api import read_configuration
+    from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+    assert read_configuration(config_filename=str(ROOT / "pyproject.toml"))["contracts_options"]
+    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert status == EXIT_STATUS_SUCCESS, "an import points to the right; run `make lint` to see which"
+
+
+def run_fresh(code: str) -> str:
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return result.stdout
+
+
+def test_import_is_light():
+    heavy = run_fresh(
+        "import sys, reluflow; import reluflow.cli.main;"
+        "print([m for m in ('scipy', 'numba', 'matplotlib', 'clarabel', 'jax', 'xarray', 'sklearn') if m in sys.modules])"
+    )
+    assert heavy.strip() == "[]"
+
+
+def test_help_needs_no_numerics():
+    loaded = run_fresh(
+        "import sys\n"
+        "from reluflow.cli.main import run\n"
+        "try:\n    run(['--help'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "print('LOADED', [m for m in ('scipy', 'numba', 'matplotlib', 'clarabel') if m in sys.modules])"
+    )
+    assert "LOADED []" in loaded
+
+
+def test_bibliography_has_every_paper():
+    entries = re.findall(r"@\w+\{(\w+),", (ROOT / "references.bib").read_text())
+    assert set(PAPERS) <= set(entries)
+
+
+def test_paper_keys_in_code_are_in_the_bibliography():
+    entries = set(re.findall(r"@\w+\{(\w+),", (ROOT / "references.bib").read_text()))
+    for path in (ROOT / "src").rglob("*.py"):
+        for key in re.findall(r"\[([a-z]+(?:19|20)\d\d\w*)[,\]]", path.read_text()):
+            assert key in entries, f"{path} cites [{key}], which references.bib does not have"
+
+
+@pytest.mark.parametrize("name", ["utils.py", "helpers.py", "common.py", "misc.py"])
+def test_no_room_without_a_subject(name):
+    assert not list((ROOT / "src").rglob(name))
+
+
+def test_files_read_in_one_sitting():
+    long = {
+        str(p.relative_to(ROOT)): n
+        for p in (ROOT / "src").rglob("*.py")
+        if (n := len(p.read_text().splitlines())) > 400
+    }
+    assert not long
