@@ -33,18 +33,22 @@ def command(
     Example: reluflow extremal three-points --json
     """
     from reluflow.geometry.extremal import extremal_vectors
+    from reluflow.geometry.thresholds import alignment_constants
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    found = extremal_vectors(data, loss_from(data, loss, reduction, factor), leak=leak)
+    chosen = loss_from(data, loss, reduction, factor)
+    found = extremal_vectors(data, chosen, leak=leak)
+    constants = alignment_constants(data, chosen, leak=leak, extremal=found) if found.exact and len(found) else None
+    d_max, d_min = (None, None) if constants is None else (constants.d_max, constants.d_min)
     if found.degenerate:
         note("; ".join(found.degenerate))
     if json:
         print_json(
             {
                 "count": len(found.norms),
-                "d_max": found.d_max,
-                "d_min": found.d_min,
+                "d_max": d_max,
+                "d_min": d_min,
                 "exact": found.exact,
                 "vectors": [
                     {"vector": v, "norm": size, "kind": str(kind), "side": int(side), "pattern": pattern}
@@ -56,10 +60,7 @@ def command(
         )
         return
     how = "all of them, by enumeration" if found.exact else "those found by search; there may be more"
-    print(
-        f"{data.name}: {len(found.norms)} extremal vectors ({how}); "
-        f"D_max = {number(found.d_max)}, D_min = {number(found.d_min)}"
-    )
+    print(f"{data.name}: {len(found.norms)} extremal vectors ({how}); D_max = {number(d_max)}, D_min = {number(d_min)}")
     print_table(
         ("D", "|D|", "kind", "side", "pattern"),
         [

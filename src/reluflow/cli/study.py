@@ -50,9 +50,9 @@ def command(
     Example: reluflow study three-points --out out/three-points
     """
     from reluflow.network import initialization_named
+    from reluflow.study.pictures import draw_study
     from reluflow.study.report import as_json, write_report
     from reluflow.study.story import study
-    from reluflow.study.pictures import draw_study
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
@@ -61,7 +61,13 @@ def command(
     chosen = loss_from(data, loss, reduction, factor)
     with stage_spinner() as on_stage:
         found = study(
-            data, chosen, leak=leak, initialization=initialization_named(init), width=width, seed=seed, on_stage=on_stage
+            data,
+            chosen,
+            leak=leak,
+            initialization=initialization_named(init),
+            width=width,
+            seed=seed,
+            on_stage=on_stage,
         )
         on_stage("drawing")
         pictures = draw_study(found, folder)
@@ -82,7 +88,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"`--out` must be a folder that can be made, got {folder}: {error.strerror}.") from error
+        raise InvalidInputError(
+            f"`--out` must be a folder that can be made, got {folder}: {error.strerror}."
+        ) from error
 
 
 def _command_line() -> str:

@@ -1,0 +1,23 @@
+"""Every benchmark by name."""
+
+from __future__ import annotations
+
+from reluflow.bench import geometry, margin
+from reluflow.bench.benchmark import Benchmark, Comparison
+from reluflow.errors import InvalidInputError
+
+ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS)
+
+
+def benchmarks_named(name: str | None) -> tuple[Benchmark, ...]:
+    """The benchmarks whose name is `name` or begins with `name/`; all of them for None."""
+    chosen = tuple(b for b in ALL if name is None or b.name == name or b.name.startswith(f"{name}/"))
+    if not chosen:
+        groups = sorted({b.name.partition("/")[0] for b in ALL} | {b.name for b in ALL})
+        raise InvalidInputError(f"`NAME` must be one of {', '.join(groups)}, got {name!r}.")
+    return chosen
+
+
+def run_benchmarks(name: str | None = None) -> list[Comparison]:
+    """Run the chosen benchmarks one after the other."""
+    return [comparison for benchmark in benchmarks_named(name) for comparison in benchmark.run()]

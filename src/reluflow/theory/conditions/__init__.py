@@ -1,0 +1,1 @@
+"""The data assumptions, one file per paper: each a function DatasetFacts -> Judgement."""

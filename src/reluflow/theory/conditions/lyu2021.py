@@ -1,0 +1,257 @@
+"""Data assumptions of Lyu, Li, Wang & Arora (2021) [lyu2021], in the corrected forms of the errata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.certificates.best_neuron import MAX_PATTERNS
+from reluflow.certificates.hard_margin import linear_separator
+from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
+from reluflow.geometry.cones import num_open_cones
+from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.conditions.min2024 import ROUNDING, orthogonal_separability
+from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+
+FloatArray = NDArray[np.float64]
+
+_NOT_BINARY = "the labels are not -1 and 1"
+_SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth
+_MAX_HINT_SAMPLES = 400  # the search for hints is cubic
+
+
+def linear_separability(facts: DatasetFacts) -> Judgement:
+    """Assumption 3.2: some w has y_i <w, x_i> >= 1 for all i; the margin is gamma* = max_|w|=1 min_i y_i <w, x_i>."""
+    if not facts.dataset.is_binary:
+        return fails(_NOT_BINARY)
+    separator = facts.separator
+    if separator is None:
+        return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
+    if separator.separable:
+        return positive(separator.margin, f"gamma* = {separator.margin:.9g}, {len(separator.support)} support samples")
+    residual = float(np.linalg.norm(separator.multipliers @ (facts.dataset.X * facts.dataset.y[:, None])))
+    return Judgement(
+        False,
+        min(0.0, separator.margin),
+        f"a convex combination of the y_i x_i has norm {residual:.2g}, so no separator exists",
+    )
+
+
+def symmetry(facts: DatasetFacts) -> Judgement:
+    """Assumption 4.1: with (x, y) the data hold (-x, -y); the margin is minus the largest distance to a partner."""
+    X, y = facts.dataset.X + 0.0, facts.dataset.y
+    points, mirrored = np.column_stack([X, y]), np.column_stack([-X, -y]) + 0.0
+    if np.array_equal(points[np.lexsort(points.T)], mirrored[np.lexsort(mirrored.T)]):
+        return Judgement(True, 0.0, "every sample has its exact mirror image")
+    if facts.dataset.n > _SYMMETRY_BUDGET:
+        return fails(f"not exactly symmetric; the distance is not computed for n = {facts.dataset.n}")
+    worst = 0.0
+    squared = facts.norms**2
+    for start in range(0, len(X), 1024):
+        block = slice(start, start + 1024)
+        distances = np.sqrt(np.maximum(squared[block, None] + squared[None] + 2 * X[block] @ X.T, 0.0))
+        worst = max(worst, float(np.min(distances + np.abs(y[block, None] + y[None]), axis=1).max()))
+    holds = worst <= 1e-7 * max(1.0, float(facts.norms.max())) and _mirror_within_rounding(facts)
+    return Judgement(holds, 0.0 if holds else -worst, f"largest distance of a sample to its mirror image {worst:.3g}")
+
+
+def mean_is_off_boundaries(facts: DatasetFacts) -> Judgement:
+    """Assumption 4.5: <mu, x_i> != 0 for every i; the margin is min_i |cos(mu, x_i)|."""
+    if not facts.dataset.is_binary:
+        return fails(_NOT_BINARY)
+    mu = facts.mean_signed_sample
+    size = float(np.linalg.norm(mu))
+    if size <= ROUNDING * float(facts.norms.max()):
+        return fails("mu = 0", 0.0)
+    cosines = np.abs(facts.dataset.X @ mu) / (facts.norms * size)
+    return Judgement(bool(cosines.min() > ROUNDING), float(cosines.min()), f"|mu| = {size:.6g}")
+
+
+def non_branching(facts: DatasetFacts) -> Judgement:
+    """Assumptions 4.6 and A.6: the flow near the aligned networks is unique; known for orthogonally separable data."""
+    if orthogonal_separability(facts).holds:
+        return Judgement(True, None, "orthogonally separable data only refract neurons (App. I.2)")
+    return undecided("not decidable by a finite computation; a trajectory that meets a ridge refutes it")
+
+
+def unit_ball(facts: DatasetFacts) -> Judgement:
+    """Sec. 3: |x_i| <= 1, used by explicit constants only (rescale X and time otherwise)."""
+    largest = float(facts.norms.max())
+    return Judgement(largest <= 1.0 + ROUNDING, 1.0 - largest, f"largest |x_i| = {largest:.6g}")
+
+
+def principal_direction(facts: DatasetFacts) -> Judgement:
+    """Assumption A.1: a unit w_d with mean|P x| / (leak <mu, w_d>) < min_i y_i <w_d, x_i> / max|P x|.
+
+    P projects orthogonally to w_d.
+    Judged at the max-margin separator and at the means of the signed samples; A.1 implies A.2 (Lemma G.1), so a
+    failing A.2 refutes it.
+    """
+    if (refusal := _leaky_refusal(facts)) is not None:
+        return refusal
+    necessary = pairwise_condition(facts)
+    if necessary.holds is False:
+        return fails("A.2 fails, which A.1 would imply (Lemma G.1)", necessary.margin)
+    candidates = [facts.mean_signed_sample, facts.leaky.positive.mean, facts.leaky.negative.mean]
+    if facts.separator is not None and facts.separator.separable:
+        candidates.append(facts.separator.w)
+    best = max((_principal_margin(facts, w) for w in candidates), default=-np.inf)
+    detail = f"best margin {best:.6g} over the separator and the means"
+    if best > 0:
+        return Judgement(True, best, detail)
+    return Judgement(None, best, detail + "; another direction may still serve")
+
+
+def pairwise_condition(facts: DatasetFacts) -> Judgement:
+    """Assumption A.2: <mu, z_i> > (1 - leak)/(n leak) sum_j max(-<z_i, z_j>, 0) for every i, with z_i = y_i x_i."""
+    if (refusal := _leaky_refusal(facts)) is not None:
+        return refusal
+    if not facts.pairs.is_complete:
+        return undecided(f"too many pairs for n = {facts.dataset.n}")
+    z = facts.dataset.X * facts.dataset.y[:, None]
+    weight = (1.0 - facts.leak) / (facts.dataset.n * facts.leak)
+    slack = z @ facts.mean_signed_sample - weight * facts.pairs.negative_sums
+    return positive(float(slack.min()), f"smallest slack {slack.min():.6g} at sample {int(slack.argmin()) + 1}")
+
+
+def positive_mean_is_longer(facts: DatasetFacts) -> Judgement:
+    """Assumption A.3: |mu^+| > |mu^-|."""
+    if not facts.dataset.is_binary:
+        return fails(_NOT_BINARY)
+    plus, minus = (float(np.linalg.norm(mu)) for mu in (facts.leaky.positive.mean, facts.leaky.negative.mean))
+    kappa = 1.0 - minus / plus if plus > 0 else -np.inf
+    return positive(plus - minus, f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
+
+
+def negative_mean_is_longer(facts: DatasetFacts) -> Judgement:
+    """Assumption A.8: |mu^+| < |mu^-|."""
+    mirrored = positive_mean_is_longer(facts)
+    if mirrored.margin is None:
+        return mirrored
+    return positive(-mirrored.margin, mirrored.detail)
+
+
+def negative_networks_are_worse(facts: DatasetFacts) -> Judgement:
+    """Assumption A.5 as printed: networks with all a_k <= 0 have margin below gamma^+/2 on the support of w^+."""
+    return _opposite_sign(facts, sign=1, repaired=False)
+
+
+def negative_neurons_do_not_take_over(facts: DatasetFacts) -> Judgement:
+    """Assumption A.5*, the repair of A.5 (erratum E4): the bound holds for the dual multipliers of w^+."""
+    return _opposite_sign(facts, sign=1, repaired=True)
+
+
+def positive_neurons_do_not_take_over(facts: DatasetFacts) -> Judgement:
+    """Assumption A.9 for a_k >= 0 (erratum E5), repaired as A.5*: multipliers of w^-."""
+    return _opposite_sign(facts, sign=-1, repaired=True)
+
+
+def hinted(facts: DatasetFacts) -> Judgement:
+    """Def. 6.1 with the parameters Theorem 6.2 needs, made explicit (errata E6, E11).
+
+    Looks for three positive samples H w*, eps w* + K w_perp, eps w* - K w_perp with w* the max-margin separator of
+    the rest. The margin is the smallest relative slack of eps < eps limit and H > max(eps, H_0, H_3).
+    """
+    if (refusal := _leaky_refusal(facts)) is not None:
+        return refusal
+    if facts.dataset.n > _MAX_HINT_SAMPLES:
+        return undecided(f"hints are not searched among n = {facts.dataset.n} samples")
+    for triple in _hint_candidates(facts):
+        rest = np.setdiff1d(np.arange(facts.dataset.n), triple)
+        base = facts.dataset.subset(rest)
+        separator = linear_separator(base)
+        first, second, third = facts.dataset.X[list(triple)]
+        size = float(np.linalg.norm(first))
+        if separator.separable and separator.w @ first > (1.0 - 1e-12) * size:
+            across = 0.5 * (second - third)
+            conditions = hinted_dataset(
+                base,
+                H=size,
+                K=float(np.linalg.norm(across)),
+                eps=float(separator.w @ (second + third) / 2),
+                leak=facts.leak,
+                w_perp=across,
+            ).conditions
+            needed = max(conditions.eps, conditions.H_0, conditions.H_3)
+            slack = min(1.0 - conditions.eps / conditions.eps_limit, 1.0 - needed / conditions.H)
+            detail = (
+                f"hints are samples {', '.join(str(k + 1) for k in triple)}: "
+                f"H = {conditions.H:.6g} (needs {needed:.6g}), "
+                f"K = {conditions.K:.6g} (suboptimal above {conditions.K_min:.6g}), "
+                f"eps = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
+            )
+            return Judgement(conditions.is_admissible, slack, detail)
+    return fails("no three samples are hints for the rest")
+
+
+def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
+    """Triples (i, j, k) of positive samples with x_j + x_k along x_i and x_j - x_k orthogonal to it, to rounding."""
+    X = facts.dataset.X
+    positive_samples = np.flatnonzero(facts.dataset.y > 0)
+    for i in positive_samples:
+        unit = X[i] / facts.norms[i]
+        others = positive_samples[positive_samples != i]
+        along = X[others] @ unit
+        across = X[others] - along[:, None] * unit
+        scale = facts.norms[others]
+        for j in range(len(others)):
+            mirrored = np.linalg.norm(across + across[j], axis=1) + np.abs(along - along[j])
+            for k in np.flatnonzero(mirrored <= 1e-9 * (scale + scale[j])):
+                if k > j and along[j] > 0.0 and np.linalg.norm(across[j]) > 1e-9 * scale[j]:
+                    yield int(i), int(others[j]), int(others[k])
+
+
+def _opposite_sign(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgement:
+    if not facts.dataset.is_binary:
+        return fails(_NOT_BINARY)
+    if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:
+        return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
+    if facts.leak == 0.0:
+        return undecided("stated for a leak in (0, 1); pass --leak")
+    side = facts.leaky.positive if sign == 1 else facts.leaky.negative
+    if not side.separator.separable:
+        return fails("the data are not linearly separable")
+    pulling = int(np.sum(facts.dataset.y[side.closest] == -sign))
+    if pulling > 0 and num_open_cones(pulling, facts.rank) > MAX_PATTERNS:
+        return undecided(
+            f"{pulling} support samples of the other label in dimension {facts.rank} are too many to enumerate"
+        )
+    other = facts.against_positive if sign == 1 else facts.against_negative
+    value = other.dual_multipliers if repaired else other.any_multipliers
+    name, symbol = ("V*" if repaired else "V"), "+" if sign == 1 else "-"
+    return positive(other.threshold - value, f"gamma^{symbol}/2 = {other.threshold:.6g}, {name} = {value:.6g}")
+
+
+def _leaky_refusal(facts: DatasetFacts) -> Judgement | None:
+    if not facts.dataset.is_binary:
+        return fails(_NOT_BINARY)
+    if facts.leak == 0.0:
+        return undecided("stated for a leak in (0, 1); pass --leak")
+    return None
+
+
+def _principal_margin(facts: DatasetFacts, w: FloatArray) -> float:
+    size = float(np.linalg.norm(w))
+    if size == 0.0:
+        return -np.inf
+    unit = w / size
+    along = facts.dataset.X @ unit
+    across = np.linalg.norm(facts.dataset.X - along[:, None] * unit, axis=1)
+    across[across <= ROUNDING * facts.norms] = 0.0
+    smallest, drift = float((facts.dataset.y * along).min()), float(facts.mean_signed_sample @ unit)
+    if smallest <= 0.0:
+        return smallest
+    if across.max() == 0.0:
+        return np.inf
+    return smallest / float(across.max()) - float(across.mean()) / (facts.leak * drift)
+
+
+def _mirror_within_rounding(facts: DatasetFacts) -> bool:
+    """Whether mirroring matches samples one to one up to rounding."""
+    scale = float(facts.norms.max())
+    keys = np.column_stack([facts.dataset.X / scale, facts.dataset.y])
+    a = np.round(keys, 9) + 0.0
+    b = np.round(-keys, 9) + 0.0
+    return bool(np.allclose(a[np.lexsort(a.T)], b[np.lexsort(b.T)], atol=1e-8))

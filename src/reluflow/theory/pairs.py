@@ -1,0 +1,72 @@
+"""Quantities over all pairs of samples, in blocks, so that memory stays bounded for any number of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+PAIR_BUDGET = 1.5e11  # n^2 (d + 100) elementary operations: seconds on two cores, all of MNIST 0 against 1 included
+_REFUTING_ROWS = 64
+_BLOCK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class PairSummary:
+    """Inner products of signed samples z_i = y_i x_i over all pairs i != k.
+
+    Parameters
+    ----------
+    min_same_class
+        Smallest cosine of x_i, x_k over pairs with the same label (inf if there is none).
+    max_cross_class
+        Largest cosine of x_i, x_k over pairs with different labels (-inf if there is none).
+    negative_sums
+        sum_k max(-<z_i, z_k>, 0) for each i, shape (n,); not normalised.
+    is_complete
+        Whether every pair was visited; else the two cosines only bound the true ones and `negative_sums` is empty.
+    """
+
+    min_same_class: float
+    max_cross_class: float
+    negative_sums: FloatArray
+    is_complete: bool
+
+    @property
+    def mu(self) -> float:
+        """Smallest cosine of z_i, z_k over all pairs, the diagonal included: mu of Min et al. [min2024]."""
+        return min(1.0, self.min_same_class, -self.max_cross_class)
+
+
+def pair_summary(X: FloatArray, y: FloatArray) -> PairSummary:
+    """Visit all pairs of samples, or, past the budget, as many as it allows.
+
+    Past the budget the first few rows are compared with everything: enough to refute a condition over all pairs, never
+    enough to prove it.
+    """
+    n, d = X.shape
+    norms = np.linalg.norm(X, axis=1)
+    z = X * y[:, None]
+    is_complete = float(n) * n * (d + 100) <= PAIR_BUDGET
+    rows = n if is_complete else min(n, _REFUTING_ROWS)
+    min_same, max_cross = np.inf, -np.inf
+    negative_sums = np.zeros(n if is_complete else 0)
+    for row in range(0, rows, _BLOCK):
+        left = slice(row, min(row + _BLOCK, rows))
+        for column in range(row if is_complete else 0, n, _BLOCK):
+            right = slice(column, min(column + _BLOCK, n))
+            products = z[left] @ z[right].T
+            if is_complete:
+                negative = np.maximum(-products, 0.0)
+                negative_sums[left] += negative.sum(axis=1)
+                if column > row:  # the mirrored block
+                    negative_sums[right] += negative.sum(axis=0)
+            cosines = products / (norms[left][:, None] * norms[right][None, :])
+            same = y[left][:, None] * y[right][None, :] > 0
+            diagonal = np.arange(left.start, left.stop)[:, None] == np.arange(right.start, right.stop)[None, :]
+            min_same = min(min_same, float(np.min(cosines, where=same & ~diagonal, initial=np.inf)))
+            max_cross = max(max_cross, float(np.max(-cosines, where=~same, initial=-np.inf)))
+    return PairSummary(min_same, max_cross, negative_sums, is_complete)
