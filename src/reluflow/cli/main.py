@@ -77,8 +77,8 @@ def _dispatch(words: list[str]) -> int:
 def _run_command(name: str, words: list[str]) -> int:
     import typer
 
-    # Typer's usage errors share a base class that it does not export.
-    usage_error = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+    # Typer's usage errors share a base class that it does not export; it is the third in this line.
+    usage_error: type[Exception] = typer.BadParameter.__mro__[2]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.command(name=name)(importlib.import_module(f"reluflow.cli.{name}").command)
     try:
@@ -86,7 +86,8 @@ def _run_command(name: str, words: list[str]) -> int:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except usage_error as error:
-        _leave(f"{error.format_message()} See: reluflow {name} --help", 2)  # type: ignore[attr-defined]
+        sentence = getattr(error, "format_message", error.__str__)()
+        _leave(f"{sentence} See: reluflow {name} --help", 2)
     return status if isinstance(status, int) else 0
 
 

@@ -1,0 +1,82 @@
+"""`reluflow certify DATASET --init PATH`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from reluflow.cli.arguments import (
+    BiasOption,
+    DatasetArgument,
+    FactorOption,
+    JsonOption,
+    LeakOption,
+    LossOption,
+    ReductionName,
+    ReductionOption,
+    SeedOption,
+)
+from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.output import number, print_json, print_table
+
+
+def command(
+    dataset: DatasetArgument,
+    *,
+    init: Annotated[str, typer.Option("--init", metavar="PATH", help="The network: a .csv with header w1,...,wd,a.")],
+    bias: BiasOption = False,
+    loss: LossOption = None,
+    reduction: ReductionOption = ReductionName.MEAN,
+    factor: FactorOption = 1.0,
+    leak: LeakOption = 0.0,
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Largest relative residual that counts as 0.")] = 1e-6,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Say what a given network provably is: a minimum, a saddle, a KKT or max-margin direction, or none of these.
+
+    Example: reluflow certify three-points --init network.csv --json
+    """
+    from reluflow.certificates.certify import certify
+    from reluflow.errors import InvalidInputError
+
+    if not 0.0 < tolerance < 1.0:
+        raise InvalidInputError(f"`--tolerance` must lie in (0, 1), got {tolerance}.")
+    data = dataset_from(dataset, bias=bias, seed=seed)
+    note_suggested_leak(dataset, leak)
+    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak)
+    verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
+    if json:
+        escape: dict[str, Any] | None = None
+        if verdict.escape is not None:
+            escape = {
+                "neuron": verdict.escape.neuron,
+                "w": verdict.escape.w,
+                "a": verdict.escape.a,
+                "predicted_decrease": verdict.escape.predicted_decrease,
+                "actual_decrease": verdict.escape.actual_decrease,
+            }
+        print_json(
+            {
+                "kind": str(verdict.kind),
+                "residuals": verdict.residuals,
+                "multipliers": verdict.multipliers,
+                "margin": verdict.margin,
+                "best_linear_margin": verdict.best_linear_margin,
+                "global_margin": verdict.global_margin,
+                "escape": escape,
+                "reasons": list(verdict.reasons),
+            }
+        )
+        return
+    print(f"{data.name}: the network is a {verdict.kind}." if verdict.kind != "not-stationary" else "Not stationary.")
+    for reason in verdict.reasons:
+        print(reason)
+    rows = [(name.replace("_", " "), number(value, 4)) for name, value in verdict.residuals.items()]
+    rows += [
+        ("normalised margin", number(verdict.margin, 10)),
+        ("best linear margin", number(verdict.best_linear_margin, 10)),
+        ("best margin of any network", number(verdict.global_margin, 10)),
+    ]
+    print_table(("quantity", "value"), rows)
