@@ -1,0 +1,298 @@
+"""Kernels of the closed-form alignment phase: plain arrays in, plain arrays out.
+
+Samples come grouped by hyperplane: row h of `normals` is a unit vector u_h, and h pulls a neuron with strength
+`plus[h]` along u_h where <w, u_h> > 0 and `minus[h]` where < 0; on the hyperplane any strength between is allowed.
+`side[h]` in {-1, 0, 1} says where the neuron is, 0 on the hyperplane. With constant D it moves by the boost
+(p, a) -> (p cosh x + a sinh x, p sinh x + a cosh x), p = <w, D>/|D|, x = |D| t.
+"""
+
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from reluflow.geometry.boundary_kernels import NO_FORCE, NO_KINK, along, decide, norm, orthonormalise, remove_span
+
+# How a neuron's flow stopped; the numbers between, RIDGE and UNDECIDED, are verdicts of `decide`. SHRINKING is for
+# ever on a ray that attracts although D points back along it; ORIGIN is w = 0, which an output weight with |a| > |w|
+# reaches there.
+FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, EVENT_LIMIT, ORIGIN = 0, 1, 2, 3, 4, 7, 8
+# What happened at an event.
+CROSSING, SLIDE, RELEASE, DEATH, RIDGE_HIT = 0, 1, 2, 3, 4
+
+ON_START = 64 * np.finfo(np.float64).eps  # an initial <w, u_h>/|w| below this is rounding: the neuron starts on h
+ON_ARRIVAL = 1e-12  # the same at an event, after a chain of boosts; hits closer than this are simultaneous
+BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to rounding
+CHUNK = 256  # neurons per parallel task, so that scratch arrays are made once per task
+
+
+@njit(cache=True)
+def first_root(quadratic, linear, constant):
+    """Smallest e > 0 with quadratic e^2 + linear e + constant = 0 and a change of sign there; inf if none."""
+    if constant == 0.0:
+        return -linear / quadratic if quadratic * linear < 0 else np.inf
+    if constant < 0.0:
+        quadratic, linear, constant = -quadratic, -linear, -constant
+    if quadratic == 0.0:
+        return -constant / linear if linear < 0 else np.inf
+    if quadratic > 0.0 and linear >= 0.0:
+        return np.inf
+    discriminant = linear * linear - 4.0 * quadratic * constant
+    if discriminant <= 0.0:
+        return np.inf
+    root = np.sqrt(discriminant)
+    return 2.0 * constant / (root - linear) if linear < 0 else (linear + root) / (-2.0 * quadratic)
+
+
+@njit(cache=True)
+def flow_neuron(
+    normals, plus, minus, weights, scale, w, a, horizon, carry, max_events, side, D, ints, reals, vectors, basis,
+    triangle, record, log_hyperplane, log_time, log_kind, log_start,
+):  # fmt: skip
+    """Carry one neuron through its events.
+
+    `w`, `side` and `D` are overwritten. Returns (status, a, log norm, time of the last event, crossings, slides, rows
+    of the event log, whether w tends to +D/|D|). With `carry` the state is that at `horizon`, else that at the last
+    event.
+    """
+    num, d = normals.shape
+    now, strengths = ints[0], reals[5]
+    e, perp, base, trial = vectors[0], vectors[1], vectors[2], vectors[3]
+    log_norm = time = 0.0
+    crossings = slides = rows = 0
+    length = norm(w)
+    imbalance = (abs(a) - length) * (abs(a) + length)
+    is_balanced = a != 0.0 and abs(imbalance) <= BALANCED * length**2
+    if is_balanced:
+        a, imbalance = (length if a > 0 else -length), 0.0
+    touching = 0
+    for h in range(num):
+        dot = along(normals, h, w)
+        now[h] = 0 if abs(dot) <= ON_START * length else (1 if dot > 0 else -1)
+        side[h] = now[h]
+        strengths[h] = np.inf
+        if now[h] == 0:
+            ints[5][touching] = h
+            touching += 1
+    if length == 0.0:
+        return (DEAD if a == 0.0 else ORIGIN), a, log_norm, time, 0, 0, 0, False
+    for event in range(max_events + 1):
+        if touching > 0:
+            rank = orthonormalise(normals, ints[5], touching, basis, triangle)
+            remove_span(basis, rank, w)
+        length = norm(w)
+        if is_balanced:
+            a = length if a > 0 else -length
+        size = np.hypot(length, a)
+        for c in range(d):
+            w[c] /= size
+        a /= size
+        imbalance /= size * size
+        log_norm += np.log(size)
+        length /= size
+        sign = 1.0 if a > 0 else -1.0
+        if a == 0.0:  # w stands still and da/dt = <w, D>, the same number for every admissible D
+            growth = 0.0
+            for h in range(num):
+                if now[h] != 0:
+                    growth += (plus[h] if now[h] > 0 else minus[h]) * along(normals, h, w)
+            sign = 1.0 if growth > 0 else -1.0
+        verdict = decide(
+            normals, plus, minus, scale, sign, side, strengths, D, ints, reals, base, trial, basis, triangle
+        )
+        speed = norm(D)
+        is_dead = verdict == 0 and speed <= NO_FORCE * scale
+        for h in range(num):
+            kind = -1
+            if now[h] == 0 and verdict == 0:
+                new = ints[6][h]
+                if side[h] != 0 and new == -side[h]:
+                    kind = CROSSING
+                    crossings += weights[h]
+                elif new == 0 and (side[h] != 0 or event == 0) and abs(plus[h] - minus[h]) > NO_KINK * scale:
+                    kind = DEATH if is_dead else SLIDE
+                    slides += 0 if is_dead else weights[h]
+                elif side[h] == 0 and new != 0 and event > 0:
+                    kind = RELEASE
+                side[h] = new
+            elif now[h] == 0:
+                if sign * (plus[h] - minus[h]) > NO_KINK * scale:
+                    kind = RIDGE_HIT
+                side[h] = 0
+            if kind >= 0:
+                if record:
+                    place = log_start + rows
+                    log_hyperplane[place], log_time[place], log_kind[place] = h, time, kind
+                rows += 1
+        if verdict != 0:
+            for c in range(d):
+                D[c] = 0.0
+            return verdict, a, log_norm, time, crossings, slides, rows, sign > 0
+        if is_dead:
+            for c in range(d):
+                D[c] = 0.0
+            return DEAD, a, log_norm, time, crossings, slides, rows, a > 0
+        touching = 0
+        for h in range(num):
+            if side[h] == 0 and abs(plus[h] - minus[h]) > NO_KINK * scale:
+                ints[5][touching] = h
+                touching += 1
+        is_sliding = touching > 0
+        on_ray = touching >= d - 1 and orthonormalise(normals, ints[5], touching, basis, triangle) == d - 1
+        p = 0.0
+        for c in range(d):
+            e[c] = D[c] / speed
+            p += e[c] * w[c]
+        if on_ray:  # the only direction left is D's, so what w has across it is rounding
+            for c in range(d):
+                w[c] = p * e[c]
+        for c in range(d):
+            perp[c] = w[c] - p * e[c]
+        across = norm(perp) ** 2
+        gap = imbalance + across  # a^2 - p^2, without the cancellation
+        is_opposite = p * a <= 0 and (
+            (is_balanced and across <= (ON_START * length) ** 2) or abs(gap) <= 2e-16 * (abs(imbalance) + across)
+        )
+        if is_opposite:
+            rising, falling = 0.0, 0.5 * (p - a)
+            if is_balanced:
+                for c in range(d):
+                    perp[c], w[c] = 0.0, p * e[c]
+        elif p * a > 0:
+            rising = 0.5 * (p + a)
+            falling = -0.25 * gap / rising
+        else:
+            falling = 0.5 * (p - a)
+            rising = -0.25 * gap / falling
+        nearest, hit = np.inf, -1
+        for h in range(num):
+            if side[h] == 0 or on_ray or (is_opposite and is_balanced):
+                continue
+            slope, dot = along(normals, h, e), along(normals, h, w)
+            if abs(slope) * speed <= NO_FORCE * scale:  # D lies in h, which is then approached for ever, not reached
+                slope = 0.0
+            if now[h] == 0 or dot * side[h] < 0:
+                dot = 0.0
+            growth = first_root(slope * rising, dot + slope * a, dot)
+            if growth < nearest:
+                nearest, hit = growth, h
+        # Where a changes sign the valley turns into a ridge; on a ray, |a| > |w| instead leads to w = 0.
+        if is_sliding and not is_balanced and p * a < 0 and abs(p) > abs(a):
+            growth = np.expm1(np.arctanh(-a / p))
+            if growth < nearest:
+                nearest, hit = growth, num
+        if on_ray and not is_balanced and p * a < 0 and abs(p) < abs(a):
+            nearest, hit = np.expm1(np.arctanh(-p / a)), num + 1
+        stretch = np.log1p(nearest)
+        if hit < 0 or time + stretch / speed > horizon or event == max_events:
+            status = FINAL if hit < 0 else (HORIZON if time + stretch / speed > horizon else EVENT_LIMIT)
+            is_positive = rising > 0 or (rising == 0 and a > 0)
+            if hit < 0 and rising == 0:
+                status = SHRINKING if on_ray and p * a < 0 else STATIONARY
+                is_positive = p > 0
+            if carry and status != EVENT_LIMIT:
+                stretch = speed * (horizon - time)
+                if rising == 0:
+                    a, log_norm = settle(w, a, e, perp, falling, stretch, log_norm)
+                else:
+                    a = boost(w, a, e, perp, rising, falling, stretch, is_balanced)
+                    log_norm += stretch
+                size = np.hypot(norm(w), a)
+                for c in range(d):
+                    w[c] /= size
+                a /= size
+                log_norm += np.log(size)
+            return status, a, log_norm, time, crossings, slides, rows, is_positive
+        before = length * np.exp(-stretch)
+        a = boost(w, a, e, perp, rising, falling, stretch, is_balanced)
+        if hit == num:
+            a = 0.0
+        if hit == num + 1:
+            for c in range(d):
+                w[c] = 0.0
+        time += stretch / speed
+        log_norm += stretch
+        imbalance *= np.exp(-2.0 * stretch)
+        length = norm(w)
+        if length <= ON_ARRIVAL * before:
+            for c in range(d):
+                w[c] = 0.0
+            for h in range(num):
+                side[h] = 0
+            return ORIGIN, (1.0 if a > 0 else -1.0), log_norm + np.log(abs(a)), time, crossings, slides, rows, False
+        touching = 0
+        for h in range(num):
+            is_on = h == hit or side[h] == 0 or abs(along(normals, h, w)) <= ON_ARRIVAL * max(length, before)
+            now[h] = 0 if is_on else side[h]
+            if is_on:
+                ints[5][touching] = h
+                touching += 1
+    return EVENT_LIMIT, a, log_norm, time, crossings, slides, rows, a > 0
+
+
+@njit(cache=True)
+def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
+    """Overwrite w with e^(-x) w(x) and return e^(-x) a(x) for the boost of rapidity x = `stretch`."""
+    shrink = np.exp(-stretch)
+    for c in range(w.shape[0]):
+        w[c] = perp[c] * shrink + e[c] * (rising + falling * shrink * shrink)
+    if is_balanced:
+        return norm(w) if a > 0 else -norm(w)
+    return rising - falling * shrink * shrink
+
+
+@njit(cache=True)
+def settle(w, a, e, perp, falling, stretch, log_norm):
+    """The boost of a neuron that has no rising part: it shrinks on the opposite ray, or comes to rest across D."""
+    if norm(perp) == 0.0:
+        return a, log_norm - stretch
+    shrink = np.exp(-stretch)
+    for c in range(w.shape[0]):
+        w[c] = perp[c] + e[c] * falling * shrink
+    return -falling * shrink, log_norm
+
+
+@njit(cache=True)
+def limit_is_saddle(normals, plus, minus, scale, side, D, is_positive):
+    """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
+    sign = 1.0 if is_positive else -1.0
+    for h in range(normals.shape[0]):
+        is_on = side[h] == 0 or abs(along(normals, h, D)) <= NO_FORCE * scale
+        if is_on and sign * (plus[h] - minus[h]) > NO_KINK * scale:
+            return True
+    return False
+
+
+@njit(cache=True, parallel=True)
+def flow_neurons(
+    normals, plus, minus, weights, w, a, log_norm, horizon, carry, max_events, side, D, status, time, crossings, slides,
+    rows, is_positive, is_saddle, key, record, log_hyperplane, log_time, log_kind, log_start,
+):  # fmt: skip
+    """All neurons, in place: see `flow_neuron`. `key` gets a number that is equal for equal final sides and signs."""
+    num, d = normals.shape
+    m = w.shape[0]
+    scale = 0.0
+    for h in range(num):
+        scale += max(abs(plus[h]), abs(minus[h]))
+    for task in prange((m + CHUNK - 1) // CHUNK):
+        ints = np.zeros((7, num + 1), np.int64)
+        reals = np.zeros((6, max(num, d) + 1))
+        vectors = np.zeros((4, d))
+        basis = np.zeros((d + 1, d))
+        triangle = np.zeros((d + 1, d + 1))
+        for j in range(task * CHUNK, min(m, (task + 1) * CHUNK)):
+            outcome = flow_neuron(
+                normals, plus, minus, weights, scale, w[j], a[j], horizon, carry, max_events, side[j], D[j], ints,
+                reals, vectors, basis, triangle, record, log_hyperplane, log_time, log_kind, log_start[j],
+            )  # fmt: skip
+            status[j], a[j], time[j] = outcome[0], outcome[1], outcome[3]
+            log_norm[j] += outcome[2]
+            crossings[j], slides[j], rows[j], is_positive[j] = outcome[4], outcome[5], outcome[6], outcome[7]
+            is_saddle[j] = outcome[0] == FINAL and limit_is_saddle(
+                normals, plus, minus, scale, side[j], D[j], outcome[7]
+            )
+            code = np.uint64(2 if outcome[7] else 1)
+            for h in range(num):
+                code = code * np.uint64(6364136223846793005) + np.uint64(side[j, h] + 2)
+            key[j] = code

@@ -1,0 +1,330 @@
+"""Extremal vectors: the directions neurons can align with when the initialisation scale vanishes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.geometry.arrangement import (
+    NEAR,
+    TIE,
+    DistinctDirections,
+    arrangement_faces,
+    distinct_directions,
+    num_faces,
+)
+from reluflow.geometry.cones import DEFAULT_MAX_CONES
+from reluflow.geometry.extremal_search import settled_signs
+from reluflow.geometry.landscape import check_leak
+from reluflow.geometry.subgradient import LineCoefficients, check_forces, line_coefficients, slopes_of_samples
+from reluflow.losses import AbstractLoss
+
+FloatArray = NDArray[np.float64]
+PatternArray = NDArray[np.int8]
+Kind = Literal["maximum", "minimum", "saddle"]
+
+
+@dataclass(frozen=True, eq=False)
+class ExtremalVectors:
+    """The extremal vectors of a dataset, longest first.
+
+    Parameters
+    ----------
+    vectors
+        D itself, not normalised, shape (k, d).
+    norms
+        |D|, shape (k,).
+    kinds
+        What the unit direction side * D / |D| is for G on the sphere: maximum, minimum or saddle.
+    sides
+        +1 if D lies in the cone M_u of its pattern, -1 if -D does, shape (k,).
+    patterns
+        u in {-1, 0, 1}^n, shape (k, n).
+    etas
+        The slopes with D = sum_k eta_k r_k x_k, shape (k, n).
+    dimensions
+        Dimension of M_u, shape (k,).
+    exact
+        Whether the list is complete: every cone was visited. Otherwise it holds attractors found by search.
+    degenerate
+        What is not in general position, as sentences; empty on clear-cut data.
+    dead_saddles
+        Patterns of cones with D_u = 0 around which G takes both signs, shape (q, n); erratum E14 of [boursier2024].
+    """
+
+    vectors: FloatArray
+    norms: FloatArray
+    kinds: tuple[Kind, ...]
+    sides: NDArray[np.int8]
+    patterns: PatternArray
+    etas: FloatArray
+    dimensions: NDArray[np.int64]
+    exact: bool
+    degenerate: tuple[str, ...]
+    dead_saddles: PatternArray
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def directions(self) -> FloatArray:
+        """The critical points of G on the sphere, side * D / |D|, shape (k, d)."""
+        return self.sides[:, None] * self.vectors / self.norms[:, None]
+
+    @property
+    def has_saddle(self) -> bool:
+        """Whether an extremal vector is a saddle; cones with D_u = 0 are in `dead_saddles`."""
+        return "saddle" in self.kinds
+
+
+@dataclass(frozen=True, eq=False)
+class _Landing:
+    """A face whose subgradients include the projection of D on its span."""
+
+    signs: PatternArray
+    side: int
+    projection: FloatArray
+    line_values: FloatArray
+    normal_slopes: FloatArray
+    is_bound: bool
+    is_critical: bool
+
+
+def extremal_vectors(
+    dataset: Dataset, loss: AbstractLoss, *, leak: float = 0.0, max_cones: int = DEFAULT_MAX_CONES
+) -> ExtremalVectors:
+    """Enumerate the directions neurons can align with when the initialisation scale vanishes.
+
+    A vector D != 0 is extremal if it is a subgradient of G on some cone M_u and lies in M_u or in -M_u:
+    D = sum_k eta_k r_k x_k with eta_k = 1 where <D, x_k> has sign `side`, leak where it has the other, and in
+    [leak, 1] where it is 0.
+
+    Parameters
+    ----------
+    dataset
+        n samples in dimension d, none of them zero.
+    loss
+        Gives the forces at h = 0.
+    leak
+        Negative slope of the activation, in [0, 1].
+    max_cones
+        Visit every cone if there are at most this many; otherwise search for attractors and return `exact` False.
+
+    Returns
+    -------
+    ExtremalVectors
+        Sorted by norm, longest first, then by pattern.
+
+    Notes
+    -----
+    Each cone costs one projection. Parallel and antiparallel samples keep their own eta, as in the definition, so on
+    such data a vector can be extremal without being a critical point of G; it is listed under `degenerate`.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Def. 1 and Eq. (7), with errata E6, E13, E14 [boursier2024].
+
+    Examples
+    --------
+    >>> from reluflow.losses import SquareLoss
+    >>> found = extremal_vectors(Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8]), SquareLoss())
+    >>> found.kinds, found.patterns, found.vectors.round(7)
+    (('maximum',), array([[1, 1, 1]], dtype=int8), array([[-0.2583333,  0.6666667]]))
+    """
+    loss.check_labels(dataset.y)
+    return extremal_vectors_of(dataset.X, loss.label_forces(dataset.y), leak, max_cones=max_cones)
+
+
+def extremal_vectors_of(
+    X: ArrayLike,
+    forces: ArrayLike,
+    leak: float = 0.0,
+    *,
+    max_cones: int = DEFAULT_MAX_CONES,
+    num_starts: int = 1000,
+    seed: int = 0,
+) -> ExtremalVectors:
+    """Extremal vectors for given forces r_k, those at a plateau of the loss included.
+
+    `num_starts` and `seed` matter only beyond `max_cones`, where neurons are followed instead of cones visited.
+    See `extremal_vectors`.
+
+    Examples
+    --------
+    >>> extremal_vectors_of([[1.0], [-2.0]], [1.0, 1.0]).vectors.ravel()
+    array([-2.,  1.])
+    """
+    directions = distinct_directions(np.asarray(X, dtype=np.float64))
+    force = check_forces(forces, directions.line.size)
+    check_leak(leak)
+    coefficients = line_coefficients(directions, force, leak)
+    m, rank = directions.U.shape
+    notes = list(directions.notes)
+    if coefficients.scale == 0.0:
+        notes.append("every force is zero, so G is zero everywhere")
+        return _collect(directions, coefficients, leak, [], [], exact=True, notes=notes)
+    exact = num_faces(m, rank) <= max_cones
+    if exact:
+        faces = arrangement_faces(directions.U)
+        signs = faces.signs
+        notes += faces.notes
+    else:
+        signs, num_open = settled_signs(directions, coefficients, num_starts=num_starts, seed=seed)
+        if num_open:
+            notes.append(f"{num_open} of {2 * (num_starts + 2 * m)} runs died or did not settle")
+    landings, dead = _landings(directions, coefficients, signs, notes)
+    return _collect(directions, coefficients, leak, landings, dead, exact=exact, notes=notes)
+
+
+def least_cosine_off_faces(
+    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray
+) -> float:
+    """Least |cosine| with a line off the face, over subgradients in the closure of their face or its opposite."""
+    from reluflow.geometry.subgradient_kernels import critical_faces
+
+    _, distances = critical_faces(directions.U, signs, coefficients.table, TIE, coefficients.scale)
+    return float(np.min(distances, initial=np.inf))
+
+
+def _landings(
+    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray, notes: list[str]
+) -> tuple[list[_Landing], list[_Landing]]:
+    """Faces that hold an extremal vector, and faces with D_u = 0 around which G takes both signs."""
+    from reluflow.geometry.subgradient_kernels import critical_faces
+
+    codes, distances = critical_faces(directions.U, signs, coefficients.table, TIE, coefficients.scale)
+    landings = [
+        _land(directions, coefficients, signs[index], side=int(codes[index]))
+        for index in np.flatnonzero(np.abs(codes) == 1)
+    ]
+    dead = [_land(directions, coefficients, signs[index], side=1) for index in np.flatnonzero(codes == 2)]
+    slack = TIE * coefficients.scale
+    dead_saddles = [
+        landing for landing in dead if np.any(landing.normal_slopes > slack) and np.any(landing.normal_slopes < -slack)
+    ]
+    num_on_boundary = int(np.count_nonzero(np.abs(codes) == 3))
+    if num_on_boundary:
+        notes.append(f"{num_on_boundary} cones have a subgradient on their boundary (Lemma 2 fails)")
+    closest = float(np.min(distances[np.abs(codes) == 1], initial=np.inf))
+    if closest < NEAR:
+        notes.append(f"an extremal vector is within {closest:.1e} of a sample's hyperplane that it is not on")
+    return landings, dead_saddles
+
+
+def _land(
+    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray, *, side: int
+) -> _Landing:
+    """The subgradient on a face that has its projected gradient among its subgradients, and G around it."""
+    from reluflow.geometry.subgradient_kernels import box_minimum_norm
+
+    U, scale = directions.U, coefficients.scale
+    zeros = np.flatnonzero(signs == 0)
+    base = np.where(signs > 0, coefficients.plus, np.where(signs < 0, coefficients.minus, 0.0)) @ U
+    lower, upper = coefficients.lower[zeros], coefficients.upper[zeros]
+    shortest, values = box_minimum_norm(base, U[zeros], lower, upper, 1e-14 * scale)
+    line_values = np.zeros(U.shape[0])
+    line_values[zeros] = values
+    above, below = coefficients.plus[zeros] - values, values - coefficients.minus[zeros]
+    rank = int(np.linalg.matrix_rank(U[zeros], tol=TIE)) if zeros.size else 0
+    is_at_end = np.minimum(values - lower, upper - values) <= NEAR * (upper - lower)
+    is_bound = bool(np.any(is_at_end)) or rank < zeros.size
+    if rank == zeros.size:
+        slopes = np.concatenate([above, below])
+    else:
+        basis = np.linalg.svd(U[zeros], full_matrices=False)[2][:rank]
+        local = arrangement_faces(np.ascontiguousarray(U[zeros] @ basis.T))
+        heights = local.witnesses[local.dimensions == 1] @ basis @ U[zeros].T  # (num_rays, num_zeros)
+        slopes = np.maximum(heights, 0.0) @ above + np.maximum(-heights, 0.0) @ below
+    # Samples tied on a line move together, so G itself only has the values between `minus` and `plus` to offer.
+    ends = np.stack([coefficients.plus[zeros], coefficients.minus[zeros]])
+    of_potential, _ = box_minimum_norm(base, U[zeros], ends.min(axis=0), ends.max(axis=0), 1e-14 * scale)
+    is_critical = bool(np.linalg.norm(of_potential - shortest) <= TIE * scale)
+    return _Landing(signs, side, shortest, line_values, slopes, is_bound, is_critical)
+
+
+def _kind(landing: _Landing, dimension: int, slack: float) -> Kind:
+    """Maximum, minimum or saddle of G on the sphere at side * D.
+
+    Off the cone G - <w, D> is positively homogeneous and linear between the rays of the local arrangement, so its
+    signs on these rays (`normal_slopes`) decide; where it vanishes, and along the cone, <w, D> on the sphere decides.
+    """
+    slopes = landing.normal_slopes
+    is_isolated = dimension == 1 and slopes.size > 0
+    if np.all(slopes <= slack) and (landing.side > 0 or (is_isolated and np.all(slopes < -slack))):
+        return "maximum"
+    if np.all(slopes >= -slack) and (landing.side < 0 or (is_isolated and np.all(slopes > slack))):
+        return "minimum"
+    return "saddle"
+
+
+def _collect(
+    directions: DistinctDirections,
+    coefficients: LineCoefficients,
+    leak: float,
+    landings: list[_Landing],
+    dead_saddles: list[_Landing],
+    *,
+    exact: bool,
+    notes: list[str],
+) -> ExtremalVectors:
+    """Lift to R^d, name the kinds, sort."""
+    n, d = directions.line.size, directions.basis.shape[1]
+    landings = _longest_first(landings)
+    slack = TIE * coefficients.scale
+    dimensions = [d - _rank_of_zeros(directions, landing) for landing in landings]
+    kinds = tuple(_kind(landing, size, slack) for landing, size in zip(landings, dimensions, strict=True))
+    patterns = directions.sample_signs(_stack([landing.signs for landing in landings], directions.U.shape[0]))
+    etas = [
+        slopes_of_samples(directions, coefficients, pattern, landing.line_values, leak)
+        for pattern, landing in zip(patterns, landings, strict=True)
+    ]
+    vectors = np.array([landing.projection @ directions.basis for landing in landings]).reshape(-1, d)
+    num_bound = sum(landing.is_bound for landing in landings)
+    if num_bound:
+        notes.append(
+            f"{num_bound} extremal vectors have an eta within {NEAR:g} of an end of its interval, or not unique "
+            "(Lemma 10 fails, E13)"
+        )
+    num_regular = sum(not landing.is_critical for landing in landings)
+    if num_regular:
+        notes.append(f"{num_regular} extremal vectors are no critical points of G: samples on one line pull both ways")
+    return ExtremalVectors(
+        vectors=vectors,
+        norms=np.linalg.norm(vectors, axis=1),
+        kinds=kinds,
+        sides=np.array([landing.side for landing in landings], dtype=np.int8),
+        patterns=patterns,
+        etas=np.array(etas, dtype=np.float64).reshape(-1, n),
+        dimensions=np.array(dimensions, dtype=np.int64),
+        exact=exact,
+        degenerate=tuple(dict.fromkeys(notes)),
+        dead_saddles=directions.sample_signs(
+            _stack([landing.signs for landing in dead_saddles], directions.U.shape[0])
+        ),
+    )
+
+
+def _rank_of_zeros(directions: DistinctDirections, landing: _Landing) -> int:
+    zeros = landing.signs == 0
+    return int(np.linalg.matrix_rank(directions.U[zeros], tol=TIE)) if np.any(zeros) else 0
+
+
+def _stack(rows: list[PatternArray], width: int) -> PatternArray:
+    return np.array(rows, dtype=np.int8).reshape(-1, width)
+
+
+def _longest_first(landings: list[_Landing]) -> list[_Landing]:
+    """By norm, longest first; norms equal to 1e-9 count as equal and are ordered by pattern, + before 0 before -."""
+    norms = np.array([np.linalg.norm(landing.projection) for landing in landings])
+    order = np.argsort(-norms, kind="stable")
+    rank, group, previous = {}, 0, np.inf
+    for index in order:
+        group += bool(norms[index] < previous * (1 - 1e-9))
+        previous = norms[index]
+        rank[int(index)] = group
+    ranked = sorted(range(len(landings)), key=lambda i: (rank[i], tuple(-landings[i].signs), -landings[i].side))
+    return [landings[i] for i in ranked]

@@ -1,0 +1,276 @@
+"""Compiled loops over activation cones: minimum-norm subgradients, projections on faces, distances to cones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+SignArray = NDArray[np.int8]
+
+
+@njit(cache=True)
+def _solve_free(rows: FloatArray, is_free: NDArray[np.bool_], target: FloatArray, solution: FloatArray) -> None:
+    """Coefficients on the free rows whose combination is nearest to the target, by orthogonalisation."""
+    r = rows.shape[1]
+    free = np.flatnonzero(is_free)
+    size = free.size
+    frame = np.zeros((size, r))
+    triangle = np.zeros((size, size))
+    right = np.zeros(size)
+    for j in range(size):
+        v = rows[free[j]].copy()
+        for _ in range(2):
+            for i in range(j):
+                dot = np.dot(frame[i], v)
+                triangle[i, j] += dot
+                v -= dot * frame[i]
+        triangle[j, j] = np.sqrt(np.dot(v, v))
+        frame[j] = v / triangle[j, j]
+    for j in range(size):
+        right[j] = np.dot(frame[j], target)
+    for j in range(size - 1, -1, -1):
+        value = right[j]
+        for i in range(j + 1, size):
+            value -= triangle[j, i] * solution[free[i]]
+        solution[free[j]] = value / triangle[j, j]
+
+
+@njit(cache=True)
+def box_minimum_norm(
+    base: FloatArray, rows: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float
+) -> tuple[FloatArray, FloatArray]:
+    """Shortest vector base + sum_i z_i rows_i with lower <= z <= upper (lower finite), and one such z.
+
+    Active sets with bounded variables. A row becomes free only while it is not orthogonal to the residual, which
+    the free rows are; so free rows stay independent even when the rows are not.
+    """
+    k = rows.shape[0]
+    z = lower.copy()
+    is_free = np.zeros(k, dtype=np.bool_)
+    is_barred = np.zeros(k, dtype=np.bool_)
+    residual = base.copy()
+    for i in range(k):
+        residual += z[i] * rows[i]
+    for _ in range(20 * (k + 1)):
+        worst, entering = tolerance, -1
+        for i in range(k):
+            if is_free[i] or is_barred[i] or upper[i] == lower[i]:
+                continue
+            slope = np.dot(residual, rows[i])
+            violation = -slope if z[i] == lower[i] else slope
+            if violation > worst:
+                worst, entering = violation, i
+        if entering < 0:
+            break
+        is_free[entering] = True
+        entered_at = z[entering]
+        while True:
+            target = -base
+            for i in range(k):
+                if not is_free[i]:
+                    target -= z[i] * rows[i]
+            trial = z.copy()
+            _solve_free(rows, is_free, target, trial)
+            fraction, leaving = 1.0, -1
+            for i in range(k):
+                if not is_free[i]:
+                    continue
+                limit = lower[i] if trial[i] < lower[i] else (upper[i] if trial[i] > upper[i] else np.nan)
+                if not np.isnan(limit):
+                    ratio = (limit - z[i]) / (trial[i] - z[i])
+                    if ratio < fraction or leaving < 0:
+                        fraction, leaving = min(max(ratio, 0.0), 1.0), i
+            if leaving < 0:
+                z = trial
+                break
+            for i in range(k):
+                if is_free[i]:
+                    z[i] += fraction * (trial[i] - z[i])
+            z[leaving] = lower[leaving] if trial[leaving] < lower[leaving] else upper[leaving]
+            is_free[leaving] = False
+        if not is_free[entering] and z[entering] == entered_at:
+            is_barred[entering] = True  # rounding only: the row cannot move, so do not try it again at once
+        else:
+            is_barred[:] = False
+        residual = base.copy()
+        for i in range(k):
+            residual += z[i] * rows[i]
+    return residual, z
+
+
+@njit(cache=True)
+def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: float) -> int:
+    """Orthonormal rows spanning the directions whose sign is 0; their number."""
+    size = 0
+    for t in range(signs.size):
+        if signs[t] == 0 and size < U.shape[1]:
+            v = U[t].copy()
+            for _ in range(2):
+                for j in range(size):
+                    v -= np.dot(frame[j], v) * frame[j]
+            norm = np.sqrt(np.dot(v, v))
+            if norm > tie:
+                frame[size] = v / norm
+                size += 1
+    return size
+
+
+@njit(cache=True)
+def critical_faces(
+    U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
+) -> tuple[NDArray[np.int8], FloatArray]:
+    """Which faces have their projected gradient among their subgradients, where it lies, and how far inside.
+
+    `coefficients` has columns plus, minus, lower, upper. Codes: 1 inside the face, -1 inside its opposite, 3 and -3
+    the same but on the boundary to within `tie`, 2 the projection is zero to within `tie` times `scale`, 0 anything
+    else. The distance is the least |cosine| with a direction off the face (infinite for codes 0 and 2).
+    """
+    num_faces, m = signs.shape
+    r = U.shape[1]
+    codes = np.zeros(num_faces, dtype=np.int8)
+    distances = np.full(num_faces, np.inf)
+    frame = np.zeros((r, r))
+    odd = np.empty((m, r))
+    even = np.empty((m, r))
+    for t in range(m):
+        odd[t] = 0.5 * (coefficients[t, 0] - coefficients[t, 1]) * U[t]
+        even[t] = 0.5 * (coefficients[t, 0] + coefficients[t, 1]) * U[t]
+    total = np.zeros(r)
+    for t in range(m):
+        total += even[t]
+    block_size = 256
+    block = np.empty((block_size, r))
+    for face in range(num_faces):
+        if face % block_size == 0:
+            rows = signs[face : face + block_size].astype(np.float64)
+            block[: rows.shape[0]] = rows @ odd
+        base = block[face % block_size] + total
+        for t in range(m):
+            if signs[face, t] == 0:
+                base -= even[t]
+        size = _frame_of_zeros(U, signs[face], frame, tie)
+        p = base.copy()
+        for _ in range(2):
+            for j in range(size):
+                p -= np.dot(frame[j], p) * frame[j]
+        norm = np.sqrt(np.dot(p, p))
+        code, least = 2, np.inf
+        if norm > tie * scale:
+            along, against = True, True
+            for t in range(m):
+                if signs[face, t] != 0:
+                    value = 0.0
+                    for i in range(r):
+                        value += U[t, i] * p[i]
+                    value *= signs[face, t] / norm
+                    along = along and value >= -tie
+                    against = against and value <= tie
+                    least = min(least, abs(value))
+                    if not (along or against):
+                        break
+            if not (along or against):
+                continue
+            code = (1 if along else -1) * (1 if least > tie else 3)
+        zeros = np.flatnonzero(signs[face] == 0)
+        if zeros.size > 0:
+            lower, upper = coefficients[zeros, 2], coefficients[zeros, 3]
+            shortest, _z = box_minimum_norm(base, U[zeros], lower, upper, 1e-14 * scale)
+            if np.max(np.abs(U[zeros] @ shortest)) > tie * scale:
+                continue
+        codes[face] = code
+        distances[face] = least
+    return codes, distances
+
+
+@njit(cache=True)
+def _cosine_to_cone(
+    target: FloatArray,
+    U: FloatArray,
+    signs: SignArray,
+    facets: NDArray[np.bool_],
+    frame: FloatArray,
+    size: int,
+    floor: float,
+) -> float:
+    """Largest cosine of the target with a vector of the closed cone, 0 if it is plainly at most `floor` >= 0."""
+    m, r = U.shape
+    norm = np.sqrt(np.dot(target, target))
+    inside = target / norm
+    for _ in range(2):
+        for j in range(size):
+            inside = inside - np.dot(frame[j], inside) * frame[j]
+    if np.dot(inside, inside) <= floor * floor:  # the cone is no closer than its span
+        return 0.0
+    count = 0
+    for t in range(m):
+        if facets[t]:
+            count += 1
+    rows = np.empty((count, r))
+    position = 0
+    for t in range(m):
+        if facets[t]:
+            v = U[t] * signs[t]
+            for _ in range(2):
+                for j in range(size):
+                    v = v - np.dot(frame[j], v) * frame[j]
+            rows[position] = v
+            position += 1
+    nearest, _z = box_minimum_norm(inside, rows, np.zeros(count), np.full(count, np.inf), 1e-13)
+    return float(np.sqrt(np.dot(nearest, nearest)))
+
+
+@njit(cache=True)
+def face_constants(
+    U: FloatArray,
+    signs: SignArray,
+    facets: NDArray[np.bool_],
+    witnesses: FloatArray,
+    dimensions: NDArray[np.int64],
+    coefficients: FloatArray,
+    tie: float,
+    scale: float,
+) -> Any:
+    """Largest and smallest nonzero |D_u|, and the largest cosines of D_u and -D_u with cones that do not hold them.
+
+    `coefficients` has columns plus, minus, lower, upper. Returns (d_max, d_min, cosine_plus, cosine_minus).
+    """
+    num_faces, m = signs.shape
+    r = U.shape[1]
+    frame = np.zeros((r, r))
+    d_max, d_min, cosine_plus, cosine_minus = 0.0, np.inf, 0.0, 0.0
+    for face in range(num_faces):
+        base = np.zeros(r)
+        for t in range(m):
+            if signs[face, t] != 0:
+                base += (coefficients[t, 0] if signs[face, t] > 0 else coefficients[t, 1]) * U[t]
+        zeros = np.flatnonzero(signs[face] == 0)
+        D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], 1e-14 * scale)
+        norm = np.sqrt(np.dot(D, D))
+        if norm <= tie * scale:
+            continue
+        d_max, d_min = max(d_max, norm), min(d_min, norm)
+        is_inside, is_opposite = True, True
+        for t in range(m):
+            value = np.dot(U[t], D) / norm
+            sign = 0 if abs(value) <= tie else (1 if value > 0 else -1)
+            is_inside = is_inside and sign == signs[face, t]
+            is_opposite = is_opposite and sign == -signs[face, t]
+        if dimensions[face] == 1:
+            along = np.dot(D, witnesses[face]) / norm
+            if not is_inside:
+                cosine_plus = max(cosine_plus, along)
+            if not is_opposite:
+                cosine_minus = max(cosine_minus, -along)
+            continue
+        size = _frame_of_zeros(U, signs[face], frame, tie)
+        if not is_inside:
+            cosine_plus = max(cosine_plus, _cosine_to_cone(D, U, signs[face], facets[face], frame, size, cosine_plus))
+        if not is_opposite:
+            cosine_minus = max(
+                cosine_minus, _cosine_to_cone(-D, U, signs[face], facets[face], frame, size, cosine_minus)
+            )
+    return d_max, d_min, cosine_plus, cosine_minus

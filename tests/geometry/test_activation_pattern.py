@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+from reluflow.errors import InvalidInputError
+from reluflow.geometry.activation_pattern import activation_pattern, label_cones
+
+
+def test_signs_of_many_weights():
+    rng = np.random.default_rng(1)
+    X, w = rng.standard_normal((4, 3)), rng.standard_normal((2, 5, 3))
+    pattern = activation_pattern(w, X)
+    assert pattern.shape == (2, 5, 4)
+    assert pattern.dtype == np.int8
+    for i in np.ndindex(2, 5):
+        assert [int(value) for value in pattern[i]] == [int(np.sign(sum(w[i] * x))) for x in X]
+
+
+def test_tolerance_is_relative_to_both_lengths():
+    X = np.array([[1e6, 0.0]])
+    w = np.array([1e-3, 1.0])  # cosine 1e-3
+    assert activation_pattern(w, X, rtol=0.9e-3)[0] == 1
+    assert activation_pattern(w, X, rtol=1.1e-3)[0] == 0
+
+
+def test_zero_weight_has_zero_pattern():
+    assert not np.any(activation_pattern(np.zeros(2), np.eye(2)))
+
+
+def test_label_cones():
+    X, y = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
+    w = np.array([[1.0, 0.0], [-1.0, 0.5], [-1.0, -2.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
+    cones = label_cones(w, X, y)
+    assert cones.positive.tolist() == [True, False, False, False, False, True]  # <= 0 on negatives is enough
+    assert cones.negative.tolist() == [False, True, False, False, False, False]
+    assert cones.dead.tolist() == [False, False, True, False, False, False]
+    one_class = label_cones(w, X[:2], y[:2])
+    np.testing.assert_array_equal(one_class.negative[:4], one_class.dead[:4])
+    with pytest.raises(InvalidInputError, match="`y` must hold one label for each of the 3 rows"):
+        label_cones(w, X, y[:2])
+
+
+def test_refusals():
+    with pytest.raises(InvalidInputError, match="`w` must have last axis d"):
+        activation_pattern([1.0, 2.0, 3.0], np.eye(2))
+    with pytest.raises(InvalidInputError, match="`rtol` must be at least 0"):
+        activation_pattern([1.0, 2.0], np.eye(2), rtol=-1.0)
