@@ -1,3 +1,75 @@
-"""reluflow: a laboratory for how small-initialisation ReLU networks learn."""
+"""reluflow: a laboratory for how small-initialisation ReLU networks learn.
+
+>>> import reluflow
+>>> data = reluflow.load("three-points")
+>>> reluflow.extremal_vectors(data, reluflow.SquareLoss()).kinds
+('maximum',)
+
+`import reluflow` loads NumPy and nothing heavier; each name below loads its room when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reluflow.certificates.certify import certify as certify
+    from reluflow.certificates.hard_margin import linear_separator as linear_separator
+    from reluflow.certificates.kkt import kkt_certificate as kkt_certificate
+    from reluflow.certificates.network_margin import network_margin as network_margin
+    from reluflow.data.dataset import Dataset as Dataset
+    from reluflow.data.files import read_dataset as read_dataset
+    from reluflow.data.files import write_dataset as write_dataset
+    from reluflow.data.registry import load as load
+    from reluflow.data.registry import registered_datasets as registered_datasets
+    from reluflow.geometry.alignment import align as align
+    from reluflow.geometry.cones import activation_cones as activation_cones
+    from reluflow.geometry.extremal import extremal_vectors as extremal_vectors
+    from reluflow.losses import ExponentialLoss as ExponentialLoss
+    from reluflow.losses import LogisticLoss as LogisticLoss
+    from reluflow.losses import SquareLoss as SquareLoss
+    from reluflow.network.initialization import balanced_initialization as balanced_initialization
+    from reluflow.network.initialization import dominated_initialization as dominated_initialization
+    from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
+    from reluflow.network.network import Network as Network
+    from reluflow.theory.diagnosis import diagnose as diagnose
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Dataset": "data.dataset",
+    "ExponentialLoss": "losses",
+    "LogisticLoss": "losses",
+    "Network": "network.network",
+    "SquareLoss": "losses",
+    "activation_cones": "geometry.cones",
+    "align": "geometry.alignment",
+    "balanced_initialization": "network.initialization",
+    "certify": "certificates.certify",
+    "diagnose": "theory.diagnosis",
+    "dominated_initialization": "network.initialization",
+    "extremal_vectors": "geometry.extremal",
+    "kkt_certificate": "certificates.kkt",
+    "linear_separator": "certificates.hard_margin",
+    "load": "data.registry",
+    "network_margin": "certificates.network_margin",
+    "read_dataset": "data.files",
+    "registered_datasets": "data.registry",
+    "unbalanced_initialization": "network.initialization",
+    "write_dataset": "data.files",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reluflow' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"reluflow.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

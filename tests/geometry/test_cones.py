@@ -1,6 +1,3 @@
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -154,12 +151,3 @@ def test_refusals():
         activation_cones([[1.0, np.nan]])
     with pytest.raises(InvalidInputError, match="`X` must have shape"):
         activation_cones([1.0, 2.0])
-
-
-def test_baseline_of_the_benchmark_agrees():
-    path = Path(__file__).parents[2] / "benchmarks" / "geometry_baseline.py"
-    spec = spec_from_file_location("geometry_baseline", path)
-    baseline = module_from_spec(spec)
-    spec.loader.exec_module(baseline)
-    X = np.random.default_rng(8).standard_normal((6, 3))
-    np.testing.assert_array_equal(baseline.cells_by_linear_programs(X), activation_cones(X, open_only=True).patterns)

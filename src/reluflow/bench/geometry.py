@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
@@ -15,12 +17,12 @@ def cones() -> list[Comparison]:
     results = []
     for n, d, with_peer in ((12, 3, True), (20, 4, False), (1000, 2, False), (30, 5, False)):
         X = np.random.default_rng(n).standard_normal((n, d))
-        ours_s, found = best_time(lambda X=X: activation_cones(X, open_only=True), repeats=1 if n == 30 else 3)
+        ours_s, found = best_time(partial(activation_cones, X, open_only=True), repeats=1 if n == 30 else 3)
         expected = num_open_cones(n, d)
         agreement = f"{len(found)} open cones, {expected} by the formula"
         peer_s = None
         if with_peer:
-            peer_s, theirs = best_time(lambda X=X: cells_by_linear_programs(X), repeats=1, warm_up=False)
+            peer_s, theirs = best_time(partial(cells_by_linear_programs, X), repeats=1, warm_up=False)
             same = {tuple(row) for row in found.patterns.tolist()} == {tuple(row) for row in theirs.tolist()}
             agreement += "; the same patterns" if same else "; DIFFERENT patterns"
         results.append(

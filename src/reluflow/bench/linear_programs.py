@@ -31,7 +31,7 @@ def cells_by_linear_programs(X: NDArray[np.float64]) -> NDArray[np.int8]:
                     b_ub=np.zeros(i + 1),
                     bounds=[(-1.0, 1.0)] * d + [(None, 1.0)],
                 )
-                if answer.status == 0 and -answer.fun > 1e-9:
+                if answer.x is not None and answer.x[-1] > 1e-9:
                     grown.append(candidate)
         cells = grown
     return np.array(cells, dtype=np.int8)

@@ -33,14 +33,13 @@ def command(
     Example: reluflow extremal three-points --json
     """
     from reluflow.geometry.extremal import extremal_vectors
-    from reluflow.geometry.thresholds import alignment_constants
+    from reluflow.geometry.thresholds import subgradient_range
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     chosen = loss_from(data, loss, reduction, factor)
     found = extremal_vectors(data, chosen, leak=leak)
-    constants = alignment_constants(data, chosen, leak=leak, extremal=found) if found.exact and len(found) else None
-    d_max, d_min = (None, None) if constants is None else (constants.d_max, constants.d_min)
+    d_max, d_min = subgradient_range(data, chosen, leak=leak) or (None, None)
     if found.degenerate:
         note("; ".join(found.degenerate))
     if json:

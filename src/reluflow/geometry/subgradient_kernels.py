@@ -224,6 +224,32 @@ def _cosine_to_cone(
 
 
 @njit(cache=True)
+def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatArray, scale: float) -> FloatArray:
+    """D_u of one face; `coefficients` has columns plus, minus, lower, upper."""
+    base = np.zeros(U.shape[1])
+    for t in range(signs.size):
+        if signs[t] != 0:
+            base += (coefficients[t, 0] if signs[t] > 0 else coefficients[t, 1]) * U[t]
+    zeros = np.flatnonzero(signs == 0)
+    D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], 1e-14 * scale)
+    return D
+
+
+@njit(cache=True)
+def gradient_range(
+    U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
+) -> tuple[float, float]:
+    """Largest and smallest nonzero |D_u| over the faces."""
+    d_max, d_min = 0.0, np.inf
+    for face in range(signs.shape[0]):
+        D = _shortest_subgradient(U, signs[face], coefficients, scale)
+        norm = np.sqrt(np.dot(D, D))
+        if norm > tie * scale:
+            d_max, d_min = max(d_max, norm), min(d_min, norm)
+    return d_max, d_min
+
+
+@njit(cache=True)
 def face_constants(
     U: FloatArray,
     signs: SignArray,
@@ -243,12 +269,7 @@ def face_constants(
     frame = np.zeros((r, r))
     d_max, d_min, cosine_plus, cosine_minus = 0.0, np.inf, 0.0, 0.0
     for face in range(num_faces):
-        base = np.zeros(r)
-        for t in range(m):
-            if signs[face, t] != 0:
-                base += (coefficients[t, 0] if signs[face, t] > 0 else coefficients[t, 1]) * U[t]
-        zeros = np.flatnonzero(signs[face] == 0)
-        D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], 1e-14 * scale)
+        D = _shortest_subgradient(U, signs[face], coefficients, scale)
         norm = np.sqrt(np.dot(D, D))
         if norm <= tie * scale:
             continue

@@ -180,6 +180,31 @@ def alignment_constants(
     )
 
 
+def subgradient_range(
+    dataset: Dataset, loss: AbstractLoss, *, leak: float = 0.0, max_cones: int = DEFAULT_MAX_CONES
+) -> tuple[float, float] | None:
+    """(D_max, D_min) alone: the largest and smallest nonzero |D_u| over all cones; None beyond `max_cones`.
+
+    >>> from reluflow.losses import SquareLoss
+    >>> subgradient_range(Dataset([[1.0, 0.0], [0.0, 1.0]], [3.0, -1.0]), SquareLoss(reduction="sum"))
+    (3.1622776601683795, 1.0)
+    """
+    from reluflow.geometry.subgradient_kernels import gradient_range
+
+    loss.check_labels(dataset.y)
+    check_leak(leak)
+    directions = distinct_directions(dataset.X)
+    if num_faces(*directions.U.shape) > max_cones:
+        return None
+    coefficients = line_coefficients(directions, loss.label_forces(dataset.y), leak)
+    if coefficients.scale == 0:
+        return 0.0, np.inf
+    columns = np.stack([coefficients.plus, coefficients.minus, coefficients.lower, coefficients.upper], axis=1)
+    faces = arrangement_faces(directions.U)
+    d_max, d_min = gradient_range(directions.U, faces.signs, columns, TIE, coefficients.scale)
+    return float(d_max), float(d_min)
+
+
 def _stability_margins(
     X: FloatArray, forces: FloatArray, extremal: ExtremalVectors, leak: float
 ) -> tuple[float, float]:

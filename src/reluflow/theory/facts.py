@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,11 @@ class DatasetFacts:
         """mu = mean of y_i x_i, shape (d,) [lyu2021]."""
         return np.asarray((self.dataset.X * self.dataset.y[:, None]).mean(axis=0))
 
+    def leaky_mean(self, sign: int) -> FloatArray:
+        """mu^+ (sign 1) or mu^- (sign -1): mean of y_i x_i, times the leak for the samples of the other label."""
+        slopes = np.where(self.dataset.y == sign, 1.0, self.leak)
+        return np.asarray((slopes * self.dataset.y) @ self.dataset.X / self.dataset.n)
+
     @cached_property
     def separator(self) -> HardMargin | None:
         """The max-margin linear separator, or None where the data are too large."""
@@ -82,7 +88,7 @@ class DatasetFacts:
 
     @cached_property
     def leaky(self) -> LeakyMargins:
-        """Lyu et al.'s mu^+, mu^-, w^+, w^- for this leak."""
+        """Lyu et al.'s w^+, w^- and their margins for this leak."""
         return leaky_margins(self.dataset, self.leak)
 
     @cached_property
@@ -98,7 +104,9 @@ class DatasetFacts:
     @cached_property
     def has_affordable_cones(self) -> bool:
         """Whether all activation cones can be enumerated in seconds."""
-        return num_cones(self.dataset.n, self.rank) <= MAX_FACES
+        # k independent samples alone have 3^k - 1 cones, and their exact number takes long to count when k is large
+        smallest = min(self.dataset.n, self.rank)
+        return 3.0**smallest - 1.0 <= MAX_FACES and num_cones(self.dataset.n, self.rank) <= MAX_FACES
 
     @cached_property
     def cones(self) -> ActivationCones:
@@ -123,8 +131,10 @@ class DatasetFacts:
         return extremal_vectors(self.dataset, self.loss, leak=self.leak, max_cones=MAX_FACES)
 
     @cached_property
-    def general_position(self) -> GeneralPosition:
-        """Whether samples and subgradients are generic."""
+    def general_position(self) -> GeneralPosition | None:
+        """Whether samples and subgradients are generic; None where neither half of the check is in reach."""
+        if not self.has_affordable_cones and comb(self.dataset.n, min(self.dataset.n, self.dataset.d)) > MAX_SUBSETS:
+            return None
         return general_position(self.dataset, self.loss, leak=self.leak, max_subsets=MAX_SUBSETS, max_cones=MAX_FACES)
 
     @cached_property

@@ -1,1 +1,21 @@
-"""Results in, figures out; matplotlib lives here and only here."""
+"""Results in, figures out; matplotlib lives here and only here, and is imported when the first figure is drawn."""
+
+from reluflow.viz.conditions_table import plot_conditions
+from reluflow.viz.dataset_picture import plot_dataset
+from reluflow.viz.network_function import plot_network_function
+from reluflow.viz.neuron_directions import plot_neuron_directions
+from reluflow.viz.plane_geometry import plot_plane_geometry
+from reluflow.viz.saving import save_figure
+from reluflow.viz.sphere_geometry import plot_sphere_geometry
+from reluflow.viz.style import house_style
+
+__all__ = [
+    "house_style",
+    "plot_conditions",
+    "plot_dataset",
+    "plot_network_function",
+    "plot_neuron_directions",
+    "plot_plane_geometry",
+    "plot_sphere_geometry",
+    "save_figure",
+]

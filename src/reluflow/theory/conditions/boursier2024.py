@@ -41,6 +41,8 @@ def samples_have_densities(facts: DatasetFacts) -> Judgement:
 def general_position(facts: DatasetFacts) -> Judgement:
     """Lemma 2: any d samples with their forces are independent, and no D_u lies on the boundary of its cone."""
     found = facts.general_position
+    if found is None:
+        return undecided(f"too many subsets of {facts.dataset.d} samples, and {_too_many_cones(facts)}")
     return Judgement(found.holds, None if found.holds is None else found.margin, found.detail)
 
 
@@ -87,7 +89,8 @@ def acute_positive_data(facts: DatasetFacts) -> Judgement:
         return fails(f"smallest cosine between samples {smallest:.6g}", smallest)
     if not pairs.is_complete:
         return undecided(f"too many pairs for n = {n}")
-    independence = facts.general_position.smallest_singular_value
+    generic = facts.general_position
+    independence = None if generic is None else generic.smallest_singular_value
     if independence is None:
         return undecided(
             f"smallest cosine {smallest:.6g}, but the independence of all {d}-subsets of {n} samples is out of reach"

@@ -79,7 +79,7 @@ def non_branching(facts: DatasetFacts) -> Judgement:
 def unit_ball(facts: DatasetFacts) -> Judgement:
     """Sec. 3: |x_i| <= 1, used by explicit constants only (rescale X and time otherwise)."""
     largest = float(facts.norms.max())
-    return Judgement(largest <= 1.0 + ROUNDING, 1.0 - largest, f"largest |x_i| = {largest:.6g}")
+    return Judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest |x_i| = {largest:.6g}")
 
 
 def principal_direction(facts: DatasetFacts) -> Judgement:
@@ -94,7 +94,7 @@ def principal_direction(facts: DatasetFacts) -> Judgement:
     necessary = pairwise_condition(facts)
     if necessary.holds is False:
         return fails("A.2 fails, which A.1 would imply (Lemma G.1)", necessary.margin)
-    candidates = [facts.mean_signed_sample, facts.leaky.positive.mean, facts.leaky.negative.mean]
+    candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
     if facts.separator is not None and facts.separator.separable:
         candidates.append(facts.separator.w)
     best = max((_principal_margin(facts, w) for w in candidates), default=-np.inf)
@@ -120,7 +120,7 @@ def positive_mean_is_longer(facts: DatasetFacts) -> Judgement:
     """Assumption A.3: |mu^+| > |mu^-|."""
     if not facts.dataset.is_binary:
         return fails(_NOT_BINARY)
-    plus, minus = (float(np.linalg.norm(mu)) for mu in (facts.leaky.positive.mean, facts.leaky.negative.mean))
+    plus, minus = (float(np.linalg.norm(facts.leaky_mean(sign))) for sign in (1, -1))
     kappa = 1.0 - minus / plus if plus > 0 else -np.inf
     return positive(plus - minus, f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
 

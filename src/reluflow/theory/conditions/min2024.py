@@ -30,7 +30,7 @@ def orthogonal_separability(facts: DatasetFacts) -> Judgement:
     holds = pairs.min_same_class > ROUNDING and pairs.max_cross_class <= ROUNDING
     if not pairs.is_complete and holds:
         return undecided(f"too many pairs for n = {facts.dataset.n}; no violation among those visited")
-    return Judgement(holds, margin, _pair_detail(facts))
+    return Judgement(bool(holds), margin, _pair_detail(facts))
 
 
 def loss_has_unit_force(facts: DatasetFacts) -> Judgement:
@@ -48,7 +48,7 @@ def loss_has_unit_force(facts: DatasetFacts) -> Judgement:
         f"smallest 2|h| - |force - y| on [-1, 1] is {worst:.3g} "
         f"for the {facts.loss.name} loss times {facts.loss.factor:g}"
     )
-    return Judgement(worst >= -ROUNDING, worst, detail)
+    return Judgement(bool(worst >= -ROUNDING), worst, detail)
 
 
 def sum_reduction(facts: DatasetFacts) -> Judgement:

@@ -1,0 +1,84 @@
+"""A diagnosis as a table: every assumption by paper, whether it holds, and by what margin."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, house_style, new_figure, setting_title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from reluflow.theory.condition import Condition
+    from reluflow.theory.diagnosis import Diagnosis
+
+VERDICTS = {True: ("✓", GREEN, "holds"), False: ("✗", VERMILLION, "fails"), None: ("?", GREY, "undecided")}
+PAPERS = {
+    "boursier2024": "Boursier & Flammarion (2024)",
+    "lee2022": "Lee et al. (2022)",
+    "lyu2021": "Lyu et al. (2021)",
+    "min2024": "Min et al. (2024)",
+    "phuong2021": "Phuong & Lampert (2021)",
+}
+
+WIDTH, LINE, GAP, HEAD, FOOT = 7.0, 0.135, 0.05, 0.62, 0.1  # inches
+MARK, KEY, STATEMENT, MARGIN = 0.22, 0.38, 2.22, 6.85  # inches from the left; the last is a right edge
+STATEMENT_LETTERS = 70
+
+
+def plot_conditions(diagnosis: Diagnosis) -> Figure:
+    """Draw a diagnosis as a table, one row per condition under its paper.
+
+    A tick, a cross or a question mark, each in its own colour, says that the condition holds, fails or is undecided;
+    on the right stands its signed margin, positive inside the assumption, or a dash where it has no number.
+    """
+    groups: dict[str, list[Condition]] = {}
+    for condition in diagnosis.conditions:
+        groups.setdefault(condition.paper, []).append(condition)
+    wrapped = {c.key: textwrap.wrap(c.statement, STATEMENT_LETTERS, break_on_hyphens=False) for c in diagnosis.conditions}
+    height = HEAD + FOOT + sum(LINE + 3 * GAP for _ in groups)
+    height += sum(LINE * len(lines) + GAP for lines in wrapped.values())
+    with house_style():
+        from matplotlib.lines import Line2D
+
+        figure = new_figure(WIDTH, height)
+
+        def write(x: float, y: float, words: str, size: float = 7.0, colour: str = DARK, **options: Any) -> None:
+            options = {"va": "top", "ha": "left", **options}
+            figure.text(x / WIDTH, y / height, words, fontsize=size, color=colour, parse_math=False, **options)
+
+        title = setting_title(diagnosis.dataset, diagnosis.loss, diagnosis.leak)
+        write(WIDTH / 2, height - 0.08, title, 10.0, ha="center")
+        for place, (mark, colour, word) in enumerate(VERDICTS.values()):
+            write(MARK + 0.95 * place, height - 0.36, mark, 9.0, colour, ha="center", weight="bold")
+            write(MARK + 0.95 * place + 0.12, height - 0.375, word, 7.5)
+        write(MARGIN, height - 0.375, "signed margin", 7.5, ha="right")
+        y = height - HEAD
+        for paper, conditions in groups.items():
+            y -= GAP
+            write(0.1, y, PAPERS.get(paper, paper), 8.0, weight="bold")
+            y -= LINE + 1.2 * GAP
+            rule = Line2D([0.1 / WIDTH, MARGIN / WIDTH], [y / height] * 2, color=LIGHT, linewidth=0.8)
+            figure.add_artist(rule)
+            y -= 0.8 * GAP
+            for condition in conditions:
+                mark, colour, _ = VERDICTS[condition.holds]
+                write(MARK, y + 0.015, mark, 8.5, colour, ha="center", weight="bold")
+                write(KEY, y, condition.key, weight="bold" if condition.holds else "normal")
+                for number, line in enumerate(wrapped[condition.key]):
+                    write(STATEMENT, y - number * LINE, line)
+                write(MARGIN, y, margin_words(condition.margin), ha="right")
+                y -= LINE * len(wrapped[condition.key]) + GAP
+    return figure
+
+
+def margin_words(margin: float | None) -> str:
+    """A signed margin for the reader, a dash where there is none.
+
+    >>> margin_words(0.127), margin_words(-3.5), margin_words(0.0), margin_words(None)
+    ('+0.127', '−3.5', '0', '–')
+    """
+    if margin is None:
+        return "–"
+    return "0" if margin == 0.0 else f"{margin:+.4g}".replace("-", "−")
