@@ -1,0 +1,63 @@
+"""Every Python block and every command in the README and the documentation runs."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from reluflow.cli.main import COMMANDS, run
+from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{index}")
+    for page in PAGES
+    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S))
+]
+LINES = sorted(
+    {
+        line.partition("#")[0].removeprefix(".venv/bin/").strip()
+        for page in PAGES
+        for line in re.findall(r"^reluflow .*$|`((?:\.venv/bin/)?reluflow [a-z][^`]*)`", page.read_text(), flags=re.M)
+        if line
+    }
+    | {
+        line.partition("#")[0].strip()
+        for page in PAGES
+        for line in re.findall(r"^reluflow .*$", page.read_text(), flags=re.M)
+    }
+)
+MINUTES = {"reluflow bench"}  # run by `make bench`, not by a test
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_blocks_run(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "documentation", "exec"), {})
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line not in MINUTES and "COMMAND" not in line])
+def test_commands_run(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
+    Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")
+    words = shlex.split(line)[1:]
+    if "DATASET" in words:
+        words[words.index("DATASET")] = "three-points"
+    with pytest.raises(SystemExit) as end:
+        run(words)
+    assert end.value.code == 0, capsys.readouterr().err
+
+
+def test_every_command_is_in_the_readme():
+    text = (ROOT / "README.md").read_text()
+    for command in COMMANDS:
+        assert f"reluflow {command}" in text
+
+
+def test_conditions_page_lists_every_key():
+    text = (ROOT / "docs" / "conditions.md").read_text()
+    for item in (*ASSUMPTIONS, *THEOREMS):
+        assert f"| `{item.key}` |" in text
