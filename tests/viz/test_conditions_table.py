@@ -4,7 +4,6 @@ import warnings
 
 import pytest
 from matplotlib.colors import to_hex
-from viz.figure_parts import colliding_words, words
 
 from reluflow.data.dataset import Dataset
 from reluflow.losses import SquareLoss
@@ -12,6 +11,7 @@ from reluflow.theory.condition import Condition
 from reluflow.theory.diagnosis import Diagnosis, diagnose
 from reluflow.viz import plot_conditions
 from reluflow.viz.conditions_table import PAPERS, VERDICTS, margin_words
+from viz.figure_parts import colliding_words, words
 
 THREE_POINTS = Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8], name="three points")
 BY_HAND = Diagnosis(

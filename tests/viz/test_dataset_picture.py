@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from viz.figure_parts import colliding_words, parts, words
 
 from reluflow.data.dataset import Dataset
 from reluflow.viz import plot_dataset
 from reluflow.viz.dataset_picture import principal_coordinates
+from viz.figure_parts import colliding_words, parts, words
 
 THREE_POINTS = Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8], name="three points")
 CLASSES = Dataset([[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [-3.0, 0.5]], [1, 1, -1, -1], name="two classes")

@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from viz.figure_parts import colliding_words, parts
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.viz import plot_neuron_directions
 from reluflow.viz.style import NEGATIVE, POSITIVE
+from viz.figure_parts import colliding_words, parts
 
 THREE_POINTS = Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8], name="three points")
 
@@ -22,7 +22,9 @@ def test_stars_stand_at_angle_and_norm_in_the_colour_of_their_sign():
         figure = plot_neuron_directions(w, a, THREE_POINTS)
         assert colliding_words(figure) == []
     stars = parts(figure, "neurons")[0]
-    assert np.asarray(stars.get_offsets()) == pytest.approx(np.array([[np.pi / 2, 2.0], [np.pi, 3.0], [3 * np.pi / 2, 1.0]]))
+    assert np.asarray(stars.get_offsets()) == pytest.approx(
+        np.array([[np.pi / 2, 2.0], [np.pi, 3.0], [3 * np.pi / 2, 1.0]])
+    )
     assert [to_hex(c).upper() for c in stars.get_edgecolors()] == [POSITIVE, NEGATIVE, "#000000"]
     assert [to_hex(c).upper() for c in stars.get_facecolors()] == [POSITIVE, "#FFFFFF", "#000000"]
     assert len(parts(figure, "cone-boundary-")) == 6

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from viz.figure_parts import colliding_words, parts, words
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import align
+from reluflow.geometry.basins import circle_basins
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -17,6 +17,7 @@ from reluflow.viz import plot_plane_geometry
 from reluflow.viz.plane_geometry import _spread
 from reluflow.viz.polar import boundary_angles
 from reluflow.viz.style import LIGHT, attractor_look
+from viz.figure_parts import colliding_words, parts, words
 
 THREE_POINTS = Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8], name="three points")
 SYMMETRIC = Dataset([[1.0, 2.0], [1.0, 0.3], [1.0, -1.5]], [1.0, 1.0, 1.0], name="symmetric").symmetrized()
@@ -114,6 +115,27 @@ def test_without_force_everything_is_dead():
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_words_do_not_collide(name):
     assert colliding_words(plot_plane_geometry(*PROBLEMS[name])) == []
+
+
+@pytest.mark.parametrize(("n", "shift"), [(60, 4.0), (300, 0.0)])
+def test_a_long_legend_sums_up_and_still_adds_up(n, shift):
+    """With more than five basins and none dead, the smallest was once listed where the dead belong."""
+    rng = np.random.default_rng(0)
+    dataset = Dataset(rng.standard_normal((n, 2)) + np.array([shift, 0.0]), rng.standard_normal(n), name="many")
+    figure = plot_plane_geometry(dataset, SquareLoss())
+    lines = [text.get_text() for text in figure.legends[0].get_texts()]
+    first, second = (i for i, line in enumerate(lines) if line.startswith("\nBasins"))
+    for sign, rows in ((1, lines[first + 1 : second]), (-1, lines[second + 1 :])):
+        basins = circle_basins(dataset.X, SquareLoss().label_forces(dataset.y), sign=sign)
+        shares = [float(row.split(": ")[1].rstrip(" %")) for row in rows]
+        assert sum(shares) == pytest.approx(100.0, abs=0.005 * len(shares) + 1e-9)
+        assert any(row.startswith("dead: ") for row in rows) == any(basin.end == "dead" for basin in basins)
+        live = [share for row, share in zip(rows, shares, strict=True) if row.startswith("to ")]
+        ranked = sorted((100 * basin.probability for basin in basins if basin.end != "dead"), reverse=True)
+        assert live == pytest.approx(ranked[: len(live)], abs=0.00501)
+        assert len(rows) <= 5
+        if sign > 0:
+            assert len(basins) > 5
 
 
 def test_other_dimensions_are_refused():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from viz.figure_parts import colliding_words, parts
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
@@ -14,6 +13,7 @@ from reluflow.geometry.extremal import extremal_vectors
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.viz import plot_sphere_geometry
 from reluflow.viz.sphere_geometry import Hemisphere
+from viz.figure_parts import colliding_words, parts
 
 TRIPLE = Dataset(np.eye(3), [1.0, 0.7, -0.8], name="orthogonal triple")
 

@@ -36,7 +36,9 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
     groups: dict[str, list[Condition]] = {}
     for condition in diagnosis.conditions:
         groups.setdefault(condition.paper, []).append(condition)
-    wrapped = {c.key: textwrap.wrap(c.statement, STATEMENT_LETTERS, break_on_hyphens=False) for c in diagnosis.conditions}
+    wrapped = {
+        c.key: textwrap.wrap(c.statement, STATEMENT_LETTERS, break_on_hyphens=False) for c in diagnosis.conditions
+    }
     height = HEAD + FOOT + sum(LINE + 3 * GAP for _ in groups)
     height += sum(LINE * len(lines) + GAP for lines in wrapped.values())
     with house_style():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reluflow.geometry.extremal import ExtremalVectors
 
 MAX_LISTED = 5  # rows of one kind; the rest is summed up in one row
+ROUNDING = 1e-12  # arcs add up to the whole circle only to rounding
 SAME_DIRECTION = 1e-6  # a basin's end and an extremal direction this close are one; both are exact to rounding
 
 
@@ -56,7 +57,7 @@ def percentage(probability: float) -> str:
     >>> percentage(0.25), percentage(1e-7), percentage(1 - 1e-7), percentage(1.0)
     ('25.00 %', '< 0.01 %', '> 99.99 %', '100 %')
     """
-    if probability in (0.0, 1.0):
+    if min(probability, 1.0 - probability) < ROUNDING:
         return f"{100 * probability:.0f} %"
     if probability < 5e-5:
         return "< 0.01 %"
@@ -100,8 +101,10 @@ def _basins(ring: Ring, found: ExtremalVectors) -> list[Artist]:
     from matplotlib.patches import Patch
 
     entries: list[Artist] = [words_entry(f"\nBasins for a {'>' if ring.sign > 0 else '<'} 0, {ring.name} ring")]
-    ordered = sorted(ring.basins, key=lambda basin: (basin.end == "dead", -basin.probability))
-    listed = ordered if len(ordered) <= MAX_LISTED else ordered[: MAX_LISTED - 2] + ordered[-1:]
+    dead = [basin for basin in ring.basins if basin.end == "dead"]
+    alive = sorted((b for b in ring.basins if b.end != "dead"), key=lambda basin: -basin.probability)
+    kept = len(alive) if len(ring.basins) <= MAX_LISTED else MAX_LISTED - 1 - len(dead)
+    listed = alive[:kept] + dead
     for basin in listed:
         colour, hatch = basin_look(basin, found)
         index = attractor_of(basin, found)
@@ -110,7 +113,7 @@ def _basins(ring: Ring, found: ExtremalVectors) -> list[Artist]:
             goal = f"{basin.end} at {np.degrees(angles_of(basin.direction)):.1f}°"
         label = f"{goal}: {percentage(basin.probability)}"
         entries.append(Patch(facecolor=colour, edgecolor=DARK, hatch=hatch, linewidth=0.6, label=label))
-    if len(ordered) > len(listed):
-        rest = 1.0 - sum(basin.probability for basin in listed)
-        entries.append(words_entry(f"{len(ordered) - len(listed)} more: {percentage(rest)}"))
+    if alive[kept:]:
+        rest = sum(basin.probability for basin in alive[kept:])
+        entries.append(words_entry(f"{len(alive) - kept} more: {percentage(rest)}"))
     return entries

@@ -71,7 +71,7 @@ def plot_network_function(
             _draw_curve(axes, network, line, reference, num_points)
         else:
             _draw_contours(axes, network, dataset, num_points)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01 if line is not None else 1.2, 1.0), borderaxespad=0.0)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0)
     return figure
 
 
@@ -127,10 +127,10 @@ def _draw_contours(axes: Axes, network: Network, dataset: Dataset, num_points: i
     else:
         shown = axes.scatter(dataset.X[:, 0], dataset.X[:, 1], s=36, c=dataset.y, zorder=4, gid="samples")
         shown.set(cmap=DIVERGING, clim=(-unit, unit), edgecolor=BLACK, label="samples, shaded by $y$")
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="W")  # leaves the room on the right to the colour bar and the legend
     axes.set_xlabel("$x_1$")
     axes.set_ylabel("$x_2$")
     figure = axes.get_figure(root=True)
     assert figure is not None
-    bar = figure.colorbar(shade, cax=figure.add_axes((0.735, 0.12, 0.02, 0.5)))
+    bar = figure.colorbar(shade, cax=figure.add_axes((0.675, 0.12, 0.02, 0.5)))
     bar.set_label("output $h(x)$")

@@ -45,6 +45,7 @@ FloatArray = NDArray[np.float64]
 HOLE, NAMES, SAMPLES, INNER_RING, OUTER_RING, EDGE = -0.35, 1.15, 1.30, (1.41, 1.52), (1.57, 1.68), 1.69
 ROUNDING = 1e-12  # smaller parts of the largest |G| are zero that rounding has moved
 NAME_GAP = np.radians(11.0)
+MAX_NAMED = 16  # the longest vectors get a name; more names would not be legible
 WIDTH, HEIGHT = 7.0, 4.9  # inches
 
 
@@ -129,7 +130,7 @@ def _draw_potential(axes: PolarAxes, potential: CirclePotential) -> float:
 
 
 def _draw_extremal_vectors(axes: PolarAxes, found: ExtremalVectors, unit: float) -> None:
-    """An arrow to side * D for each, with the marker of its kind at the tip and its name in the ring of names."""
+    """An arrow to side * D for each, its kind's marker at the tip; the longest have a name in the ring of names."""
     angles = angles_of(found.directions)
     for index, (angle, norm, kind) in enumerate(zip(angles, found.norms, found.kinds, strict=True)):
         colour, _ = attractor_look(index)
@@ -146,7 +147,8 @@ def _draw_extremal_vectors(axes: PolarAxes, found: ExtremalVectors, unit: float)
             [angle], [norm], s=40, marker=KIND_MARKERS[kind], color=colour, edgecolors=BLACK, linewidths=0.7, zorder=5
         )
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-    for index, (angle, place) in enumerate(zip(angles, _spread(angles, NAME_GAP), strict=True)):
+    named = angles[:MAX_NAMED]
+    for index, (angle, place) in enumerate(zip(named, _spread(named, NAME_GAP), strict=True)):
         axes.plot([angle, place], [found.norms[index], 1.06 * unit], color=GREY, linewidth=0.4, zorder=2.5)
         axes.text(
             place, NAMES * unit, f"$D_{{{index + 1}}}$", ha="center", va="center", fontsize=8.5, zorder=6, bbox=paper

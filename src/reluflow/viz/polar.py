@@ -21,6 +21,7 @@ FloatArray = NDArray[np.float64]
 SAME_ANGLE = 1e-9  # two boundaries this close (radians) are drawn once
 LABEL_GAP = np.radians(9.0)  # samples closer than this leave no room for their names
 MAX_NAMED_SAMPLES = 8
+CROWDED = 100  # more boundaries or samples than this are drawn finer
 
 
 def angles_of(vectors: ArrayLike) -> FloatArray:
@@ -66,12 +67,13 @@ def require_directions(dataset: Dataset) -> None:
 
 def draw_cone_boundaries(axes: PolarAxes, X: ArrayLike, inner: float, outer: float) -> None:
     """Dashed rays where the activation pattern changes."""
-    for number, angle in enumerate(boundary_angles(X), start=1):
+    angles = boundary_angles(X)
+    for number, angle in enumerate(angles, start=1):
         axes.plot(
             [angle, angle],
             [inner, outer],
             color=GREY,
-            linewidth=0.8,
+            linewidth=0.8 if len(angles) <= CROWDED else 0.25,
             linestyle=CONE_DASHES,
             zorder=1.5,
             gid=f"cone-boundary-{number}",
@@ -88,10 +90,10 @@ def draw_samples(axes: PolarAxes, dataset: Dataset, radius: float) -> None:
             axes.scatter(
                 angles[chosen],
                 np.full(int(np.sum(chosen)), radius),
-                s=25.0 + 55.0 * np.abs(dataset.y[chosen]) / largest,
+                s=(25.0 + 55.0 * np.abs(dataset.y[chosen]) / largest) * (1.0 if dataset.n <= CROWDED else 0.4),
                 marker=marker,
                 color=BLACK,
-                linewidths=1.6,
+                linewidths=1.6 if dataset.n <= CROWDED else 0.8,
                 zorder=4,
                 gid=f"samples-{'minus' if sign < 0 else 'plus' if sign > 0 else 'zero'}",
             )

@@ -19,11 +19,12 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 
 POSITIVE, NEGATIVE = VERMILLION, BLUE  # the sign of a label, of an output weight, of G
+BROWN = "#A07855"  # in the place of black, on which no hatch would show
 DARK, GREY, LIGHT = "#333333", "#707070", "#C8C8C8"
 DIVERGING, SEQUENTIAL = "PuOr_r", "cividis"
 
 # Attractors take these in turn: eight colours and five hatches give forty different pairs.
-ATTRACTOR_COLOURS = (GREEN, PURPLE, ORANGE, SKY, VERMILLION, BLUE, YELLOW, DARK)
+ATTRACTOR_COLOURS = (GREEN, PURPLE, ORANGE, SKY, VERMILLION, BLUE, YELLOW, BROWN)
 ATTRACTOR_HATCHES = ("", "////", "....", "xxxx", "----")
 
 CONE_DASHES = (0, (4, 3))
