@@ -1,0 +1,76 @@
+"""The deep single-neuron model: population flow in magnitude and angle, its closed forms, bounds and descent.
+
+Names load when first used, because some files need SciPy or Numba and the front door must stay light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "angle": ("arc_excess", "deficit", "gap_between", "overlap"),
+    "balanced_neuron": ("BalancedNeuron",),
+    "balanced_trajectory": ("BalancedTrajectory",),
+    "bounds": (
+        "Band",
+        "MagnitudeRange",
+        "angle_band",
+        "angle_rates",
+        "magnitude_band",
+        "magnitude_range",
+        "published_magnitude_range",
+        "rebuilt_magnitude_band",
+        "vanishing_start_band",
+    ),
+    "comparison": ("comparison_solution", "escape_time", "inflection", "printed_upper_curve"),
+    "descent": (
+        "DescentRecord",
+        "NeuronColumns",
+        "balanced_columns",
+        "planar_columns",
+        "population_descent",
+        "sample_descent",
+    ),
+    "descent_bounds": (
+        "alignment_steps",
+        "balance_drift",
+        "descent_angle_band",
+        "descent_magnitude_band",
+        "descent_tolerance",
+        "first_step_breaks_lower_bound",
+    ),
+    "euler_error": ("euler_prediction", "printed_euler_bound"),
+    "exact_orbit": ("BalancedOrbit", "balanced_orbit"),
+    "full_parameter_flow": ("ParameterTrajectory", "parameter_flow"),
+    "gaussian_moments": (
+        "active_curvature",
+        "half_space_moment",
+        "relu_kernel",
+        "spherical_speed",
+        "two_half_space_moment",
+    ),
+    "magnitude_angle_flow": ("balanced_flow",),
+    "one_layer": ("one_layer_flow", "one_layer_tail_constant", "vanishing_start_upper_bound_holds_late"),
+    "phases": ("TurningPoint", "has_two_phases", "one_layer_turning_point", "switches", "turning_point"),
+    "population": (
+        "NeuronGradient",
+        "NeuronParameters",
+        "balanced_parameters",
+        "balanced_state",
+        "population_gradient",
+        "population_loss",
+    ),
+    "random_directions": ("cosine_tail", "cosine_tail_bound", "printed_intermediate_bound"),
+}
+_FILE_OF = {name: file for file, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_FILE_OF])
