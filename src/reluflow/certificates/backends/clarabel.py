@@ -1,0 +1,134 @@
+"""Clarabel: the dual cone program of the network margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import clarabel
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix, csc_matrix
+
+from reluflow.errors import BackendError
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class RateColumn:
+    """One sign and one pattern of its pulling samples: slopes there, free slopes in [leak, 1] on the pushing ones."""
+
+    pulling: IndexArray
+    pushing: IndexArray
+    slopes: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SmallestRate:
+    """The multipliers that make the best neuron of the given columns worst, and the neurons that balance them.
+
+    Parameters
+    ----------
+    rate
+        The optimal theta.
+    multipliers
+        lambda in the simplex, shape (n,).
+    vectors
+        One vector per column, shape (num_columns, d), lengths summing to 1: the neurons, up to scale.
+    """
+
+    rate: float
+    multipliers: FloatArray
+    vectors: FloatArray
+
+
+def smallest_rate(
+    X: FloatArray,
+    leak: float,
+    columns: list[RateColumn],
+    *,
+    equations: FloatArray | None = None,
+    values: FloatArray | None = None,
+) -> SmallestRate:
+    """Minimise theta over lambda in the simplex with every column's shortest vector no longer than theta.
+
+    For a column: |sum_pulling lambda_i slope_i x_i - sum_pushing nu_i x_i| <= theta with
+    leak lambda_i <= nu_i <= lambda_i. `equations @ lambda = values` confines lambda to a face of the simplex; the
+    equations must then imply that lambda sums to 1 and be independent.
+    """
+    n, d = X.shape
+    blocks = _Rows()
+    free = n + 1 + np.concatenate([[0], np.cumsum([column.pushing.size for column in columns])]).astype(int)
+    if equations is None or values is None:
+        equations, values = np.ones((1, n)), np.array([1.0])
+    row, col = np.indices(equations.shape)
+    blocks.add(row.ravel(), col.ravel(), equations.ravel(), values)
+    num_equal = blocks.count
+    blocks.add(np.arange(n), np.arange(n), -np.ones(n), np.zeros(n))
+    for index, column in enumerate(columns):
+        k = column.pushing.size
+        local, nu = np.arange(k), free[index] + np.arange(k)
+        for sign, factor in ((1.0, leak), (-1.0, 1.0)):  # leak lambda <= nu <= lambda
+            rows, cols = np.concatenate([local, local]), np.concatenate([column.pushing, nu])
+            blocks.add(rows, cols, sign * np.concatenate([np.full(k, factor), -np.ones(k)]), np.zeros(k))
+    cones = [clarabel.ZeroConeT(num_equal), clarabel.NonnegativeConeT(blocks.count - num_equal)]
+    first = blocks.count
+    for index, column in enumerate(columns):
+        k = column.pushing.size
+        cols = np.concatenate([column.pulling, free[index] + np.arange(k)])
+        entries = np.vstack([-column.slopes[:, None] * X[column.pulling], X[column.pushing]]).T  # (d, samples)
+        row, place = np.indices(entries.shape)
+        blocks.add(
+            np.concatenate([[0], 1 + row.ravel()]),
+            np.concatenate([[n], cols[place.ravel()]]),
+            np.concatenate([[-1.0], entries.ravel()]),
+            np.zeros(d + 1),
+        )
+        cones.append(clarabel.SecondOrderConeT(d + 1))
+    cost = np.zeros(int(free[-1]))
+    cost[n] = 1.0
+    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones)
+    dual = np.asarray(solution.z)[first:].reshape(len(columns), d + 1)
+    primal = np.asarray(solution.x)
+    multipliers = np.maximum(primal[:n], 0.0)
+    return SmallestRate(float(primal[n]), multipliers / multipliers.sum(), -dual[:, 1:])
+
+
+class _Rows:
+    """Triplets of a sparse matrix that grows by blocks of rows."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rows: list[NDArray[np.intp]] = []
+        self._cols: list[NDArray[np.intp]] = []
+        self._data: list[FloatArray] = []
+        self._rhs: list[FloatArray] = []
+
+    def add(self, rows: NDArray[np.intp], cols: NDArray[np.intp], data: FloatArray, rhs: FloatArray) -> None:
+        self._rows.append(rows + self.count)
+        self._cols.append(cols)
+        self._data.append(data)
+        self._rhs.append(rhs)
+        self.count += len(rhs)
+
+    def matrix(self, num_cols: int) -> csc_matrix:
+        triplets = (np.concatenate(self._data), (np.concatenate(self._rows), np.concatenate(self._cols)))
+        return csc_matrix(coo_matrix(triplets, shape=(self.count, num_cols)))
+
+    def right_hand_side(self) -> FloatArray:
+        return np.concatenate(self._rhs)
+
+
+def _solve(cost: FloatArray, matrix: csc_matrix, rhs: FloatArray, cones: list[object]) -> clarabel.DefaultSolution:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
+    settings.max_iter = 100
+    quadratic = csc_matrix((cost.size, cost.size))
+    solution = clarabel.DefaultSolver(quadratic, cost, matrix, rhs, cones, settings).solve()
+    values = np.concatenate([np.asarray(solution.x), np.asarray(solution.z)])
+    # tolerances beyond reach end as "insufficient progress" with a usable point; the caller measures what it is worth
+    if not np.all(np.isfinite(values)):
+        raise BackendError(f"Clarabel ended the margin program with {solution.status}; rescale the samples.")
+    return solution

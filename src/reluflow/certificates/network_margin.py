@@ -1,0 +1,256 @@
+"""The largest margin any two-layer network has on a dataset, from both sides.
+
+With unit total norm, max over networks of min_i y_i f(x_i) equals half the minimum over multipliers in the simplex of
+the best neuron's gain (minimax). A cone program over a growing set of activation patterns gives the multipliers and
+the neurons; the margin of the explicit network and the gain under the explicit multipliers are then recomputed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.certificates.backends.clarabel import RateColumn, SmallestRate, smallest_rate
+from reluflow.certificates.best_neuron import MAX_PATTERNS, NeuronOracle
+from reluflow.certificates.hard_margin import require_labels
+from reluflow.certificates.one_class import leaky_margins
+from reluflow.data.dataset import Dataset
+from reluflow.errors import InvalidInputError
+from reluflow.network.network import Network, checked_leak
+
+FloatArray = NDArray[np.float64]
+
+_SEARCH_ROUNDS = 12  # cone programs when patterns are searched and not enumerated: the bracket stays open anyway
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkMargin:
+    """A bracket around the largest normalised margin q_min(theta) / |theta|^2 over all widths.
+
+    Parameters
+    ----------
+    margin
+        Margin of `network`, recomputed from its outputs; 0 when no network was found that classifies every sample.
+    upper
+        No network of the allowed signs, of any width, has a larger margin; recomputed from `multipliers`.
+    is_exact
+        Whether `upper` comes from all activation patterns. If not it is a valid relaxation and may be loose.
+    multipliers
+        lambda in the simplex, shape (n,).
+    network
+        The network that attains `margin`, of norm 1; None when `margin` is 0.
+    rounds
+        Cone programs solved.
+    """
+
+    margin: float
+    upper: float
+    is_exact: bool
+    multipliers: FloatArray
+    network: Network | None
+    rounds: int
+
+    @property
+    def gap(self) -> float:
+        """(upper - margin) / upper; 0 when both vanish."""
+        return (self.upper - self.margin) / self.upper if self.upper > 0.0 else 0.0
+
+
+def network_margin(
+    dataset: Dataset,
+    leak: float = 0.0,
+    *,
+    signs: tuple[int, ...] = (1, -1),
+    tol: float = 1e-9,
+    max_patterns: int = MAX_PATTERNS,
+    max_rounds: int = 60,
+) -> NetworkMargin:
+    """The global max margin of the two-layer network, with a dual upper bound.
+
+    Linear separability is not needed: a network may separate what no half-space does.
+
+    Parameters
+    ----------
+    dataset
+        Samples with labels -1 and 1.
+    leak
+        Negative slope of the activation.
+    signs
+        Output signs the neurons may have; (-1,) is the restricted problem of Lyu et al., Assumption A.5.
+    tol
+        Stop when (upper - margin) / upper is at most this.
+    max_patterns
+        Up to this many activation patterns of a class are enumerated; beyond, local search finds neurons and `upper`
+        comes from a relaxation.
+    max_rounds
+        Cone programs at most.
+
+    Examples
+    --------
+    >>> xor = Dataset([[1, 1], [-1, -1], [1, -1], [-1, 1]], [1, 1, -1, -1])
+    >>> result = network_margin(xor)
+    >>> print(round(result.margin, 9), round(result.upper, 9))
+    0.176776695 0.176776695
+
+    References
+    ----------
+    Lyu et al. (2021), problem (M) and Lemma G.10 [lyu2021].
+    """
+    require_labels(dataset)
+    if not signs or not set(signs) <= {1, -1}:
+        raise InvalidInputError(f"`signs` must name one or both of 1 and -1, got {signs}.")
+    slope = checked_leak(leak)
+    scale = float(np.max(np.linalg.norm(dataset.X, axis=1)))
+    uniform = np.full(dataset.n, 1.0 / dataset.n)
+    if scale == 0.0:
+        return NetworkMargin(0.0, 0.0, True, uniform, None, 0)
+    X = dataset.X / scale
+    program = _ColumnProgram(X, dataset.y, slope, signs, max_patterns)
+    multipliers, best_multipliers, upper = uniform, uniform, np.inf
+    margin, network, rounds = 0.0, None, 0
+    budget = max_rounds if program.oracle.is_exact else min(max_rounds, _SEARCH_ROUNDS)
+    while True:
+        bound, progressed = program.price(multipliers)
+        if bound < upper:
+            upper, best_multipliers = bound, multipliers
+        closed = upper - margin <= tol * upper or upper <= 1e-13
+        if closed or not progressed or rounds == budget:
+            break
+        solved = program.solve()
+        rounds += 1
+        multipliers = solved.multipliers
+        candidate = program.network(solved)
+        value = float(np.min(dataset.y * candidate.outputs(X))) if candidate is not None else 0.0
+        if value > margin:
+            margin, network = value, candidate
+        if not program.oracle.is_exact:
+            program.drop_idle_columns(solved)
+    return NetworkMargin(margin * scale, upper * scale, program.oracle.is_exact, best_multipliers, network, rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class OppositeSignMargin:
+    """How far neurons of the other sign could get on the samples that bind one sign's best neuron.
+
+    Parameters
+    ----------
+    sign
+        Sign of the binding neuron: 1 for Assumption A.5, -1 for A.9.
+    threshold
+        gamma^+/2 (or gamma^-/2), what the other sign must stay below.
+    any_multipliers
+        V of Assumption A.5: the best margin of networks of the other sign on S^+ (or S^-).
+    dual_multipliers
+        V* of the repaired assumption A.5*: half the best other-sign gain under multipliers of the separator itself,
+        the smallest over all of them.
+    multipliers
+        The multipliers that give V*, shape (n,).
+    """
+
+    sign: int
+    threshold: float
+    any_multipliers: float
+    dual_multipliers: float
+    multipliers: FloatArray
+
+
+def opposite_sign_margin(dataset: Dataset, leak: float, *, sign: int = 1, rtol: float = 1e-9) -> OppositeSignMargin:
+    """V of Assumption A.5 and V* of its repair A.5* (A.9 with sign = -1).
+
+    References
+    ----------
+    Lyu et al. (2021), Assumptions A.5 and A.9, with errata E4 and E5: Theorem A.7 needs V*, not V [lyu2021].
+    """
+    if sign not in (1, -1):
+        raise InvalidInputError(f"`sign` must be 1 or -1, got {sign}.")
+    margins = leaky_margins(dataset, leak, rtol=rtol)
+    side = margins.positive if sign == 1 else margins.negative
+    if not side.separator.separable:
+        raise InvalidInputError("`dataset` must be linearly separable for Assumption A.5 to make sense.")
+    closest = dataset.subset(side.closest)
+    restricted = network_margin(closest, leak, signs=(-sign,))
+    face = np.vstack([np.ones(closest.n), side.rows[side.closest].T / side.margin])
+    target = np.concatenate([[1.0], side.w])
+    left, singular, _ = np.linalg.svd(face, full_matrices=False)
+    rank = int(np.sum(singular > 1e-9 * singular[0]))
+    scale = float(np.max(np.linalg.norm(closest.X, axis=1)))
+    program = _ColumnProgram(closest.X / scale, closest.y, leak, (-sign,), MAX_PATTERNS)
+    multipliers = side.separator.multipliers[side.closest]
+    multipliers = best = multipliers / multipliers.sum()
+    value, progressed = program.price(multipliers)
+    while rank < closest.n and progressed:
+        equations, values = left[:, :rank].T @ face, left[:, :rank].T @ target
+        multipliers = program.solve(equations=equations, values=values).multipliers
+        bound, progressed = program.price(multipliers)
+        if bound < value:
+            value, best = bound, multipliers
+    full = np.zeros(dataset.n)
+    full[side.closest] = best
+    return OppositeSignMargin(sign, 0.5 * side.margin, restricted.upper, value * scale, full)
+
+
+class _ColumnProgram:
+    """The cone program over the patterns priced so far, for samples no longer than 1."""
+
+    def __init__(
+        self, X: FloatArray, labels: FloatArray, leak: float, signs: tuple[int, ...], max_patterns: int
+    ) -> None:
+        self.X, self.labels, self.leak = X, labels, leak
+        self.oracle = NeuronOracle(X, labels, leak, signs=signs, max_patterns=max_patterns)
+        self._columns: list[RateColumn] = []
+        self._signs: list[int] = []
+        self._known: set[tuple[int, bytes]] = set()
+        self._rate = 0.0
+
+    def price(self, multipliers: FloatArray, *, most: int = 8) -> tuple[float, bool]:
+        """Half the best gain under these multipliers, and whether new columns with a larger gain came in."""
+        gains = self.oracle.gains(multipliers * self.labels)
+        added = 0
+        for k in np.argsort(-gains.values):
+            if gains.values[k] <= self._rate * (1.0 + 1e-12) or added == most:
+                break
+            side = self.oracle.sides[gains.sides[k]]
+            slopes = side.slopes[gains.rows[k]]
+            key = (side.sign, slopes.tobytes())
+            if key not in self._known:
+                self._known.add(key)
+                self._columns.append(RateColumn(side.pulling, side.pushing, slopes))
+                self._signs.append(side.sign)
+                added += 1
+        return 0.5 * gains.upper, added > 0
+
+    def solve(self, *, equations: FloatArray | None = None, values: FloatArray | None = None) -> SmallestRate:
+        """Multipliers and neurons for the columns held."""
+        solved = smallest_rate(self.X, self.leak, self._columns, equations=equations, values=values)
+        self._rate = solved.rate
+        return solved
+
+    def drop_idle_columns(self, solved: SmallestRate) -> None:
+        """Forget the columns whose neuron vanished; they may come back."""
+        lengths = np.linalg.norm(solved.vectors, axis=1)
+        kept = [bool(length > 1e-9 * lengths.sum()) for length in lengths]
+        self._columns = [column for column, keep in zip(self._columns, kept, strict=True) if keep]
+        self._signs = [sign for sign, keep in zip(self._signs, kept, strict=True) if keep]
+        self._known = {(s, c.slopes.tobytes()) for s, c in zip(self._signs, self._columns, strict=True)}
+
+    def network(self, solved: SmallestRate) -> Network | None:
+        """The balanced network of norm 1 with one neuron per vector, small ones left out where that costs nothing.
+
+        None if all vectors vanish.
+        """
+        lengths = np.linalg.norm(solved.vectors, axis=1)
+        best: Network | None = None
+        value = -np.inf
+        for cutoff in (1e-12, 1e-9, 1e-7, 1e-5):  # an interior-point method leaves a little in every column
+            kept = lengths > cutoff * max(float(lengths.sum()), 1e-300)
+            if not np.any(kept):
+                break
+            size = np.sqrt(lengths[kept] / (2.0 * lengths[kept].sum()))
+            units = solved.vectors[kept] / lengths[kept, None]
+            candidate = Network(units * size[:, None], np.array(self._signs)[kept] * size, leak=self.leak)
+            margin = float(np.min(self.labels * candidate.outputs(self.X)))
+            if margin >= value - 1e-11 * abs(value):
+                best, value = candidate, margin
+        return best
