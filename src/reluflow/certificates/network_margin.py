@@ -169,15 +169,16 @@ def opposite_sign_margin(dataset: Dataset, leak: float, *, sign: int = 1, rtol: 
     side = margins.positive if sign == 1 else margins.negative
     if not side.separator.separable:
         raise InvalidInputError("`dataset` must be linearly separable for Assumption A.5 to make sense.")
-    closest = dataset.subset(side.closest)
+    binding = np.union1d(side.closest, side.separator.support)  # a tiny margin may leave support rows off `closest`
+    closest = dataset.subset(binding)
     restricted = network_margin(closest, leak, signs=(-sign,))
-    face = np.vstack([np.ones(closest.n), side.rows[side.closest].T / side.margin])
+    face = np.vstack([np.ones(closest.n), side.rows[binding].T / side.margin])
     target = np.concatenate([[1.0], side.w])
     left, singular, _ = np.linalg.svd(face, full_matrices=False)
     rank = int(np.sum(singular > 1e-9 * singular[0]))
     scale = float(np.max(np.linalg.norm(closest.X, axis=1)))
     program = _ColumnProgram(closest.X / scale, closest.y, leak, (-sign,), MAX_PATTERNS)
-    multipliers = side.separator.multipliers[side.closest]
+    multipliers = side.separator.multipliers[binding]
     multipliers = best = multipliers / multipliers.sum()
     value, progressed = program.price(multipliers)
     while rank < closest.n and progressed:
@@ -187,7 +188,7 @@ def opposite_sign_margin(dataset: Dataset, leak: float, *, sign: int = 1, rtol: 
         if bound < value:
             value, best = bound, multipliers
     full = np.zeros(dataset.n)
-    full[side.closest] = best
+    full[binding] = best
     return OppositeSignMargin(sign, 0.5 * side.margin, restricted.upper, value * scale, full)
 
 
@@ -236,11 +237,12 @@ class _ColumnProgram:
         self._known = {(s, c.slopes.tobytes()) for s, c in zip(self._signs, self._columns, strict=True)}
 
     def network(self, solved: SmallestRate) -> Network | None:
-        """The balanced network of norm 1 with one neuron per vector, small ones left out where that costs nothing.
+        """The balanced network of norm 1, one neuron per sign and direction, small ones left out where that is free.
 
         None if all vectors vanish.
         """
-        lengths = np.linalg.norm(solved.vectors, axis=1)
+        vectors, signs = _merge_parallel(solved.vectors, np.asarray(self._signs, dtype=np.float64))
+        lengths = np.linalg.norm(vectors, axis=1)
         best: Network | None = None
         value = -np.inf
         for cutoff in (1e-12, 1e-9, 1e-7, 1e-5):  # an interior-point method leaves a little in every column
@@ -248,9 +250,33 @@ class _ColumnProgram:
             if not np.any(kept):
                 break
             size = np.sqrt(lengths[kept] / (2.0 * lengths[kept].sum()))
-            units = solved.vectors[kept] / lengths[kept, None]
-            candidate = Network(units * size[:, None], np.array(self._signs)[kept] * size, leak=self.leak)
+            units = vectors[kept] / lengths[kept, None]
+            candidate = Network(units * size[:, None], signs[kept] * size, leak=self.leak)
             margin = float(np.min(self.labels * candidate.outputs(self.X)))
             if margin >= value - 1e-11 * abs(value):
                 best, value = candidate, margin
         return best
+
+
+def _merge_parallel(vectors: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Add up vectors of one sign and direction (to 1e-4): a neuron each, with the same outputs in total.
+
+    Columns that differ only in patterns their vectors do not need come out parallel, to the accuracy of the solver.
+    Within one activation cone adding up keeps the outputs and only shortens the total length; the margin is
+    recomputed from the merged neurons in any case.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+    merged: list[tuple[float, FloatArray]] = []
+    for k in np.argsort(-lengths):
+        if lengths[k] == 0.0:
+            continue
+        for place, (sign, total) in enumerate(merged):
+            gap = np.linalg.norm(total / np.linalg.norm(total) - vectors[k] / lengths[k])
+            if sign == signs[k] and gap <= 1e-4:
+                merged[place] = (sign, total + vectors[k])
+                break
+        else:
+            merged.append((float(signs[k]), vectors[k]))
+    if not merged:
+        return np.zeros((0, vectors.shape[1])), np.zeros(0)
+    return np.array([total for _, total in merged]), np.array([sign for sign, _ in merged])

@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "diagnose": "Which assumption of which paper holds, by what margin.",
     "extremal": "All extremal vectors: where neurons can align.",
     "align": "The vanishing-scale limit in closed form: where each neuron ends and when.",
+    "train": "Run the exact gradient flow, gradient descent or SGD, and certify the end.",
     "margin": "Hard-margin separators and the best margin of a two-layer network.",
     "certify": "What a given network provably is.",
     "bench": "Side-by-side timings in one run, as ratios.",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reluflow.dynamics.solver import AbstractRun
 
 
 @contextmanager
@@ -17,3 +23,28 @@ def stage_spinner() -> Iterator[Callable[[str], None]]:
         return
     with console.status("starting") as status:
         yield lambda name: status.update(name)
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[AbstractRun], None] | None]:
+    """Give a callback for `train` that shows time, steps and loss while it runs; None where nobody watches."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    last = 0.0
+    with console.status("training") as status:
+
+        def show(run: AbstractRun) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last > 0.2:
+                last = now
+                clock = f"t = {run.time:.5g}" if math.isfinite(run.time) else f"log t = {run.log_time:.5g}"
+                status.update(
+                    f"training: {clock}, {run.steps} steps, loss {run.loss():.5g}  (Ctrl-C keeps what is done)"
+                )
+
+        yield show

@@ -17,21 +17,22 @@ from reluflow.network.scale import Scale, log_of_scale
 
 FloatArray = NDArray[np.float64]
 
+_NODES_PER_PANEL = 12
 _MEAN_SQUARED_GAUSSIAN_NORM = 2.0  # E|g|^2 for g ~ N(0, I_2), the law of `balanced_initialization` in d = 2
 
 
 def circle_quadrature(dataset: Dataset, *, num_nodes: int, scale: Scale, leak: float = 0.0) -> Network:
     """Balanced initialisation of infinite width in d = 2: directions uniform on the circle, both signs of a.
 
-    Gauss-Legendre nodes on each arc between consecutive cone boundaries <w, x_k> = 0, where the initial outputs are
-    smooth in the angle, so the rule converges spectrally there instead of at the first order of equispaced nodes.
+    Gauss-Legendre panels on each arc between consecutive cone boundaries <w, x_k> = 0, where the initial outputs are
+    smooth in the angle, so the rule converges to high order there instead of at the first order of equispaced nodes.
 
     Parameters
     ----------
     dataset
         Samples in dimension 2; they fix the arcs.
     num_nodes
-        Number of directions, shared among the arcs in proportion to their length, at least 4 on each.
+        About how many directions; shared among the arcs in proportion to their length, at least one panel of 12 on each.
     scale
         lambda of `balanced_initialization`.
     leak
@@ -53,13 +54,16 @@ def circle_quadrature(dataset: Dataset, *, num_nodes: int, scale: Scale, leak: f
     normals = np.arctan2(dataset.X[:, 1], dataset.X[:, 0])
     boundaries = np.unique(np.mod(np.concatenate([normals + np.pi / 2, normals - np.pi / 2]), 2 * np.pi))
     lengths = np.diff(np.append(boundaries, boundaries[0] + 2 * np.pi))
+    nodes, rule = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
     angles, weights = [], []
     for start, length in zip(boundaries, lengths, strict=True):
         if length < 1e-14:  # two boundaries equal up to rounding enclose no arc
             continue
-        nodes, rule = np.polynomial.legendre.leggauss(max(4, int(np.ceil(num_nodes * length / (2 * np.pi)))))
-        angles.append(start + 0.5 * length * (nodes + 1.0))
-        weights.append(rule * 0.5 * length / (2 * np.pi))
+        num_panels = max(1, round(num_nodes * length / (2 * np.pi * _NODES_PER_PANEL)))
+        width = length / num_panels
+        left = start + width * np.arange(num_panels)
+        angles.append((left[:, None] + 0.5 * width * (nodes + 1.0)).ravel())
+        weights.append(np.tile(rule * 0.5 * width / (2 * np.pi), num_panels))
     angle, share = np.concatenate(angles), np.concatenate(weights)
     w = np.column_stack([np.cos(angle), np.sin(angle)])
     half = 0.5 * _MEAN_SQUARED_GAUSSIAN_NORM * share

@@ -1,0 +1,245 @@
+"""`reluflow train DATASET`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from reluflow.cli.arguments import (
+    BiasOption,
+    DatasetArgument,
+    FactorOption,
+    InitOption,
+    JsonOption,
+    LeakOption,
+    LossOption,
+    ReductionName,
+    ReductionOption,
+    ScaleOption,
+    SeedOption,
+    WidthOption,
+)
+from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.progress import training_bar
+from reluflow.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from reluflow.dynamics.solver import AbstractSolver
+    from reluflow.dynamics.stopping import AbstractStoppingRule
+    from reluflow.dynamics.trajectory import Snapshot, Trajectory
+    from reluflow.theory.limit import CertifiedLimit
+
+
+class Method(StrEnum):
+    """--method."""
+
+    FLOW = "flow"
+    GD = "gd"
+    SGD = "sgd"
+
+
+class RidgeChoice(StrEnum):
+    """--ridge."""
+
+    STOP = "stop"
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    STAY = "stay"
+
+
+def command(
+    dataset: DatasetArgument,
+    *,
+    method: Annotated[
+        Method, typer.Option("--method", help="Exact flow, gradient descent or its stochastic form.")
+    ] = Method.FLOW,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="RULE|TIME", help="stationary, aligned, direction, or a time; default: by the loss."
+        ),
+    ] = None,
+    horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="Give up at this time.")] = None,
+    bias: BiasOption = False,
+    loss: LossOption = None,
+    reduction: ReductionOption = ReductionName.MEAN,
+    factor: FactorOption = 1.0,
+    leak: LeakOption = 0.0,
+    width: WidthOption = "100",
+    scale: ScaleOption = "1e-3",
+    init: InitOption = "balanced",
+    seed: SeedOption = 0,
+    times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="Snapshots at exactly these times.")] = "",
+    rtol: Annotated[float, typer.Option("--rtol", help="Tolerance of the flow.")] = 1e-10,
+    ridge: Annotated[
+        RidgeChoice, typer.Option("--ridge", help="What to do where the flow is not unique.")
+    ] = RidgeChoice.STOP,
+    lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
+    batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
+    save: Annotated[
+        Path | None, typer.Option("--save", metavar="FILE.nc", help="Keep the trajectory (netCDF or .zarr).")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
+
+    Example: reluflow train three-points --width 200 --scale 1e-3 --json
+    """
+    from reluflow.dynamics.problem import TrainingProblem
+    from reluflow.dynamics.train import train
+    from reluflow.theory.limit import certified_limit
+
+    data = dataset_from(dataset, bias=bias, seed=seed)
+    note_suggested_leak(dataset, leak)
+    network = network_from(data, init=init, width=width, scale=scale, seed=seed, leak=leak)
+    problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
+    if horizon is not None and not horizon > 0:
+        raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
+    solver = _solver(method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
+    with training_bar() as progress:
+        trajectory = train(
+            problem,
+            solver,
+            until=_rule(until, method),
+            times=_times(times),
+            horizon=np.inf if horizon is None else horizon,
+            progress=progress,
+        )
+    if save is not None:
+        from reluflow.dynamics.storage import save_trajectory
+
+        save_trajectory(trajectory, save)
+    limit = certified_limit(trajectory)
+    if json:
+        print_json(_as_json(trajectory, limit))
+        return
+    _print(trajectory, limit)
+
+
+def _solver(
+    method: Method,
+    *,
+    rtol: float,
+    ridge: RidgeChoice,
+    lr: float,
+    iterations: int | None,
+    batch: int,
+    seed: int,
+    until: str | None,
+) -> AbstractSolver:
+    if method is Method.FLOW:
+        from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+
+        return EventDrivenFlow(rtol=rtol, ridge=ridge.value)
+    if iterations is None:
+        end = _as_time(until)
+        if end is None:
+            raise InvalidInputError(f"`--iterations` must be given with --method {method.value}, or --until TIME.")
+        iterations = max(1, round(end / lr)) if lr > 0 else 1
+    if method is Method.GD:
+        from reluflow.dynamics.gradient_descent import GradientDescent
+
+        return GradientDescent(lr=lr, iterations=iterations)
+    from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
+
+    return StochasticGradientDescent(lr=lr, batch=batch, iterations=iterations, seed=seed)
+
+
+def _rule(until: str | None, method: Method) -> AbstractStoppingRule | None:
+    from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stationary
+
+    rules = {"stationary": Stationary, "aligned": Aligned, "direction": DirectionConverged}
+    if until is None:
+        return None
+    if until in rules:
+        return rules[until]()
+    end = _as_time(until)
+    if end is None:
+        raise InvalidInputError(f"`--until` must be stationary, aligned, direction or a positive time, got {until!r}.")
+    return AtTime(end)
+
+
+def _as_time(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else np.nan
+    except ValueError:
+        return None
+    return value if np.isfinite(value) and value > 0 else None
+
+
+def _times(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise InvalidInputError(f"`--times` must be numbers separated by commas, got {text!r}.") from None
+
+
+def _as_json(trajectory: Trajectory, limit: CertifiedLimit) -> dict[str, Any]:
+    certificate = limit.certificate
+    return {
+        "outcome": trajectory.outcome.code,
+        "time": trajectory.time,
+        "log_time": trajectory.log_time,
+        "loss": trajectory.loss,
+        "predictions": trajectory.predictions,
+        "steps": trajectory.steps,
+        "force_evaluations": trajectory.force_evaluations,
+        "crossings": trajectory.crossings,
+        "slides": trajectory.slides,
+        "balancedness_drift": trajectory.balancedness_drift,
+        "phases": [{"name": p.name, "start": p.start, "end": p.end} for p in trajectory.phases],
+        "limit": {
+            "kind": str(certificate.kind),
+            "residuals": certificate.residuals,
+            "multipliers": certificate.multipliers,
+            "margin": certificate.margin,
+            "best_linear_margin": certificate.best_linear_margin,
+            "global_margin": certificate.global_margin,
+            "distance": limit.distance,
+            "proof": limit.is_proof,
+            "reason": limit.reason,
+            "reasons": list(certificate.reasons),
+        },
+        "snapshots": [_snapshot(snapshot) for snapshot in trajectory.snapshots],
+    }
+
+
+def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """w and a with the scale included; their logarithm apart where they do not fit a double."""
+    network = snapshot.network
+    factor = np.exp(network.log_scale)
+    return {
+        "t": snapshot.time,
+        "loss": snapshot.loss,
+        "predictions": snapshot.outputs,
+        "w": network.w * factor,
+        "a": network.a * factor,
+        "log_scale": network.log_scale if factor == 0.0 else 0.0,
+    }
+
+
+def _print(trajectory: Trajectory, limit: CertifiedLimit) -> None:
+    data = trajectory.problem.dataset
+    print(f"{data.name}: {trajectory.method}")
+    when = f"t = {trajectory.time:.6g}" if np.isfinite(trajectory.time) else f"log t = {trajectory.log_time:.6g}"
+    print(f"{trajectory.outcome.sentence} ({trajectory.outcome.code}, {when})")
+    rows = [
+        ("loss", number(trajectory.loss, 10)),
+        ("predictions", vector(trajectory.predictions, 8)),
+        ("steps", f"{trajectory.steps} with {trajectory.force_evaluations} force evaluations"),
+        ("crossings, slides", f"{trajectory.crossings}, {trajectory.slides}"),
+        ("balancedness drift", number(trajectory.balancedness_drift, 3)),
+        ("limit", f"{limit.certificate.kind}{'' if limit.is_proof else ' (not a proof)'}"),
+    ]
+    print_table(("quantity", "value"), rows)
+    if trajectory.phases:
+        print_table(("phase", "from", "to"), [(p.name, number(p.start), number(p.end)) for p in trajectory.phases])
+    print(limit.reason)
+    for reason in limit.certificate.reasons:
+        print(reason)

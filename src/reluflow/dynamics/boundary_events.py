@@ -1,0 +1,145 @@
+"""BoundaryEvents: what happens to neurons that stand on walls, applied to the groups and written into the log."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
+from reluflow.dynamics.groups import GroupedNeurons
+from reluflow.dynamics.walls import STILL, Ridge, leaves_origin, resolve
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, below which a neuron stands on a wall
+
+
+class BoundaryEvents:
+    """Resolves neurons on walls from their state: refraction, sliding, death, ridge, change of sign.
+
+    Parameters
+    ----------
+    neurons
+        The groups, which are changed.
+    recorder
+        Where events are written.
+    ridge
+        What to do where the flow is not unique.
+    """
+
+    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, ridge: Ridge) -> None:
+        self._neurons = neurons
+        self._recorder = recorder
+        self._ridge = ridge
+        self.ridges: set[tuple[bytes, int]] = set()
+        self.met_ridge = False
+
+    def leave_wall(self, g: int, b: int, side: int, time: float) -> None:
+        """All neurons of a sliding group leave one of its walls together."""
+        neurons = self._neurons
+        members = neurons.reset_frame(g) if g in neurons.frames else np.flatnonzero(neurons.group == g)
+        sides = neurons.sides[g].copy()
+        self.ridges.discard((sides.tobytes(), b))
+        sides[b] = side
+        neurons.move(members, sides, int(neurons.signs[g]))
+        count = len(members)
+        self._recorder.extend(
+            members,
+            np.full(count, neurons.walls.first_sample[b]),
+            np.full(count, time),
+            np.full(count, KINDS.index(EventKind.SLIDE_EXIT)),
+        )
+
+    def cross(
+        self,
+        crossers: IntArray,
+        walls: IntArray,
+        pulls: tuple[FloatArray, FloatArray],
+        time: float,
+        *,
+        still: float = STILL,
+    ) -> None:
+        """Resolve neurons that have just arrived at a wall each (wall B: at a = 0)."""
+        neurons = self._neurons
+        normals = neurons.walls.normals
+        for j, wall in zip(crossers.tolist(), walls.tolist(), strict=True):
+            g = int(neurons.group[j])
+            z = neurons.actual(np.array([j]))[0]
+            neurons.shapes[j] = z
+            if wall == len(normals):
+                self._change_sign(j, pulls, time)
+            else:
+                on_wall = np.abs(normals @ z[:-1]) <= _ON_WALL * float(np.linalg.norm(z))
+                on_wall |= neurons.sides[g] == 0
+                on_wall[wall] = True
+                self.settle(j, [int(b) for b in np.flatnonzero(on_wall)], pulls, time, arriving=wall, still=still)
+
+    def _change_sign(self, j: int, pulls: tuple[FloatArray, FloatArray], time: float) -> None:
+        """The output weight passes through 0; on a sliding wall both sides then push away, which is a ridge."""
+        neurons = self._neurons
+        sides = neurons.sides[int(neurons.group[j])]
+        neurons.output_sign[j] = -neurons.output_sign[j]
+        neurons.shapes[j, -1] = 0.0
+        self._recorder.add(j, -1, time, EventKind.SIGN_CHANGE)
+        zero_walls = [int(b) for b in np.flatnonzero(sides == 0)]
+        if zero_walls:
+            self.settle(j, zero_walls, pulls, time)
+        else:
+            neurons.move(np.array([j]), sides, 0)
+
+    def settle(
+        self,
+        j: int,
+        zero_walls: list[int],
+        pulls: tuple[FloatArray, FloatArray],
+        time: float,
+        *,
+        arriving: int = -1,
+        is_initial: bool = False,
+        still: float = STILL,
+    ) -> None:
+        """Decide where neuron j (whose shape is the neuron itself), standing on some walls, goes, and put it there."""
+        neurons = self._neurons
+        normals, samples = neurons.walls.normals, neurons.walls.first_sample
+        plus, minus = pulls
+        before = neurons.sides[int(neurons.group[j])].copy()
+        index = np.array(zero_walls, dtype=np.int64)
+        sign = float(neurons.output_sign[j])
+        if len(zero_walls) == len(normals) > 1:
+            choice = leaves_origin(normals, plus, minus, sign, -neurons.shapes[j, :-1], self._ridge)
+        else:
+            is_other = np.ones(len(normals), dtype=bool)
+            is_other[index] = False
+            strength = np.where(before > 0, plus, minus)[is_other]
+            rest = strength @ normals[is_other]
+            choice = resolve(
+                normals[index], plus[index], minus[index], rest, sign, before[index], self._ridge, still=still
+            )
+        sides = before.copy()
+        sides[index] = choice.sides
+        basis = np.linalg.svd(normals[index].T, full_matrices=False)[0]
+        w = neurons.shapes[j, :-1]
+        neurons.shapes[j, :-1] = w - basis @ (basis.T @ w)
+        if choice.is_ridge:
+            self.met_ridge = True
+            for b in zero_walls:
+                self._recorder.add(j, int(samples[b]), time, EventKind.RIDGE)
+                if sides[b] == 0 and (plus[b] - minus[b]) * sign > 0:
+                    self.ridges.add((sides.tobytes(), b))
+        for b, side in zip(zero_walls, choice.sides, strict=True):
+            kind = _kind_of(int(before[b]), side, is_arriving=b == arriving, is_still=choice.is_still)
+            if kind is not None and not (is_initial and side != 0):
+                self._recorder.add(j, int(samples[b]), time, kind)
+        neurons.move(np.array([j]), sides, int(neurons.output_sign[j]))
+
+
+def _kind_of(before: int, after: int, *, is_arriving: bool, is_still: bool) -> EventKind | None:
+    """What to call a change of side; nothing where the side is kept."""
+    if after == 0:
+        return EventKind.SLIDE_ENTRY if before != 0 or is_arriving else None
+    if before == 0:
+        return EventKind.SLIDE_EXIT
+    if before == after:
+        return None
+    return EventKind.DEATH if is_still else EventKind.REFRACTION

@@ -1,0 +1,241 @@
+"""Machine-code kernel that takes light crossers through a step one by one, on the propagators of the groups they visit.
+
+A neuron too light to bend the forces within a step need not end the step: its path is known from the propagators of
+the group it leaves and of the group it enters, so only the neuron itself is touched.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from reluflow.dynamics.crossing_kernels import NO_ROOT, ZERO, first_root, value_at
+from reluflow.dynamics.flow_kernels import Layout
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# codes of reluflow.dynamics.event.KINDS
+_REFRACTION, _SLIDE_ENTRY, _DEATH, _SIGN_CHANGE = 0, 1, 3, 5
+_UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the careful, exact treatment
+
+
+@njit(cache=True)
+def _frame_at(dense: FloatArray, first: int, theta: float) -> FloatArray:
+    """Rows of one frame at a fraction of the step."""
+    width = dense.shape[2]
+    work = dense[:, first : first + width, :].copy()
+    for level in range(1, 8):
+        for b in range(8 - level):
+            for p in range(width):
+                for q in range(width):
+                    work[b, p, q] = (1.0 - theta) * work[b, p, q] + theta * work[b + 1, p, q]
+    return work[0].copy()
+
+
+@njit(cache=True)
+def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
+    """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
+
+    The exact inverse J F^T J serves as approximate one, and its defect is iterated away, so that a neuron put on a wall
+    stays on it in the coordinates of its new group.
+    """
+    width = z.shape[0]
+    solution = np.zeros(width)
+    residual = z.copy()
+    for _ in range(3):
+        for e in range(width):
+            total = -frame[e, width - 1] * residual[width - 1]
+            for i in range(width - 1):
+                total += frame[e, i] * residual[i]
+            solution[e] += -total if e == width - 1 else total
+        for i in range(width):
+            residual[i] = z[i]
+            for e in range(width):
+                residual[i] -= solution[e] * frame[e, i]
+    return solution
+
+
+@njit(cache=True)
+def _restrict(polynomial: FloatArray, theta: float) -> None:
+    """Bernstein coefficients over [theta, 1] instead of [0, 1], in place."""
+    size = polynomial.shape[0]
+    for level in range(size - 1):
+        for b in range(size - 1 - level):
+            polynomial[b] = (1.0 - theta) * polynomial[b] + theta * polynomial[b + 1]
+
+
+@njit(cache=True)
+def _next_crossing(
+    shape: FloatArray, g: int, output_sign: int, theta: float, dense: FloatArray, layout: Layout
+) -> tuple[float, int]:
+    """First crossing after `theta` of a neuron with coefficients `shape` in the frame of group g."""
+    num_walls, d = layout.normals.shape
+    first = layout.starts[g]
+    path = np.zeros((8, d + 1))
+    size = 0.0
+    for e in range(d + 1):
+        size += shape[e] ** 2
+        for p in range(8):
+            for i in range(d + 1):
+                path[p, i] += shape[e] * dense[p, first + e, i]
+    tolerance = ZERO * np.sqrt(size)
+    best, wall = NO_ROOT, -1
+    polynomial = np.empty(8)
+    for b in range(num_walls + 1):
+        side = output_sign if b == num_walls else layout.sides[g, b]
+        if side == 0:
+            continue
+        for p in range(8):
+            total = path[p, d]
+            if b < num_walls:
+                total = 0.0
+                for i in range(d):
+                    total += layout.normals[b, i] * path[p, i]
+            polynomial[p] = side * total
+        _restrict(polynomial, theta)
+        root = first_root(polynomial, tolerance)
+        if root <= 1.0:
+            root = theta + (1.0 - theta) * root
+            if root < best:
+                best, wall = root, b
+    return best, wall
+
+
+@njit(cache=True)
+def carry_crossers(
+    commit: bool,
+    stop: float,
+    crossers: IntArray,
+    walls: IntArray,
+    thetas: FloatArray,
+    dense: FloatArray,
+    layout: Layout,
+    pulls: FloatArray,
+    jumps: FloatArray,
+    is_dead: NDArray[np.bool_],
+    pass_to: IntArray,
+    slide_to: IntArray,
+    group: IntArray,
+    shapes: FloatArray,
+    mass: FloatArray,
+    output_sign: NDArray[np.int8],
+    can_change_sign: NDArray[np.bool_],
+) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
+    """Follow each crosser from group to group until `stop`, and write it down if `commit`.
+
+    `pulls` (G, B, 5) and `jumps` (B, 5) are Bernstein polynomials of <D_g, normal> and of the jump of the pull across
+    a wall; `pass_to` (G, B) and `slide_to` (G, B, 2) name the group beyond and on a wall, -1 where there is none.
+
+    Returns the first fraction of the step at which some crosser needs exact treatment (an unknown group, an unclear
+    case), each crosser's pending wall and fraction, and the events: neuron, wall, fraction, code.
+    """
+    num_walls, d = layout.normals.shape
+    trouble = NO_ROOT
+    pending_wall = np.full(crossers.shape[0], -1, dtype=np.int64)
+    pending_theta = np.full(crossers.shape[0], NO_ROOT)
+    capacity = 2 * crossers.shape[0] + 16
+    neurons = np.empty(capacity, dtype=np.int64)
+    event_walls = np.empty(capacity, dtype=np.int64)
+    event_thetas = np.empty(capacity)
+    codes = np.empty(capacity, dtype=np.int64)
+    count = 0
+    z = np.empty(d + 1)
+    shape = np.empty(d + 1)
+    for index in range(crossers.shape[0]):
+        j = crossers[index]
+        g = group[j]
+        theta, wall = thetas[index], walls[index]
+        sign = output_sign[j]
+        for e in range(d + 1):
+            shape[e] = shapes[j, e]
+        if theta >= stop:
+            pending_wall[index], pending_theta[index] = wall, theta
+            continue
+        moved = False
+        rounds = 0
+        while theta < stop:
+            rounds += 1
+            is_sliding = layout.tangent_starts[g + 1] > layout.tangent_starts[g]
+            target, code = -1, 0
+            if rounds <= 64 and not is_sliding:
+                if wall == num_walls:
+                    target, code = g, _SIGN_CHANGE
+                else:
+                    side = layout.sides[g, wall]
+                    jump = value_at(jumps[wall], theta)
+                    here = sign * value_at(pulls[g, wall], theta)
+                    there = here - side * sign * jump
+                    strength = 0.0
+                    for b in range(num_walls):
+                        strength = max(strength, abs(pulls[g, b, 0]))
+                    strength = max(strength, abs(jump))
+                    beyond = pass_to[g, wall]
+                    if side * here < -_UNCLEAR * strength:
+                        if beyond >= 0 and is_dead[beyond]:
+                            target, code = beyond, _DEATH
+                        elif side * there < -_UNCLEAR * strength:
+                            target, code = beyond, _REFRACTION
+                        elif side * there > _UNCLEAR * strength:
+                            target, code = slide_to[g, wall, 1 if sign > 0 else 0], _SLIDE_ENTRY
+            if target < 0 or layout.frame_of_group[target] < 0:
+                trouble = min(trouble, theta)
+                break
+            if code == _SIGN_CHANGE:
+                sign = -sign
+            else:
+                frame = _frame_at(dense, layout.starts[g], theta)
+                for i in range(d + 1):
+                    z[i] = 0.0
+                    for e in range(d + 1):
+                        z[i] += shape[e] * frame[e, i]
+                height = 0.0
+                for i in range(d):
+                    height += layout.normals[wall, i] * z[i]
+                for i in range(d):
+                    z[i] -= height * layout.normals[wall, i]
+                shape[:] = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
+            if commit:
+                if count == capacity:
+                    capacity *= 2
+                    neurons = _grown(neurons, capacity)
+                    event_walls = _grown(event_walls, capacity)
+                    codes = _grown(codes, capacity)
+                    longer = np.empty(capacity)
+                    longer[:count] = event_thetas
+                    event_thetas = longer
+                neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
+                count += 1
+            g = target
+            moved = True
+            watched = sign if can_change_sign[j] else 0
+            theta, wall = _next_crossing(shape, g, watched, theta, dense, layout)
+        pending_wall[index], pending_theta[index] = wall, theta
+        if commit and moved:
+            for p in range(d + 1):
+                for q in range(d + 1):
+                    layout.moments[layout.frame_of_group[group[j]], p, q] -= mass[j] * shapes[j, p] * shapes[j, q]
+                    layout.moments[layout.frame_of_group[g], p, q] += mass[j] * shape[p] * shape[q]
+            for e in range(d + 1):
+                shapes[j, e] = shape[e]
+            group[j] = g
+            output_sign[j] = sign
+    return (
+        trouble,
+        pending_wall,
+        pending_theta,
+        neurons[:count],
+        event_walls[:count],
+        event_thetas[:count],
+        codes[:count],
+    )
+
+
+@njit(cache=True)
+def _grown(array: IntArray, capacity: int) -> IntArray:
+    """A longer copy."""
+    longer = np.empty(capacity, dtype=np.int64)
+    longer[: array.shape[0]] = array
+    return longer
+

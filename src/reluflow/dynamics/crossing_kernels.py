@@ -1,0 +1,410 @@
+"""Machine-code kernels that find who crosses a wall within a step, from Bernstein coefficients.
+
+A pre-activation along a step is a polynomial; where all its Bernstein coefficients have one sign it has no root, and
+otherwise bisection by de Casteljau's rule finds the first one. Nothing is missed, double crossings included.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from reluflow.dynamics.flow_kernels import Layout
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+NO_ROOT = 2.0
+ZERO = 1e-12  # a pre-activation below this fraction of |z| is on the wall: rounding in a frame of norm 10 and some more
+
+
+@njit(cache=True)
+def value_at(coefficients: FloatArray, theta: float) -> float:
+    """A Bernstein polynomial at theta in [0, 1]."""
+    degree = coefficients.shape[0] - 1
+    rest, power, binomial = 1.0 - theta, 1.0, 1.0
+    total = coefficients[0] * rest
+    for i in range(1, degree):
+        power *= theta
+        binomial = binomial * (degree - i + 1) / i
+        total = (total + power * binomial * coefficients[i]) * rest
+    return float(total + power * theta * coefficients[degree])
+
+
+@njit(cache=True)
+def first_root(coefficients: FloatArray, tolerance: float) -> float:
+    """The first theta in [0, 1] at which a polynomial that starts positive turns negative, or `NO_ROOT`.
+
+    Leading coefficients within `tolerance` of zero count as zero: a root at the start that was already taken. If the
+    polynomial starts below -tolerance, or leaves such a zero downwards, the answer is 0. An excursion below zero of
+    less than `tolerance` is rounding and is not reported; a root that is reported is located at zero itself.
+    """
+    size = coefficients.shape[0]
+    smallest = coefficients[0]
+    for b in range(1, size):
+        smallest = min(smallest, coefficients[b])
+    if smallest > 0.0 or smallest >= -tolerance:
+        return NO_ROOT
+    work = coefficients.copy()
+    lead = 0
+    while lead < size and abs(work[lead]) <= tolerance:
+        work[lead] = 0.0
+        lead += 1
+    if work[lead] < 0.0:
+        return 0.0
+    changes = 0
+    for b in range(lead, size - 1):
+        if (work[b] > 0.0) != (work[b + 1] > 0.0):
+            changes += 1
+    if changes == 1 and lead == 0 and work[size - 1] < -tolerance:
+        return _bracketed_root(work, 0.0, 1.0)  # one change of sign of the coefficients: exactly one root
+    below = _first_below(work, tolerance)
+    if below > 1.0 or lead > 0:
+        return below  # a zero at the start was taken before; what follows it is located to the tolerance only
+    return _bracketed_root(work, 0.0, below)
+
+
+@njit(cache=True)
+def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
+    """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
+    value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)
+    if value_high >= 0.0:
+        return high
+    side = 0
+    for _ in range(100):
+        middle = (low * value_high - high * value_low) / (value_high - value_low)
+        if not low < middle < high:
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+        value = value_at(coefficients, middle)
+        if value > 0.0:
+            low, value_low = middle, value
+            if side == 1:
+                value_high *= 0.5
+            side = 1
+        elif value < 0.0:
+            high, value_high = middle, value
+            if side == -1:
+                value_low *= 0.5
+            side = -1
+        else:
+            return middle
+        if high - low <= 2.3e-16 * high:
+            break
+    return high
+
+
+@njit(cache=True)
+def _first_below(coefficients: FloatArray, tolerance: float) -> float:
+    """The first theta at which a polynomial falls below -tolerance, or `NO_ROOT`, by bisection."""
+    size = coefficients.shape[0]
+    work = np.empty(size)
+    left = np.empty(size)
+    stack = np.empty((64, size))
+    ends = np.empty((64, 2))
+    stack[0] = coefficients
+    ends[0, 0], ends[0, 1] = 0.0, 1.0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        work[:] = stack[depth]
+        low, high = ends[depth, 0], ends[depth, 1]
+        is_below = False
+        for b in range(size):
+            if work[b] < -tolerance:
+                is_below = True
+        if not is_below:
+            continue
+        if work[0] < -tolerance:
+            return low
+        middle = 0.5 * (low + high)
+        if depth > 60 or middle <= low or middle >= high:
+            return high
+        for level in range(size):
+            left[level] = work[0]
+            for b in range(size - 1 - level):
+                work[b] = 0.5 * (work[b] + work[b + 1])
+        stack[depth] = work  # the right half
+        ends[depth, 0], ends[depth, 1] = middle, high
+        stack[depth + 1] = left
+        ends[depth + 1, 0], ends[depth + 1, 1] = low, middle
+        depth += 2
+    return NO_ROOT
+
+
+@njit(cache=True)
+def scan_columns(
+    coefficients: FloatArray, layout: Layout, output_signs: NDArray[np.int8]
+) -> tuple[FloatArray, IntArray]:
+    """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
+
+    Wall B stands for a = 0 and is looked at where `output_signs` is not 0.
+    """
+    num_columns, width = coefficients.shape[1], coefficients.shape[2]
+    d, num_walls = width - 1, layout.normals.shape[0]
+    thetas = np.full(num_columns, NO_ROOT)
+    walls = np.full(num_columns, -1, dtype=np.int64)
+    polynomial = np.empty(8)
+    for g in range(layout.sides.shape[0]):
+        if layout.frame_of_group[g] >= 0:
+            continue
+        for c in range(layout.starts[g], layout.starts[g + 1]):
+            size = 0.0
+            for i in range(width):
+                size += coefficients[0, c, i] ** 2
+            tolerance = ZERO * np.sqrt(size)
+            for b in range(num_walls + 1):
+                side = output_signs[c] if b == num_walls else layout.sides[g, b]
+                if side == 0:
+                    continue
+                for p in range(8):
+                    total = 0.0
+                    if b == num_walls:
+                        total = coefficients[p, c, d]
+                    else:
+                        for i in range(d):
+                            total += layout.normals[b, i] * coefficients[p, c, i]
+                    polynomial[p] = side * total
+                theta = first_root(polynomial, tolerance)
+                if theta < thetas[c]:
+                    thetas[c] = theta
+                    walls[c] = b
+    return thetas, walls
+
+
+@njit(cache=True)
+def wall_rows(coefficients: FloatArray, first: int, normals: FloatArray) -> FloatArray:
+    """For one frame, the row vectors whose product with a neuron's coefficients is its pre-activation.
+
+    Shape (B + 1, 8, d + 1): one Bernstein polynomial per wall; the last wall is a = 0.
+    """
+    num_walls, d = normals.shape
+    rows = np.zeros((num_walls + 1, 8, d + 1))
+    for p in range(8):
+        for e in range(d + 1):
+            for b in range(num_walls):
+                total = 0.0
+                for i in range(d):
+                    total += normals[b, i] * coefficients[p, first + e, i]
+                rows[b, p, e] = total
+            rows[num_walls, p, e] = coefficients[p, first + e, d]
+    return rows
+
+
+@njit(cache=True)
+def reach_of_rows(rows: FloatArray) -> FloatArray:
+    """How far the pre-activations of a neuron with coefficients of norm 1 can move within the step, per wall."""
+    reach = np.zeros(rows.shape[0])
+    for b in range(rows.shape[0]):
+        for p in range(1, 8):
+            total = 0.0
+            for e in range(rows.shape[2]):
+                total += (rows[b, p, e] - rows[b, 0, e]) ** 2
+            reach[b] = max(reach[b], np.sqrt(total))
+    return reach
+
+
+@njit(cache=True)
+def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
+    """A Bernstein polynomial at many places."""
+    values = np.empty(thetas.shape[0])
+    for index in range(thetas.shape[0]):
+        values[index] = value_at(coefficients, thetas[index])
+    return values
+
+
+@njit(cache=True)
+def scan_frames(
+    coefficients: FloatArray,
+    layout: Layout,
+    group: IntArray,
+    shapes: FloatArray,
+    output_signs: NDArray[np.int8],
+    expiry: FloatArray,
+    path: FloatArray,
+) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
+    """First crossings of the neurons in frames, looking only at those whose slack may be used up.
+
+    `path[g]` is how far the pre-activations of group g can have moved since its frame was last reset, and a neuron
+    need not be looked at before it exceeds `expiry[j]`. Returns the growth of `path` in this step, the neurons
+    looked at, and the crossers with their walls and fractions of the step.
+    """
+    num_groups, num_walls = layout.sides.shape
+    width = coefficients.shape[2]
+    growth = np.zeros(num_groups)
+    reach = np.zeros((num_groups, num_walls + 1))
+    rows = np.zeros((num_groups, num_walls + 1, 8, width))
+    for g in range(num_groups):
+        if layout.frame_of_group[g] >= 0:
+            rows[g] = wall_rows(coefficients, layout.starts[g], layout.normals)
+            reach[g] = reach_of_rows(rows[g])
+            growth[g] = np.max(reach[g])
+    looked = np.empty(group.shape[0], dtype=np.int64)
+    num_looked = 0
+    for j in range(group.shape[0]):
+        g = group[j]
+        if layout.frame_of_group[g] >= 0 and growth[g] > 0.0 and expiry[j] <= path[g] + growth[g]:
+            looked[num_looked] = j
+            num_looked += 1
+    crossers = np.empty(num_looked, dtype=np.int64)
+    walls = np.empty(num_looked, dtype=np.int64)
+    thetas = np.empty(num_looked)
+    num_crossers = 0
+    polynomial = np.empty(8)
+    for index in range(num_looked):
+        j = looked[index]
+        g = group[j]
+        size = 0.0
+        for e in range(width):
+            size += shapes[j, e] ** 2
+        size = np.sqrt(size)
+        tolerance = ZERO * size
+        best, wall = NO_ROOT, -1
+        for b in range(num_walls + 1):
+            side = output_signs[j] if b == num_walls else layout.sides[g, b]
+            if side == 0:
+                continue
+            start = 0.0
+            for e in range(width):
+                start += rows[g, b, 0, e] * shapes[j, e]
+            if side * start > reach[g, b] * size:
+                continue
+            for p in range(8):
+                total = 0.0
+                for e in range(width):
+                    total += rows[g, b, p, e] * shapes[j, e]
+                polynomial[p] = side * total
+            theta = first_root(polynomial, tolerance)
+            if theta < best:
+                best, wall = theta, b
+        if best <= 1.0:
+            crossers[num_crossers] = j
+            walls[num_crossers] = wall
+            thetas[num_crossers] = best
+            num_crossers += 1
+    return growth, looked[:num_looked], crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
+
+
+@njit(cache=True)
+def refresh_expiry(
+    looked: IntArray,
+    columns: FloatArray,
+    layout: Layout,
+    group: IntArray,
+    shapes: FloatArray,
+    output_signs: NDArray[np.int8],
+    expiry: FloatArray,
+    path: FloatArray,
+) -> None:
+    """Reset the slack of the neurons in `looked` from their pre-activations now, in place."""
+    num_walls, d = layout.normals.shape
+    z = np.empty(d + 1)
+    for index in range(looked.shape[0]):
+        j = looked[index]
+        g = group[j]
+        if layout.frame_of_group[g] < 0:
+            continue
+        first = layout.starts[g]
+        size = 0.0
+        for i in range(d + 1):
+            total = 0.0
+            for e in range(d + 1):
+                total += columns[first + e, i] * shapes[j, e]
+            z[i] = total
+            size += shapes[j, i] ** 2
+        slack = abs(z[d]) if output_signs[j] != 0 else np.inf
+        for b in range(num_walls):
+            if layout.sides[g, b] != 0:
+                total = 0.0
+                for i in range(d):
+                    total += layout.normals[b, i] * z[i]
+                slack = min(slack, abs(total))
+        expiry[j] = path[g] + slack / np.sqrt(size) if size > 0.0 else np.inf
+
+
+@njit(cache=True)
+def slide_margins(
+    forces: FloatArray, layout: Layout, pairs: IntArray, solvers: FloatArray, orientation: FloatArray
+) -> FloatArray:
+    """How far each sliding pull is from either end of its interval, shape (num_pairs, 2).
+
+    `pairs` lists (group, wall); `solvers` the matching rows of the pseudo-inverse that turn the pull of the other
+    walls into the pull q along this one; entry 0 is the distance to the positive side's pull, entry 1 to the
+    negative side's, both positive while the neuron slides (`orientation` is the sign of plus - minus).
+    """
+    d = layout.normals.shape[1]
+    plus = np.zeros(layout.normals.shape[0])
+    minus = np.zeros(layout.normals.shape[0])
+    for k in range(forces.shape[0]):
+        b = layout.wall_of_sample[k]
+        plus[b] += layout.slope_plus[k] * forces[k]
+        minus[b] += layout.slope_minus[k] * forces[k]
+    margins = np.empty((pairs.shape[0], 2))
+    pull = np.empty(d)
+    for row in range(pairs.shape[0]):
+        g, wall = pairs[row, 0], pairs[row, 1]
+        pull[:] = 0.0
+        for b in range(plus.shape[0]):
+            side = layout.sides[g, b]
+            if side != 0:
+                strength = plus[b] if side > 0 else minus[b]
+                for i in range(d):
+                    pull[i] += strength * layout.normals[b, i]
+        q = 0.0
+        for i in range(d):
+            q -= solvers[row, i] * pull[i]
+        margins[row, 0] = orientation[row] * (plus[wall] - q)
+        margins[row, 1] = orientation[row] * (q - minus[wall])
+    return margins
+
+
+@njit(cache=True)
+def may_cross(
+    columns: FloatArray,
+    slopes: FloatArray,
+    step: float,
+    layout: Layout,
+    output_signs: NDArray[np.int8],
+    group: IntArray,
+    expiry: FloatArray,
+    path: FloatArray,
+) -> bool:
+    """Whether some neuron can reach a wall within the step: a cheap bound, twice the largest stage slope.
+
+    Spares the dense polynomial where it would find nothing.
+    """
+    num_columns, width = columns.shape
+    d, num_walls = width - 1, layout.normals.shape[0]
+    reach = np.zeros(layout.sides.shape[0])
+    has_frames = False
+    for c in range(num_columns):
+        fastest = 0.0
+        for s in range(13):
+            speed = 0.0
+            for i in range(width):
+                speed += slopes[s, c, i] ** 2
+            fastest = max(fastest, speed)
+        moved = 2.0 * step * np.sqrt(fastest)
+        g = layout.column_group[c]
+        if layout.frame_of_group[g] >= 0:
+            reach[g] += moved**2
+            has_frames = True
+            continue
+        if output_signs[c] != 0 and abs(columns[c, d]) <= moved:
+            return True
+        for b in range(num_walls):
+            if layout.sides[g, b] != 0:
+                height = 0.0
+                for i in range(d):
+                    height += layout.normals[b, i] * columns[c, i]
+                if layout.sides[g, b] * height <= moved and moved > 0.0:
+                    return True
+    if has_frames:
+        for g in range(reach.shape[0]):
+            reach[g] = path[g] + np.sqrt(reach[g]) if reach[g] > 0.0 else -np.inf
+        for j in range(group.shape[0]):
+            if expiry[j] <= reach[group[j]] and layout.frame_of_group[group[j]] >= 0:
+                return True
+    return False

@@ -1,0 +1,282 @@
+"""Machine-code kernels of plain gradient descent: one pass over the neurons per iteration.
+
+The neurons are the columns of blocks (d + 1, BLOCK), input weights first, output weight last, so that the same
+operation on neighbouring neurons fills a vector register. Every sum over neurons is a sum by halves inside a block,
+then over the blocks in order: the numbers do not depend on how many cores work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from reluflow.geometry.subgradient_kernels import box_minimum_norm
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
+SQUARE, LOGISTIC, EXPONENTIAL = 0, 1, 2
+BLOCK = 512  # a power of two, for the sum by halves; a block and its work space fit the first-level cache
+
+
+class Descent(NamedTuple):
+    """What one iteration depends on besides the neurons; n samples in dimension d, m neurons."""
+
+    samples: FloatArray  # (n, d)
+    labels: FloatArray  # (n,)
+    weights: FloatArray  # (num_blocks, BLOCK) multiplicity of each neuron
+    loss_kind: int
+    sample_weight: float  # c
+    leak: float
+    slope_at_zero: float  # nan: the minimum-norm element
+    lr: float
+    loss_threshold: float  # the rate is lr threshold / L once L is below; 0: never
+    trains_output_layer: bool
+
+
+@njit(cache=True)
+def objective(outputs: FloatArray, labels: FloatArray, loss_kind: int, sample_weight: float) -> float:
+    """L = c sum_k l(h_k, y_k)."""
+    total = 0.0
+    for k in range(outputs.shape[0]):
+        if loss_kind == SQUARE:
+            total += 0.5 * (labels[k] - outputs[k]) ** 2
+        else:
+            margin = labels[k] * outputs[k]
+            if loss_kind == LOGISTIC:
+                total += max(-margin, 0.0) + np.log1p(np.exp(-abs(margin)))
+            else:
+                total += np.exp(-margin)
+    return sample_weight * total
+
+
+@njit(cache=True)
+def write_forces(
+    outputs: FloatArray, labels: FloatArray, loss_kind: int, sample_weight: float, forces: FloatArray
+) -> None:
+    """r_k = -c dl/dh(h_k, y_k), into `forces`."""
+    for k in range(outputs.shape[0]):
+        if loss_kind == SQUARE:
+            forces[k] = sample_weight * (labels[k] - outputs[k])
+        else:
+            margin = labels[k] * outputs[k]
+            if loss_kind == LOGISTIC:
+                small = np.exp(-abs(margin))
+                forces[k] = sample_weight * labels[k] * (small if margin > 0 else 1.0) / (1.0 + small)
+            else:
+                forces[k] = sample_weight * labels[k] * np.exp(-margin)
+
+
+@njit(cache=True)
+def learning_rate(outputs: FloatArray, descent: Descent) -> float:
+    """The rate of this iteration: lr, divided by L / threshold once L is below the threshold; 0 once L has gone."""
+    if descent.loss_threshold == 0.0:
+        return descent.lr
+    loss = objective(outputs, descent.labels, descent.loss_kind, descent.sample_weight)
+    if loss >= descent.loss_threshold:
+        return descent.lr
+    return descent.lr * (descent.loss_threshold / loss) if loss > SMALLEST_LOSS else 0.0
+
+
+@njit(cache=True)
+def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, leak: float, pull: FloatArray) -> None:
+    """D of one neuron, shortest over the slopes in [leak, 1] of the samples with <w, x_k> = 0, into `pull`."""
+    n, d = samples.shape
+    pull[:] = 0.0
+    rows = np.empty((n, d))
+    count, scale = 0, 0.0
+    for k in range(n):
+        along, size = 0.0, 0.0
+        for i in range(d):
+            along += w[i] * samples[k, i]
+            size += samples[k, i] ** 2
+        scale += abs(forces[k]) * np.sqrt(size)
+        slope = 1.0 if along > 0.0 else leak
+        for i in range(d):
+            if along == 0.0:
+                rows[count, i] = forces[k] * samples[k, i]
+            else:
+                pull[i] += slope * forces[k] * samples[k, i]
+        if along == 0.0:
+            count += 1
+    ends = np.full(count, leak), np.ones(count)
+    shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], 1e-14 * scale * scale)
+    pull[:] = shortest
+
+
+@njit(cache=True)
+def _sum_by_halves(values: FloatArray) -> float:
+    """Sum of BLOCK values, overwritten."""
+    half = BLOCK // 2
+    while half > 0:
+        for j in range(half):
+            values[j] += values[j + half]
+        half //= 2
+    return float(values[0])
+
+
+@njit(cache=True)
+def _write_products(block: FloatArray, sample: FloatArray, size: int, along: FloatArray) -> None:
+    """<w_j, x> for the neurons of a block; the plane has its own loop, which reads and writes less."""
+    if sample.shape[0] == 2:
+        x, y, row, other = sample[0], sample[1], block[0], block[1]
+        for j in range(size):
+            along[j] = row[j] * x + other[j] * y
+        return
+    x, row = sample[0], block[0]
+    for j in range(size):
+        along[j] = row[j] * x
+    for i in range(1, sample.shape[0]):
+        x, row = sample[i], block[i]
+        for j in range(size):
+            along[j] += row[j] * x
+
+
+@njit(cache=True)
+def _add_pulls(along: FloatArray, sample: FloatArray, size: int, work: FloatArray) -> None:
+    """Add `along` times the sample to the pulls."""
+    if sample.shape[0] == 2:
+        x, y, row, other = sample[0], sample[1], work[0], work[1]
+        for j in range(size):
+            row[j] += along[j] * x
+            other[j] += along[j] * y
+        return
+    for i in range(sample.shape[0]):
+        x, row = sample[i], work[i]
+        for j in range(size):
+            row[j] += along[j] * x
+
+
+@njit(cache=True)
+def move_block(
+    block: FloatArray, size: int, forces: FloatArray, rate: float, descent: Descent, work: FloatArray
+) -> None:
+    """One simultaneous step of (w, a) for the first `size` columns; `work` is (d + 2, BLOCK)."""
+    n, d = descent.samples.shape
+    leak, at_zero = descent.leak, descent.slope_at_zero
+    along, change = work[d], work[d + 1]
+    work[:d] = 0.0
+    for k in range(n):
+        _write_products(block, descent.samples[k], size, along)
+        on, off, between = forces[k], leak * forces[k], at_zero * forces[k]
+        for j in range(size):
+            z = along[j]
+            along[j] = on if z > 0.0 else (off if z < 0.0 else between)
+        _add_pulls(along, descent.samples[k], size, work)
+    if np.isnan(at_zero):
+        _shorten_pulls(block, size, forces, descent, work)
+    change[:size] = 0.0
+    output_row = block[d]
+    for i in range(d):
+        pull, row = work[i], block[i]
+        for j in range(size):
+            weight = row[j]
+            change[j] += weight * pull[j]
+            row[j] = weight + rate * (output_row[j] * pull[j])
+    if descent.trains_output_layer:
+        for j in range(size):
+            output_row[j] += rate * change[j]
+
+
+@njit(cache=True)
+def _shorten_pulls(block: FloatArray, size: int, forces: FloatArray, descent: Descent, work: FloatArray) -> None:
+    """Replace the pulls that are nan, those of neurons on a boundary, by the minimum-norm elements."""
+    d = descent.samples.shape[1]
+    pull = np.empty(d)
+    for j in range(size):
+        if np.isnan(work[0, j]):
+            minimum_norm_pull(block[:d, j].copy(), forces, descent.samples, descent.leak, pull)
+            work[:d, j] = pull
+
+
+@njit(cache=True)
+def write_block_outputs(
+    block: FloatArray, size: int, weights: FloatArray, descent: Descent, work: FloatArray, outputs: FloatArray
+) -> None:
+    """The share of the first `size` columns of `block` in h(x_k), into `outputs`."""
+    n, d = descent.samples.shape
+    along, output_row, leak = work[0], block[d], descent.leak
+    for k in range(n):
+        _write_products(block, descent.samples[k], size, along)
+        for j in range(size):
+            z = along[j]
+            along[j] = weights[j] * output_row[j] * (z if z > 0.0 else leak * z)
+        along[size:] = 0.0
+        outputs[k] = _sum_by_halves(along)
+
+
+@njit(cache=True)
+def _sum_blocks(partial: FloatArray, outputs: FloatArray) -> None:
+    outputs[:] = 0.0
+    for b in range(partial.shape[0]):
+        for k in range(outputs.shape[0]):
+            outputs[k] += partial[b, k]
+
+
+@njit(cache=True)
+def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) -> FloatArray:
+    """h(x_k), shape (n,)."""
+    partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
+    work = np.empty((blocks.shape[1] + 1, BLOCK))
+    for b in range(blocks.shape[0]):
+        size = min(BLOCK, num_neurons - b * BLOCK)
+        write_block_outputs(blocks[b], size, descent.weights[b], descent, work, partial[b])
+    outputs = np.empty(descent.samples.shape[0])
+    _sum_blocks(partial, outputs)
+    return outputs
+
+
+@njit(cache=True)
+def descend(
+    blocks: FloatArray, outputs: FloatArray, clock: FloatArray, num_neurons: int, num_iterations: int, descent: Descent
+) -> None:
+    """Take iterations in place, fewer if the rate vanishes.
+
+    `outputs` are those of the neurons on entry and on exit; `clock` is (iteration, time).
+    """
+    partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
+    forces = np.empty(descent.samples.shape[0])
+    work = np.empty((blocks.shape[1] + 1, BLOCK))
+    for _ in range(num_iterations):
+        rate = learning_rate(outputs, descent)
+        if rate == 0.0:
+            return
+        write_forces(outputs, descent.labels, descent.loss_kind, descent.sample_weight, forces)
+        for b in range(blocks.shape[0]):
+            size = min(BLOCK, num_neurons - b * BLOCK)
+            move_block(blocks[b], size, forces, rate, descent, work)
+            write_block_outputs(blocks[b], size, descent.weights[b], descent, work, partial[b])
+        _sum_blocks(partial, outputs)
+        tick(clock, rate, descent)
+
+
+@njit(cache=True, parallel=True)
+def descend_on_all_cores(
+    blocks: FloatArray, outputs: FloatArray, clock: FloatArray, num_neurons: int, num_iterations: int, descent: Descent
+) -> None:
+    """`descend` with the blocks shared among the cores: the same numbers, bit for bit."""
+    partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
+    forces = np.empty(descent.samples.shape[0])
+    for _ in range(num_iterations):
+        rate = learning_rate(outputs, descent)
+        if rate == 0.0:
+            return
+        write_forces(outputs, descent.labels, descent.loss_kind, descent.sample_weight, forces)
+        for b in prange(blocks.shape[0]):
+            work = np.empty((blocks.shape[1] + 1, BLOCK))
+            size = min(BLOCK, num_neurons - b * BLOCK)
+            move_block(blocks[b], size, forces, rate, descent, work)
+            write_block_outputs(blocks[b], size, descent.weights[b], descent, work, partial[b])
+        _sum_blocks(partial, outputs)
+        tick(clock, rate, descent)
+
+
+@njit(cache=True)
+def tick(clock: FloatArray, rate: float, descent: Descent) -> None:
+    """Count one iteration; the time is lr * iteration exactly unless the rate varies."""
+    clock[0] += 1.0
+    clock[1] = clock[1] + rate if descent.loss_threshold > 0.0 else descent.lr * clock[0]

@@ -1,0 +1,124 @@
+"""Events: the moments at which a neuron's smooth motion changes, with the neuron, the sample, the time and the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class EventKind(StrEnum):
+    """What happens to a neuron at <w, x_k> = 0, or at a = 0."""
+
+    REFRACTION = "refraction"
+    SLIDE_ENTRY = "slide-entry"
+    SLIDE_EXIT = "slide-exit"
+    DEATH = "death"
+    RIDGE = "ridge"
+    SIGN_CHANGE = "sign-change"
+
+
+KINDS: tuple[EventKind, ...] = tuple(EventKind)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One neuron at one boundary.
+
+    Parameters
+    ----------
+    neuron
+        Its index in the network.
+    sample
+        A sample whose hyperplane it met, or -1 for a change of sign of its output weight.
+    time
+        When; infinite beyond the range of a double, where `Trajectory.log_time` still tells the order of magnitude.
+    kind
+        Refraction passes, slide-entry stays on the hyperplane, slide-exit leaves it, death ends on a side where nothing
+        pulls, ridge is where the flow is not unique.
+    """
+
+    neuron: int
+    sample: int
+    time: float
+    kind: EventKind
+
+
+@dataclass(frozen=True, eq=False)
+class EventLog(Sequence[Event]):
+    """All events of a run in order of time, as arrays of one entry each; iterating gives `Event` objects."""
+
+    neurons: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    times: NDArray[np.float64]
+    codes: NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return int(self.times.size)
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> EventLog: ...
+
+    def __getitem__(self, index: int | slice) -> Event | EventLog:
+        if isinstance(index, slice):
+            return EventLog(self.neurons[index], self.samples[index], self.times[index], self.codes[index])
+        return Event(
+            int(self.neurons[index]), int(self.samples[index]), float(self.times[index]), KINDS[int(self.codes[index])]
+        )
+
+    def __iter__(self) -> Iterator[Event]:
+        for index in range(len(self)):
+            yield self[index]
+
+    def of_kind(self, kind: EventKind | str) -> EventLog:
+        """The events of one kind."""
+        keep = self.codes == KINDS.index(EventKind(kind))
+        return EventLog(self.neurons[keep], self.samples[keep], self.times[keep], self.codes[keep])
+
+    def count(self, kind: EventKind | str) -> int:  # type: ignore[override]  # a log is counted by kind
+        """How many events of one kind.
+
+        >>> EventRecorder().log().count("refraction")
+        0
+        """
+        return int(np.count_nonzero(self.codes == KINDS.index(EventKind(kind))))
+
+
+class EventRecorder:
+    """Collects events while a run goes on, in blocks."""
+
+    def __init__(self) -> None:
+        self._blocks: list[
+            tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int8]]
+        ] = []
+
+    def add(self, neuron: int, sample: int, time: float, kind: EventKind) -> None:
+        """Append one event."""
+        self.extend(np.array([neuron]), np.array([sample]), np.array([time]), np.array([KINDS.index(kind)]))
+
+    def extend(
+        self,
+        neurons: NDArray[np.int64],
+        samples: NDArray[np.int64],
+        times: NDArray[np.float64],
+        codes: NDArray[np.int64] | NDArray[np.int8],
+    ) -> None:
+        """Append a block of events; `codes` index `KINDS`."""
+        self._blocks.append((neurons, samples, times, codes.astype(np.int8)))
+
+    def log(self) -> EventLog:
+        """Everything so far, ordered by time (events at one time keep their order)."""
+        if not self._blocks:
+            return EventLog(
+                np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int8)
+            )
+        neurons, samples, times, codes = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        order = np.argsort(times, kind="stable")
+        return EventLog(neurons[order], samples[order], times[order], codes[order])

@@ -1,0 +1,57 @@
+"""EventDrivenFlow: the exact gradient flow, from event to event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reluflow.dynamics.flow_run import FlowRun
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.walls import RIDGES, Ridge
+from reluflow.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class EventDrivenFlow(AbstractSolver):
+    """Gradient flow of a two-layer (leaky) ReLU network as a differential inclusion, resolved at every boundary.
+
+    Between boundaries all neurons of one activation pattern are carried by one Lorentz transformation, integrated to
+    order eight with adaptive steps and put back on the Lorentz group after each; so the cost of a step does not depend on
+    the width, and a_j^2 - |w_j|^2 is kept to rounding. Boundary crossings are roots of the step's dense polynomial,
+    isolated through its Bernstein coefficients, so that none is missed; what happens there is decided from the state:
+    refraction, sliding (the minimum-norm element of the Clarke subdifferential), death, or a ridge.
+
+    Parameters
+    ----------
+    rtol
+        Error per step, relative for every neuron, hence in its direction at any norm; and of the outputs.
+    ridge
+        What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or "negative"
+        side, or "stay" on the boundary.
+    max_steps
+        Give up after this many steps.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Sec. 2 and Eq. (6) [boursier2024]; Lyu et al. (2021), Lemma B.15 [lyu2021].
+    """
+
+    rtol: float = 1e-10
+    ridge: Ridge = "stop"
+    max_steps: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {self.rtol}.")
+        if self.ridge not in RIDGES:
+            raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {self.ridge!r}.")
+        if self.max_steps < 1:
+            raise InvalidInputError(f"`max_steps` must be at least 1, got {self.max_steps}.")
+
+    def start(self, problem: TrainingProblem) -> AbstractRun:
+        """A run of the flow at time 0."""
+        return FlowRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
+
+    def describe(self) -> str:
+        """The method and its settings, in words."""
+        return f"event-driven gradient flow, order 8, rtol {self.rtol:g}, ridge {self.ridge}"

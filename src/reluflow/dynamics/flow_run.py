@@ -1,0 +1,284 @@
+"""FlowRun: one run of the event-driven flow, advanced step by step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.boundary_events import BoundaryEvents
+from reluflow.dynamics.crossing_kernels import first_root, may_cross, scan_columns, value_at
+from reluflow.dynamics.flow_kernels import (
+    SQUARE,
+    attempt_step,
+    columns_at,
+    dense_polynomial,
+    restore_invariants,
+    velocity,
+)
+from reluflow.dynamics.flow_state import FlowState
+from reluflow.dynamics.frozen_start import FrozenStart
+from reluflow.dynamics.groups import GroupedNeurons
+from reluflow.dynamics.light_crossers import Arrivals, LightCrossers
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.slides import SlideExit, SlideWatch
+from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.dynamics.walls import Ridge, walls_of
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # the usual controller of a method of order eight
+_AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start, and the look ahead that resolves it
+_MOST_IDLE_STEPS = 2000  # steps in a row that only resolve events and move no clock
+_ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, at which a later crosser counts as simultaneous
+
+
+class Step(NamedTuple):
+    """A step that met the tolerance: its length in rescaled time, its end, the elapsed time in units of 1/R at its start."""
+
+    length: float
+    end: FloatArray
+    elapsed: float
+    log_rate_end: float
+
+
+class FlowRun(AbstractRun):
+    """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
+
+    def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
+        super().__init__(problem)
+        self._rtol, self._ridge, self._max_steps = rtol, ridge, max_steps
+        self._rescaled_time = 0.0
+        self._idle_steps = 0
+        self._neurons = GroupedNeurons(problem, walls_of(np.asarray(problem.dataset.X)))
+        self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
+        self._light = LightCrossers(self._neurons, self.recorder, rtol=rtol)
+        waiting = self._neurons.assign_initial_groups()
+        self._state = FlowState(problem, self._neurons)
+        pulls = self._state.wall_pulls()
+        for j, zero_walls in waiting:
+            self._boundary.settle(j, zero_walls, pulls, 0.0, is_initial=True)
+        self._rebuild()
+        self._frozen: FrozenStart | None = None if waiting else FrozenStart(problem, rtol=rtol)
+        strongest = float(np.max(np.linalg.norm(self._state.group_pulls(), axis=1), initial=0.0))
+        self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def outputs(self) -> FloatArray:
+        """h(x_k) now, shape (n,)."""
+        return self._state.outputs()
+
+    def network(self) -> Network:
+        """The network now; `log_scale` is 0 where the neurons fit a double."""
+        return self._state.network()
+
+    def gradient(self) -> Gradient:
+        """Norms and angles of the gradient now."""
+        return self._state.gradient()
+
+    def is_settled(self) -> bool:
+        """Whether no neuron, however light, is still on its way under the present forces."""
+        return self._state.is_settled()
+
+    def misalignment(self) -> float:
+        """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
+        return self._state.misalignment()
+
+    def balancedness_drift(self) -> float:
+        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        self._state.sync()
+        return self._neurons.balancedness_drift()
+
+    def limit(self, outcome: Outcome) -> Limit:
+        """The last state, or where Newton's method finds that it tends to."""
+        return self._state.stationary_limit() if outcome is Outcome.STATIONARY else self._state.last_state()
+
+    # -- stepping -----------------------------------------------------------------------------------------------
+
+    def advance(self, limit: float) -> None:
+        """Take one step, ending at the next event or at time `limit` if they come first."""
+        if self.steps >= self._max_steps:
+            self.outcome = Outcome.MAX_STEPS
+            return
+        self.steps += 1
+        if self._jump(limit):
+            return
+        log_time = self.log_time
+        room = (limit - self.time) * float(np.exp(self._state.log_rate)) if np.isfinite(limit) else np.inf
+        step = self._accepted_step(room)
+        if step is None:
+            self.outcome = Outcome.STALLED
+        elif step.elapsed > room * (1.0 + 1e-14) or len(self._slides.pairs) or self._may_cross(step.length):
+            self._finish_with_events(step, room, limit)
+        else:
+            self._arrive(step.end, step.elapsed, step.length, step.log_rate_end)
+            self._land(limit, step.elapsed, room)
+            self._tidy()
+        self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
+        if self._idle_steps > _MOST_IDLE_STEPS:
+            self.outcome = Outcome.STALLED
+
+    def _jump(self, limit: float) -> bool:
+        """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
+        if self._frozen is None:
+            return False
+        if not self._frozen.is_worthwhile(self._neurons):
+            self._frozen = None
+            return False
+        duration = min(self._frozen.room(self._neurons), limit - self.time)
+        self._state.sync()
+        taken = self._frozen.jump(self._neurons, self.recorder, self.time, duration)
+        if taken < duration:
+            self._frozen = None
+        self.time = limit if taken == limit - self.time else self.time + taken
+        self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
+        self._rebuild()
+        return True
+
+    def _accepted_step(self, room: float) -> Step | None:
+        """The next step that meets the tolerance, not much longer than `room`; None where the step size underflows."""
+        state = self._state
+        # R falls along the way for classification, so a little more room is tried and the step is cut exactly
+        length = min(self._step, room if state.layout.loss_kind == SQUARE else 1.05 * room)
+        end = np.empty_like(state.columns)
+        while True:
+            error, elapsed = attempt_step(
+                state.columns, state.slopes, state.rates, length, state.log_rate, state.layout, end
+            )
+            self.force_evaluations += 11
+            ratio = error / self._rtol
+            if ratio <= 1.0:
+                break
+            length *= max(_SHRINK, _SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else _SHRINK
+            if length <= 1e-15 * self._rescaled_time:
+                return None
+            self._step = length
+        restore_invariants(end, state.layout, self._neurons.column_invariants)
+        state.rates[12], log_rate_end = velocity(end, state.layout, state.log_rate, state.slopes[12])
+        self.force_evaluations += 1
+        growth = min(_GROW, _SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
+        self._step = max(min(length, self._step), length * growth)
+        return Step(length, end, elapsed, log_rate_end)
+
+    def _may_cross(self, length: float) -> bool:
+        """Whether any neuron can come to a wall within the step just computed."""
+        state, neurons = self._state, self._neurons
+        return bool(
+            may_cross(
+                *(state.columns, state.slopes, length, state.layout, neurons.column_watch),
+                *(neurons.group, neurons.expiry, neurons.path),
+            )
+        )
+
+    def _finish_with_events(self, step: Step, room: float, limit: float) -> None:
+        """Find the events of the step, cut it at the first one that matters, move there and act."""
+        state, neurons = self._state, self._neurons
+        dense, clock = dense_polynomial(
+            *(state.columns, step.end, state.slopes, state.rates),
+            *(step.length, step.elapsed, state.log_rate, state.layout),
+        )
+        self.force_evaluations += 3
+        thetas, walls = scan_columns(dense, state.layout, neurons.column_watch)
+        found = np.flatnonzero(thetas <= 1.0)
+        arrivals = Arrivals(neurons.column_neurons[found], walls[found], thetas[found])
+        slide_exit = self._slides.first_exit(dense)
+        self.force_evaluations += self._slides.take_evaluations()
+        stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
+        if float(value_at(clock, stop)) > room * (1.0 + 1e-14):
+            is_plain = state.layout.loss_kind == SQUARE
+            stop = room / step.length if is_plain else float(first_root(room - clock, 0.0))
+        if neurons.frames:
+            stop, more, is_cut = self._light.carry(state, dense, clock, step.length, stop, self.time)
+            arrivals = Arrivals(*(np.concatenate(pair) for pair in zip(arrivals, more, strict=True)))
+            if is_cut and neurons.is_wide:
+                self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
+        if stop >= 1.0:
+            elapsed = step.elapsed
+            self._arrive(step.end, elapsed, step.length, step.log_rate_end)
+        else:
+            # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
+            elapsed = float(value_at(clock, stop))
+            self._arrive(np.asarray(columns_at(dense, stop)), elapsed, step.length * stop, None)
+        self._land(limit, elapsed, room)
+        if neurons.frames:
+            self._light.refresh_expiry(state)
+        self._act(arrivals, slide_exit, stop, dense)
+
+    def _arrive(self, columns: FloatArray, elapsed: float, length: float, log_rate: float | None) -> None:
+        """Move to the end of a step (`log_rate` None: cut short, so that the slopes there are not known)."""
+        state = self._state
+        if elapsed > 0.0:
+            log_elapsed = float(np.log(elapsed)) - state.log_rate
+            self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+            self.time = self.time + float(np.exp(log_elapsed)) if log_elapsed < 700.0 else np.inf
+        self._rescaled_time += length
+        state.columns = columns
+        self._slopes_known = log_rate is not None
+        if log_rate is not None:
+            state.slopes[0] = state.slopes[12]
+            state.rates[0] = 1.0
+            state.log_rate = log_rate
+
+    def _land(self, limit: float, elapsed: float, room: float) -> None:
+        """Set the clock to the requested time itself where the step has reached it."""
+        if np.isfinite(limit) and elapsed >= room * (1.0 - 1e-13):
+            self.time, self.log_time = limit, float(np.log(limit))
+
+    def _act(self, arrivals: Arrivals, slide_exit: SlideExit, stop: float, dense: FloatArray) -> None:
+        """Apply the events that stand at the end of the step just taken."""
+        state = self._state
+        due = arrivals.thetas <= stop + 1e-15
+        if not np.all(due):
+            due |= self._stands_on_wall(arrivals)
+        is_leaving = slide_exit.theta <= stop
+        if not is_leaving and not np.any(due):
+            self._tidy()
+            return
+        state.sync()
+        ahead = state.wall_pulls(columns_at(dense, _AHEAD)) if stop <= _AT_START else None
+        if is_leaving:
+            self._boundary.leave_wall(slide_exit.group, slide_exit.wall, slide_exit.side, self.time)
+        if np.any(due):
+            order = np.flatnonzero(due)[np.argsort(arrivals.thetas[due], kind="stable")]
+            crossers, walls = arrivals.neurons[order], arrivals.walls[order]
+            if ahead is None:
+                self._boundary.cross(crossers, walls, state.wall_pulls(), self.time)
+            else:
+                # nothing pushes it off the wall at this very moment, so the forces a little later decide
+                self._boundary.cross(crossers, walls, ahead, self.time, still=0.0)
+        self._rebuild()
+
+    def _stands_on_wall(self, arrivals: Arrivals) -> NDArray[np.bool_]:
+        """Which later crossers are there already, to rounding: neurons parallel to one that is due arrive with it."""
+        self._state.sync()
+        z = self._neurons.actual(arrivals.neurons)
+        covectors = np.zeros((len(self._neurons.walls.normals) + 1, z.shape[1]))
+        covectors[:-1, :-1] = self._neurons.walls.normals
+        covectors[-1, -1] = 1.0
+        heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
+        return np.asarray(np.abs(heights) <= _ON_WALL * np.sqrt(np.einsum("ji,ji->j", z, z)))
+
+    def _tidy(self) -> None:
+        """After a step without events: take grown frames into their neurons, or compute the slopes where they are due."""
+        if self._state.has_drifted():
+            self._state.sync()
+            self._rebuild()
+        elif not self._slopes_known:
+            self._state.refresh_slopes()
+            self.force_evaluations += 1
+
+    def _rebuild(self) -> None:
+        """New columns, after the groups or their frames have changed."""
+        if self._boundary.met_ridge and self._ridge == "stop":
+            self.outcome = Outcome.RIDGE
+        self._state.rebuild()
+        self._slopes_known = True
+        self.force_evaluations += 1
+        self._light.forget_tables()
+        self._slides = SlideWatch(self._neurons, self._state.layout, self._boundary.ridges)

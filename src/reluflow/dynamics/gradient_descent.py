@@ -1,0 +1,234 @@
+"""GradientDescent: plain full-batch descent in double precision, the reference every other method is held against."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.descent_kernels import (
+    BLOCK,
+    EXPONENTIAL,
+    LOGISTIC,
+    SQUARE,
+    Descent,
+    descend_on_all_cores,
+    minimum_norm_pull,
+    outputs_of_blocks,
+)
+from reluflow.dynamics.descent_kernels import descend as descend_on_one_core
+from reluflow.dynamics.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractSolver
+from reluflow.errors import InvalidInputError
+from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+
+KERNEL_LOSSES: dict[type[AbstractLoss], int] = {
+    SquareLoss: SQUARE,
+    LogisticLoss: LOGISTIC,
+    ExponentialLoss: EXPONENTIAL,
+}
+_LARGEST_FUSED_DIMENSION = 16  # above, matrix products of the linear-algebra library are faster
+_SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than it brings
+
+
+@dataclass(frozen=True)
+class GradientDescent(AbstractSolver):
+    """w <- w + lr a D, a <- a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
+
+    A neuron's own weight does not enter its step: a neuron of weight 2 moves like each of two equal neurons. The same
+    run gives the same numbers bit for bit, on any number of cores.
+
+    Parameters
+    ----------
+    lr
+        Learning rate; iteration k is at time lr * k of the gradient flow of the same objective. The mean of
+        (h - y)^2 is twice the mean square loss: `SquareLoss(factor=2)`, or the time doubles.
+    iterations
+        How many.
+    slope_at_zero
+        Slope of the activation at <w, x> = 0: a number in [leak, 1], "minimum-norm" for the shortest D, or by
+        default the leak.
+    loss_scaled
+        Whether the rate becomes lr c l(0) / L once L is below c l(0), as every sample is then rightly classified
+        (c is the weight of a sample, so c l(0) = ln 2 / n for the mean logistic loss).
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Sec. 6 and App. B [boursier2024]; loss-scaled rate: Lyu et al. (2021), App. J
+    [lyu2021]; slope at zero: Min et al. (2024), Sec. 2 and App. E.3 [min2024].
+    """
+
+    lr: float
+    iterations: int
+    slope_at_zero: SlopeAtZero = None
+    loss_scaled: bool = False
+
+    def __post_init__(self) -> None:
+        check_descent(self.lr, self.iterations, self.slope_at_zero)
+
+    def start(self, problem: TrainingProblem) -> DescentRun:
+        descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
+        is_fused = type(problem.loss) in KERNEL_LOSSES and problem.dataset.d <= _LARGEST_FUSED_DIMENSION
+        kind = FusedRun if is_fused else DenseRun
+        return kind(problem, descent, iterations=int(self.iterations))
+
+    def describe(self) -> str:
+        return f"gradient descent, {describe_rate(self.lr, self.slope_at_zero, self.loss_scaled)}"
+
+
+class FusedRun(DescentRun):
+    """One pass over the neurons per iteration, in machine code."""
+
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
+        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
+        self._descent = descent
+        self._blocks = to_blocks(np.column_stack([self.start_network.w, self.start_network.a]))
+        self._outputs = outputs_of_blocks(self._blocks, problem.network.num_neurons, descent)
+        self._seconds = {descend_on_all_cores: 0.0, descend_on_one_core: 0.0}  # per iteration, as last measured
+        if problem.network.num_neurons >= _SMALLEST_SHARED_WIDTH:
+            for kernel in self._seconds:  # compile both before either is timed
+                kernel(self._blocks, self._outputs, self._clock, problem.network.num_neurons, 0, descent)
+
+    @property
+    def _state_names(self) -> tuple[str, ...]:
+        return ("_blocks", "_outputs")
+
+    def _iterate(self, count: int) -> None:
+        width = self.problem.network.num_neurons
+        kernel = descend_on_one_core
+        if width >= _SMALLEST_SHARED_WIDTH:  # the numbers are the same; on a busy machine one core may be faster
+            kernel = min(self._seconds, key=self._seconds.__getitem__)
+        began = time.perf_counter()
+        kernel(self._blocks, self._outputs, self._clock, width, count, self._descent)
+        self._seconds[kernel] = (time.perf_counter() - began) / count
+        for other in self._seconds:
+            if other is not kernel:
+                self._seconds[other] *= 0.97  # so that the other one is tried again after some chunks
+
+    def outputs(self) -> FloatArray:
+        return self._outputs.copy()
+
+    def network(self) -> Network:
+        neurons = from_blocks(self._blocks, self.problem.network.num_neurons)
+        return self.start_network.replace(w=neurons[:, :-1], a=neurons[:, -1])
+
+
+class DenseRun(DescentRun):
+    """Matrix products over all neurons and samples, for high dimension and for losses of one's own."""
+
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
+        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
+        self._descent = descent
+        self._state = (self.start_network.w, self.start_network.a)
+        self._products = self.start_network.pre_activations(problem.dataset.X)
+
+    @property
+    def _state_names(self) -> tuple[str, ...]:
+        return ("_state", "_products")
+
+    def _iterate(self, count: int) -> None:
+        loss, dataset = self.problem.loss, self.problem.dataset
+        for _ in range(count):
+            if (rate := self.rate()) == 0.0:
+                break
+            forces = loss.forces(self.outputs(), dataset.y)
+            state = dense_step(*self._state, self._products, forces, dataset.X, rate, self._descent)
+            products = state[0] @ dataset.X.T
+            iteration = self._clock[0] + 1.0
+            elapsed = self._clock[1] + rate if self.loss_threshold > 0.0 else self.lr * iteration
+            self._state, self._products, self._clock = state, products, np.array([iteration, elapsed])
+
+    def outputs(self) -> FloatArray:
+        return network_outputs(self._products, self._state[1], self.start_network)
+
+    def network(self) -> Network:
+        return self.start_network.replace(w=self._state[0], a=self._state[1])
+
+
+def dense_step(
+    w: FloatArray,
+    a: FloatArray,
+    products: FloatArray,
+    forces: FloatArray,
+    samples: FloatArray,
+    rate: float,
+    descent: Descent,
+) -> tuple[FloatArray, FloatArray]:
+    """One simultaneous step of (w, a) from the products <w_j, x_k>, shape (num_neurons, n)."""
+    pulls = (np.where(products > 0, 1.0, descent.leak) * forces) @ samples  # (num_neurons, d)
+    if descent.slope_at_zero != descent.leak:
+        for j in np.flatnonzero(np.any(products == 0, axis=1)):
+            if np.isnan(descent.slope_at_zero):
+                minimum_norm_pull(w[j], forces, samples, descent.leak, pulls[j])
+            else:
+                pulls[j] += (descent.slope_at_zero - descent.leak) * (forces * (products[j] == 0)) @ samples
+    new_a = a + rate * np.einsum("jd,jd->j", w, pulls) if descent.trains_output_layer else a
+    return w + rate * (a[:, None] * pulls), new_a
+
+
+def network_outputs(products: FloatArray, a: FloatArray, network: Network) -> FloatArray:
+    """h(x_k) from the products <w_j, x_k> and the output weights."""
+    return np.asarray((network.weight * a) @ np.maximum(products, network.leak * products))
+
+
+def check_descent(lr: float, iterations: int, slope_at_zero: SlopeAtZero) -> None:
+    """Refuse what no descent method takes."""
+    checked_rate(lr)
+    checked_count(iterations, "iterations")
+    if isinstance(slope_at_zero, str) and slope_at_zero != "minimum-norm":
+        raise InvalidInputError(f"`slope_at_zero` must be a number or 'minimum-norm', got {slope_at_zero!r}.")
+
+
+def describe_rate(lr: float, slope_at_zero: SlopeAtZero, loss_scaled: bool) -> str:
+    """Learning rate and slope at zero, in words."""
+    slope = "leak" if slope_at_zero is None else slope_at_zero
+    return f"lr {lr:g}{' over the loss' if loss_scaled else ''}, slope at zero {slope}"
+
+
+def descent_of(
+    problem: TrainingProblem,
+    lr: float,
+    slope_at_zero: SlopeAtZero,
+    *,
+    loss_scaled: bool = False,
+    trains_output_layer: bool = True,
+) -> Descent:
+    """The constants of a run as the kernels take them."""
+    dataset, loss, leak = problem.dataset, problem.loss, problem.network.leak
+    if loss_scaled and not loss.is_classification:
+        raise InvalidInputError(
+            f"`loss_scaled` must be False for the {loss.name} loss, which need not tend to 0; "
+            "it is for the logistic and the exponential loss."
+        )
+    at_origin = float(loss.value(np.zeros(1), np.ones(1))[0])
+    return Descent(
+        samples=np.array(dataset.X),
+        labels=np.array(dataset.y),
+        weights=to_blocks(problem.network.weight[:, None])[:, 0, :].copy(),
+        loss_kind=KERNEL_LOSSES.get(type(loss), -1),
+        sample_weight=loss.sample_weight(dataset.n),
+        leak=leak,
+        slope_at_zero=slope_value(slope_at_zero, leak),
+        lr=float(lr),
+        loss_threshold=loss.sample_weight(dataset.n) * at_origin if loss_scaled else 0.0,
+        trains_output_layer=trains_output_layer,
+    )
+
+
+def to_blocks(rows: FloatArray) -> FloatArray:
+    """Rows (m, e) as the kernels take them, (num_blocks, e, BLOCK), the last block filled with zeros."""
+    num_blocks = -(-len(rows) // BLOCK)
+    padded = np.zeros((num_blocks * BLOCK, rows.shape[1]))
+    padded[: len(rows)] = rows
+    return np.ascontiguousarray(padded.reshape(num_blocks, BLOCK, -1).transpose(0, 2, 1))
+
+
+def from_blocks(blocks: FloatArray, count: int) -> FloatArray:
+    """The first `count` rows of `to_blocks`' argument."""
+    return np.asarray(blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])[:count])

@@ -1,0 +1,62 @@
+"""Machine-code kernels over the neurons of a group; tall thin products that a threaded BLAS would only slow down."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@njit(cache=True)
+def moment_of_group(shapes: FloatArray, mass: FloatArray, group: IntArray, g: int) -> FloatArray:
+    """sum of mass c c^T over the neurons of group g, shape (d + 1, d + 1)."""
+    width = shapes.shape[1]
+    moment = np.zeros((width, width))
+    for j in range(group.shape[0]):
+        if group[j] == g:
+            for p in range(width):
+                factor = mass[j] * shapes[j, p]
+                for q in range(p + 1):
+                    moment[p, q] += factor * shapes[j, q]
+    for p in range(width):
+        for q in range(p):
+            moment[q, p] = moment[p, q]
+    return moment
+
+
+@njit(cache=True)
+def through_frames(
+    shapes: FloatArray, group: IntArray, neurons: IntArray, frames: FloatArray, row_of_group: IntArray
+) -> FloatArray:
+    """Rows (w, a) of some neurons: their coefficients times the frame of their group, where it has one."""
+    width = shapes.shape[1]
+    z = np.empty((neurons.shape[0], width))
+    for index in range(neurons.shape[0]):
+        j = neurons[index]
+        row = row_of_group[group[j]]
+        for i in range(width):
+            if row < 0:
+                z[index, i] = shapes[j, i]
+            else:
+                total = 0.0
+                for e in range(width):
+                    total += shapes[j, e] * frames[row, e, i]
+                z[index, i] = total
+    return z
+
+
+@njit(cache=True)
+def heights_of(z: FloatArray, normals: FloatArray) -> FloatArray:
+    """<w, normal> for every neuron and wall, shape (m, B)."""
+    num_walls, d = normals.shape
+    heights = np.empty((z.shape[0], num_walls))
+    for j in range(z.shape[0]):
+        for b in range(num_walls):
+            total = 0.0
+            for i in range(d):
+                total += z[j, i] * normals[b, i]
+            heights[j, b] = total
+    return heights

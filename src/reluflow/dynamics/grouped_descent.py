@@ -1,0 +1,157 @@
+"""GroupedGradientDescent: the iterates of plain gradient descent at a cost that hardly depends on the width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
+from reluflow.dynamics.descent_kernels import Descent, outputs_of_blocks
+from reluflow.dynamics.descent_run import DescentRun, SlopeAtZero
+from reluflow.dynamics.gradient_descent import KERNEL_LOSSES, check_descent, descent_of, describe_rate, to_blocks
+from reluflow.dynamics.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractSolver
+from reluflow.errors import InvalidInputError
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+
+_FIRST_ROOM = 64  # cones; doubled when there are more
+
+
+@dataclass(frozen=True)
+class GroupedGradientDescent(AbstractSolver):
+    """The same iterates as `GradientDescent`, in cone-compressed form.
+
+    With z = (w, a), one iteration maps every neuron of a cone by one and the same matrix I + lr [[0, D], [D^T, 0]],
+    and the outputs need only the second moments of the cone, so a cone of any number of neurons costs as much as a few.
+    Neurons are looked at when a bound no longer excludes that they have met a boundary: after a path s = sum lr |D| a
+    neuron has moved by at most (e^s - 1)|z|. Neurons near a boundary, those that jump back and forth across it
+    included, are stepped one by one until they are away from it. The patterns are those of plain descent at every
+    iteration; the numbers differ by rounding.
+
+    Parameters
+    ----------
+    lr, iterations, slope_at_zero, loss_scaled
+        As for `GradientDescent`.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Eq. (6) [boursier2024]: D depends on a neuron through its pattern only.
+    """
+
+    lr: float
+    iterations: int
+    slope_at_zero: SlopeAtZero = None
+    loss_scaled: bool = False
+
+    def __post_init__(self) -> None:
+        check_descent(self.lr, self.iterations, self.slope_at_zero)
+
+    def start(self, problem: TrainingProblem) -> GroupedRun:
+        if type(problem.loss) not in KERNEL_LOSSES:
+            raise InvalidInputError(
+                f"`loss` must be square, logistic or exponential for grouped descent, got {problem.loss.name}; "
+                "`GradientDescent` takes any."
+            )
+        descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
+        return GroupedRun(problem, descent, iterations=int(self.iterations))
+
+    def describe(self) -> str:
+        return f"grouped gradient descent, {describe_rate(self.lr, self.slope_at_zero, self.loss_scaled)}"
+
+
+class GroupedRun(DescentRun):
+    """A run of grouped gradient descent. Every neuron starts as a walker and goes home at once if it can."""
+
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
+        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
+        self._descent = descent
+        neurons = np.column_stack([self.start_network.w, self.start_network.a])
+        self._groups = _all_walking(neurons, descent, room=_FIRST_ROOM)
+        self._outputs = outputs_of_blocks(self._groups.walking, len(neurons), descent)
+
+    @property
+    def _state_names(self) -> tuple[str, ...]:
+        return ("_groups", "_outputs")
+
+    def _iterate(self, count: int) -> None:
+        last = self._clock[0] + count
+        while self._clock[0] < last:
+            descend_in_groups(self._groups, self._outputs, self._clock, int(last - self._clock[0]), self._descent)
+            if not self._groups.counters[IS_FULL]:
+                break
+            self._groups = _with_twice_the_room(self._groups)
+
+    @property
+    def num_walkers(self) -> int:
+        """Neurons stepped one by one at the moment."""
+        return int(self._groups.counters[WALKERS])
+
+    @property
+    def num_cones(self) -> int:
+        """Cones that hold neurons at the moment."""
+        return int(np.count_nonzero(self._groups.population))
+
+    def outputs(self) -> FloatArray:
+        return self._outputs.copy()
+
+    def network(self) -> Network:
+        neurons = neurons_as_they_are(self._groups)
+        return self.start_network.replace(w=neurons[:, :-1], a=neurons[:, -1])
+
+
+def _all_walking(neurons: FloatArray, descent: Descent, *, room: int) -> Groups:
+    """Groups without a cone in use."""
+    m, e = neurons.shape
+    n = len(descent.labels)
+    return Groups(
+        neurons=neurons.copy(),
+        home=np.full(m, -1),
+        following=np.full(m, -1),
+        walkers=np.arange(m),
+        walking=to_blocks(neurons),
+        walking_weights=descent.weights.copy(),
+        counters=np.array([m, 0, 0, 0]),
+        lengths=np.linalg.norm(descent.samples, axis=1),
+        is_on=np.zeros((room, n), dtype=np.bool_),
+        slopes=np.zeros((room, n)),
+        is_inert=np.zeros(room, dtype=np.bool_),
+        population=np.zeros(room, dtype=np.int64),
+        frames=np.zeros((room, e, e)),
+        returns=np.zeros((room, e, e)),
+        inverted_at=np.full(room, -1),
+        moments=np.zeros((room, e, e)),
+        path=np.zeros(room),
+        bin_width=np.zeros(room),
+        cursor=np.zeros(room, dtype=np.int64),
+        heads=np.full((room, NUM_BINS + 1), -1),
+        table=np.full(4 * room, -1),
+    )
+
+
+def _with_twice_the_room(groups: Groups) -> Groups:
+    """The same groups with room for twice as many cones, and the hash table made anew."""
+    per_cone = (
+        "is_on",
+        "slopes",
+        "is_inert",
+        "population",
+        "frames",
+        "returns",
+        "inverted_at",
+        "moments",
+        "path",
+        "bin_width",
+        "cursor",
+        "heads",
+    )
+    changes = {name: np.concatenate([getattr(groups, name)] * 2) for name in per_cone}
+    grown = groups._replace(**changes, table=np.full(2 * len(groups.table), -1))
+    grown.population[groups.counters[CONES] :] = 0
+    grown.counters[IS_FULL] = 0
+    place_in_table(grown)
+    return grown

@@ -1,0 +1,175 @@
+"""LightCrossers: neurons in frames that cross walls within a step without ending it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.carrying_kernels import carry_crossers
+from reluflow.dynamics.crossing_kernels import refresh_expiry, scan_frames, values_at
+from reluflow.dynamics.event import EventRecorder
+from reluflow.dynamics.flow_kernels import (
+    SQUARE,
+    columns_at,
+    group_forces,
+    outputs_of,
+    relative_forces,
+    wall_forces,
+)
+from reluflow.dynamics.flow_state import FlowState
+from reluflow.dynamics.groups import GroupedNeurons
+from reluflow.dynamics.slides import chebyshev_interpolation
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_KINK_SHARE = 0.1  # share of `rtol` that the neglected kinks of light crossers may cost in one step
+_NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
+
+
+class Arrivals(NamedTuple):
+    """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
+
+    neurons: IntArray
+    walls: IntArray
+    thetas: FloatArray
+
+
+class LightCrossers:
+    """Finds the crossers among the neurons of frames and takes the light ones through the step.
+
+    Parameters
+    ----------
+    neurons
+        The groups; crossers change theirs.
+    recorder
+        Where their events are written.
+    rtol
+        Tolerance of the run; the kinks that light crossers put into the forces stay a tenth below it.
+    """
+
+    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, *, rtol: float) -> None:
+        self._neurons = neurons
+        self._recorder = recorder
+        self._budget = _KINK_SHARE * rtol
+        self._longest = float(np.max(neurons.walls.length, initial=0.0))
+        self._tables: tuple[IntArray, IntArray] | None = None
+        self.force_evaluations = 0
+
+    def forget_tables(self) -> None:
+        """The groups have changed."""
+        self._tables = None
+
+    def carry(
+        self, state: FlowState, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
+    ) -> tuple[float, Arrivals, bool]:
+        """Take the crossers through the step; return where it must end, who then stands on a wall, and if kinks ended it.
+
+        Parameters
+        ----------
+        state
+            Columns at the start of the step.
+        dense, clock
+            Its polynomials.
+        step, stop, time
+            Its length in rescaled time, the fraction at which something else ends it, and the time at its start.
+        """
+        neurons, layout = self._neurons, state.layout
+        self._watch = np.where(neurons.can_change_sign, neurons.output_sign, 0).astype(np.int8)
+        self._growth, self._looked, crossers, walls, thetas = scan_frames(
+            dense, layout, neurons.group, neurons.shapes, self._watch, neurons.expiry, neurons.path
+        )
+        if not crossers.size or float(np.min(thetas)) > stop:
+            return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
+        kink_stop = self._kink_stop(state, neurons.mass[crossers], thetas, step)
+        is_cut = kink_stop < stop
+        stop = min(stop, kink_stop)
+        if float(np.min(thetas)) >= stop:
+            due = thetas <= stop + 1e-15
+            return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
+        pulls, jumps = self._pull_polynomials(state, dense)
+        arguments = (
+            *(crossers, walls, thetas, dense, layout, pulls, jumps),
+            *(~np.any(pulls, axis=(1, 2)), *self._neighbour_tables()),
+            *(neurons.group, neurons.shapes, neurons.mass, neurons.output_sign, neurons.can_change_sign),
+        )
+        stop = min(stop, carry_crossers(False, stop, *arguments)[0])
+        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(True, stop, *arguments)
+        if ids.size:
+            with np.errstate(over="ignore"):
+                times = time + values_at(clock, event_thetas) * np.exp(-state.log_rate)
+            self._recorder.extend(ids, np.append(neurons.walls.first_sample, -1)[event_walls], times, codes)
+            self._looked = np.concatenate([self._looked, ids])
+            neurons.touch_moments(ids, layout)
+        due = when <= stop + 1e-15
+        return stop, Arrivals(crossers[due], at[due], when[due]), is_cut
+
+    def refresh_expiry(self, state: FlowState) -> None:
+        """After the step: how long each neuron that was looked at need not be looked at again."""
+        neurons = self._neurons
+        neurons.path += self._growth
+        refresh_expiry(
+            *(self._looked, state.columns, state.layout, neurons.group, neurons.shapes),
+            *(self._watch, neurons.expiry, neurons.path),
+        )
+
+    def _kink_stop(self, state: FlowState, mass: FloatArray, thetas: FloatArray, step: float) -> float:
+        """Where the step must end so that the kinks of the crossers, neglected in it, stay within their budget.
+
+        A neuron of mass M = weight |z|^2 that has crossed for a time u has outputs that differ from the assumed ones by
+        at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
+        ends at the first, exactly.
+        """
+        layout = state.layout
+        stiffness = np.exp(layout.log_weight) if layout.loss_kind == SQUARE else 1.0
+        strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
+        effects = mass * strongest * self._longest**2 * stiffness * step**2
+
+        def total(theta: float) -> float:
+            return float(np.sum(effects * np.square(np.maximum(theta - thetas, 0.0))))
+
+        if total(1.0) <= self._budget:
+            return 1.0
+        first = float(np.min(thetas))
+        low, high = first, 1.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if total(middle) <= self._budget else (low, middle)
+        return low if np.count_nonzero(thetas < low) > 1 else first
+
+    def _pull_polynomials(self, state: FlowState, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
+        layout = state.layout
+        pulls = np.empty((len(_NODES), *layout.sides.shape))
+        jumps = np.empty((len(_NODES), layout.sides.shape[1]))
+        for node, theta in enumerate(_NODES):
+            forces, _ = relative_forces(outputs_of(columns_at(dense, float(theta)), layout), layout)
+            plus, minus = wall_forces(forces, layout)
+            pulls[node] = group_forces(forces, layout) @ layout.normals.T
+            jumps[node] = plus - minus
+        self.force_evaluations += len(_NODES)
+        return (
+            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, pulls, axes=1), 0, -1)),
+            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, jumps, axes=1), 0, -1)),
+        )
+
+    def _neighbour_tables(self) -> tuple[IntArray, IntArray]:
+        """The group beyond each wall of each group, (G, B), and the one on it for either sign of a, (G, B, 2)."""
+        neurons = self._neurons
+        if self._tables is None:
+            num_groups, num_walls = neurons.sides.shape
+            beyond = np.full((num_groups, num_walls), -1, dtype=np.int64)
+            upon = np.full((num_groups, num_walls, 2), -1, dtype=np.int64)
+            for g in range(num_groups):
+                if np.any(neurons.sides[g] == 0):
+                    continue
+                for b in range(num_walls):
+                    sides = neurons.sides[g].copy()
+                    sides[b] = -sides[b]
+                    beyond[g, b] = neurons.find_group(sides, 0)
+                    sides[b] = 0
+                    upon[g, b] = neurons.find_group(sides, -1), neurons.find_group(sides, 1)
+            self._tables = beyond, upon
+        return self._tables

@@ -1,0 +1,122 @@
+"""StochasticGradientDescent: mini-batches, reshuffled at each epoch from one seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.descent_kernels import Descent
+from reluflow.dynamics.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
+from reluflow.dynamics.gradient_descent import check_descent, dense_step, descent_of, describe_rate, network_outputs
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractSolver
+from reluflow.errors import InvalidInputError
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StochasticGradientDescent(AbstractSolver):
+    """Gradient descent on batches that go through a fresh random order of the samples in each epoch.
+
+    The forces of a batch of b samples are weighted by n/b, so that a step is right on average: the mean loss gives
+    the mean over the batch, the summed loss n/b times the sum, and iteration k is at time lr * k of the same flow as
+    for full-batch descent. The last batch of an epoch may be smaller; its own b counts.
+
+    Parameters
+    ----------
+    lr
+        Learning rate.
+    batch
+        Samples per batch; at most n.
+    epochs, iterations
+        How long, in passes over the samples or in batches: one of the two.
+    seed
+        Fixes every shuffle; the same run gives the same numbers.
+    slope_at_zero
+        As for `GradientDescent`.
+    trains_output_layer
+        False keeps every output weight as it is and trains w only.
+
+    References
+    ----------
+    Phuong & Lampert (2021), Sec. 5.1 [phuong2021]; fixed output layer: Min et al. (2024), App. A.5, Fig. 13 [min2024].
+    """
+
+    lr: float
+    batch: int
+    epochs: int | None = None
+    iterations: int | None = None
+    seed: int = 0
+    slope_at_zero: SlopeAtZero = None
+    trains_output_layer: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.epochs is None) == (self.iterations is None):
+            raise InvalidInputError("exactly one of `epochs` and `iterations` must be given.")
+        if self.epochs is not None:
+            checked_count(self.epochs, "epochs")
+        checked_count(self.batch, "batch")
+        check_descent(self.lr, 1 if self.iterations is None else self.iterations, self.slope_at_zero)
+
+    def start(self, problem: TrainingProblem) -> StochasticRun:
+        n = problem.dataset.n
+        if self.batch > n:
+            raise InvalidInputError(f"`batch` must be at most n = {n}, got {self.batch}; n is full-batch descent.")
+        per_epoch = -(-n // self.batch)
+        iterations = self.iterations if self.epochs is None else self.epochs * per_epoch
+        descent = descent_of(problem, self.lr, self.slope_at_zero, trains_output_layer=self.trains_output_layer)
+        return StochasticRun(problem, descent, batch=self.batch, iterations=int(iterations or 0), seed=self.seed)
+
+    def describe(self) -> str:
+        layers = "both layers" if self.trains_output_layer else "first layer only"
+        rate = describe_rate(self.lr, self.slope_at_zero, False)
+        return f"stochastic gradient descent, batch {self.batch}, seed {self.seed}, {rate}, {layers}"
+
+
+class StochasticRun(DescentRun):
+    """A run of stochastic gradient descent."""
+
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, batch: int, iterations: int, seed: int) -> None:
+        super().__init__(problem, lr=descent.lr, iterations=iterations)
+        self._descent = descent
+        self._batch = batch
+        self._batches_per_epoch = -(-problem.dataset.n // batch)
+        self._rng = np.random.default_rng(seed)
+        self._order = np.arange(problem.dataset.n)
+        self._state = (self.start_network.w, self.start_network.a)
+        self._batch_loss = replace(problem.loss, reduction="mean")  # the mean over whatever the batch holds
+        is_sum = problem.loss.reduction == "sum"
+        self._force_factor = float(problem.dataset.n) if is_sum else 1.0
+
+    @property
+    def _state_names(self) -> tuple[str, ...]:
+        return ("_state", "_rng", "_order")
+
+    def _is_finite(self) -> bool:
+        """As for every descent, from the weights: outputs on all samples would cost as much as many batches."""
+        return all(bool(np.all(np.abs(part) < LARGEST_WEIGHT)) for part in self._state)
+
+    def _iterate(self, count: int) -> None:
+        dataset = self.problem.dataset
+        for _ in range(count):
+            iteration = self.iteration
+            first = (iteration % self._batches_per_epoch) * self._batch
+            if first == 0:
+                self._order = self._rng.permutation(dataset.n)
+            chosen = self._order[first : first + self._batch]
+            samples = dataset.X[chosen]
+            products = self._state[0] @ samples.T
+            outputs = network_outputs(products, self._state[1], self.start_network)
+            forces = self._force_factor * self._batch_loss.forces(outputs, dataset.y[chosen])
+            state = dense_step(*self._state, products, forces, samples, self.lr, self._descent)
+            self._state, self._clock = state, np.array([iteration + 1.0, self.lr * (iteration + 1)])
+
+    def outputs(self) -> FloatArray:
+        return network_outputs(self._state[0] @ self.problem.dataset.X.T, self._state[1], self.start_network)
+
+    def network(self) -> Network:
+        return self.start_network.replace(w=self._state[0], a=self._state[1])

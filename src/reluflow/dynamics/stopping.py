@@ -1,0 +1,101 @@
+"""Stopping rules: when a run has done what was asked of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class AbstractStoppingRule(ABC):
+    """A condition on the run as it is; `train` asks after every step."""
+
+    @abstractmethod
+    def check(self, run: AbstractRun) -> Outcome | None:
+        """The outcome if the run is done, else None."""
+
+    @property
+    def time_limit(self) -> float:
+        """A time the run must not pass."""
+        return np.inf
+
+
+@dataclass(frozen=True)
+class Stationary(AbstractStoppingRule):
+    """Stop when |grad L| <= `atol` and no neuron, however light, is still growing or turning.
+
+    The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
+    that are about to leave it.
+    """
+
+    atol: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _check_positive("atol", self.atol)
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        if run.gradient().log_norm <= np.log(self.atol) and run.is_settled():
+            return Outcome.STATIONARY
+        return None
+
+
+@dataclass(frozen=True)
+class DirectionConverged(AbstractStoppingRule):
+    """Stop when the direction of all parameters turns by less than `atol` per e-fold of their norm.
+
+    That turning rate is the sine of the angle between the parameters and -grad L, which vanishes exactly at the KKT
+    directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times.
+    """
+
+    atol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_positive("atol", self.atol)
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        is_fitted = bool(np.all(run.outputs() * run.problem.dataset.y > 0.0))
+        return Outcome.DIRECTION_CONVERGED if is_fitted and run.gradient().turning <= self.atol else None
+
+
+@dataclass(frozen=True)
+class Aligned(AbstractStoppingRule):
+    """Stop when every neuron that moves points where it is pulled: 1 - cos(w_j, a_j D_j) <= `atol`.
+
+    Neurons on which nothing pulls are dead and do not count.
+    """
+
+    atol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check_positive("atol", self.atol)
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        return Outcome.ALIGNED if run.misalignment() <= self.atol else None
+
+
+@dataclass(frozen=True)
+class AtTime(AbstractStoppingRule):
+    """Stop at time `time`."""
+
+    time: float
+
+    def __post_init__(self) -> None:
+        _check_positive("time", self.time)
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        return Outcome.REACHED if run.time >= self.time else None
+
+    @property
+    def time_limit(self) -> float:
+        return self.time
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise InvalidInputError(f"`{name}` must be positive and finite, got {value}.")

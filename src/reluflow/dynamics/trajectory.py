@@ -1,0 +1,178 @@
+"""Trajectory: what a run left behind: times, losses, snapshots, events, phases, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.event import EventKind, EventLog
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+
+
+class Outcome(Enum):
+    """Why a run ended: a short stable code and a sentence."""
+
+    STATIONARY = ("stationary", "The gradient vanished to the tolerance and no neuron was still growing.")
+    DIRECTION_CONVERGED = ("direction-converged", "The norm still grows, but the direction has stopped turning.")
+    ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
+    REACHED = ("reached", "The requested time was reached.")
+    HORIZON = ("horizon", "The horizon was reached before the run ended by itself; raise `horizon` to go on.")
+    RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")
+    STALLED = ("stalled", "The steps fell below the spacing of floats; loosen `rtol`.")
+    MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
+    INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
+
+    def __init__(self, code: str, sentence: str) -> None:
+        self.code = code
+        self.sentence = sentence
+
+    def __str__(self) -> str:
+        return self.code
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """The network at one requested time.
+
+    Parameters
+    ----------
+    time
+        The requested time itself.
+    loss
+        L there.
+    outputs
+        h(x_k), shape (n,).
+    network
+        The network; (w, a) times exp(log_scale).
+    """
+
+    time: float
+    loss: float
+    outputs: FloatArray
+    network: Network
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A named stretch of training, [start, end] in time."""
+
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The end point of a run and the evidence for it.
+
+    Parameters
+    ----------
+    network
+        Where the run tends to: polished by Newton's method in the final pattern where that applies, else its last state.
+    gradient_norm
+        |grad L| there.
+    is_polished
+        Whether Newton's method was applied.
+    num_iterations
+        Newton steps taken.
+    reason
+        One sentence on what was done or why not.
+    """
+
+    network: Network
+    gradient_norm: float
+    is_polished: bool
+    num_iterations: int
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """One finished run.
+
+    Parameters
+    ----------
+    problem
+        What was trained.
+    method
+        Which solver with which settings, in words.
+    outcome
+        Why it ended.
+    times, log_times
+        Recorded times (one per step, infinite beyond the range of a double) and their logarithms, shape (T,).
+    losses
+        L at the recorded times, shape (T,).
+    outputs
+        h at the recorded times, shape (T, n).
+    snapshots
+        The network at exactly the requested times.
+    events
+        All boundary events in order.
+    phases
+        Alignment, growth, fitting, convergence, and plateaus.
+    network
+        The end point: the last state of the run, polished where it ended stationary.
+    limit
+        The end point with the evidence for it.
+    time, log_time
+        When the run ended.
+    steps, force_evaluations
+        What it cost.
+    balancedness_drift
+        Largest change of a_j^2 - |w_j|^2, relative to the neuron's largest squared norm so far.
+    """
+
+    problem: TrainingProblem
+    method: str
+    outcome: Outcome
+    times: FloatArray
+    log_times: FloatArray
+    losses: FloatArray
+    outputs: FloatArray
+    snapshots: tuple[Snapshot, ...]
+    events: EventLog
+    phases: tuple[Phase, ...]
+    network: Network
+    limit: Limit
+    time: float
+    log_time: float
+    steps: int
+    force_evaluations: int
+    balancedness_drift: float
+
+    @property
+    def crossings(self) -> int:
+        """How often a neuron met a boundary and passed, stopped or died there; a slide counts once, at its entry."""
+        kinds = (EventKind.REFRACTION, EventKind.SLIDE_ENTRY, EventKind.DEATH)
+        return sum(self.events.count(kind) for kind in kinds)
+
+    @property
+    def slides(self) -> int:
+        """How often a neuron began to slide along a boundary."""
+        return self.events.count(EventKind.SLIDE_ENTRY)
+
+    @property
+    def loss(self) -> float:
+        """L at the end point."""
+        return self.problem.loss.total(self.predictions, self.problem.dataset.y)
+
+    @property
+    def predictions(self) -> FloatArray:
+        """h(x_k) at the end point, shape (n,)."""
+        return self.network.outputs(self.problem.dataset.X)
+
+    def snapshot_at(self, time: float) -> Snapshot:
+        """The snapshot taken at a requested time."""
+        return next(snapshot for snapshot in self.snapshots if snapshot.time == time)
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory({self.outcome}, t={self.time:g}, loss={self.loss:.6g}, steps={self.steps}, "
+            f"crossings={self.crossings}, slides={self.slides})"
+        )

@@ -1,0 +1,386 @@
+"""Plain gradient descent against a straightforward implementation, exact identities and published numbers."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from reluflow.data import Dataset
+from reluflow.dynamics.descent_run import DescentRun, descend, geometric_iterations
+from reluflow.dynamics.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
+from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
+from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.errors import InvalidInputError
+from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.network import Network
+from reluflow.network.initialization import balanced_initialization, unbalanced_initialization
+
+LOSSES = [SquareLoss(factor=2.0), LogisticLoss(), LogisticLoss(reduction="sum"), ExponentialLoss(factor=0.5)]
+
+
+def three_points() -> Dataset:
+    """Boursier & Flammarion (2024), Sec. 6."""
+    return Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8])
+
+
+def random_problem(rng, *, loss, leak=0.0, d=3, n=6, width=40, scale=0.3) -> TrainingProblem:
+    y = np.where(rng.random(n) < 0.5, -1.0, 1.0) if loss.is_classification else rng.standard_normal(n)
+    dataset = Dataset(rng.standard_normal((n, d)), y)
+    network = Network(
+        rng.standard_normal((width, d)), rng.standard_normal(width), leak=leak, log_scale=np.log(scale / np.sqrt(width))
+    )
+    return TrainingProblem(dataset, loss, network.replace(weight=rng.uniform(0.5, 2.0, width)))
+
+
+def straightforward(problem, lr, iterations, dtype=np.float64, slope_at_zero=None):
+    """Gradient descent as one would write it down: (w, a) after the last iteration."""
+    network, (X, y) = problem.network.materialized(), (problem.dataset.X.astype(dtype), problem.dataset.y.astype(dtype))
+    w, a, weight = network.w.astype(dtype), network.a.astype(dtype), network.weight.astype(dtype)
+    leak = dtype(network.leak)
+    at_zero = leak if slope_at_zero is None else dtype(slope_at_zero)
+    c = dtype(problem.loss.factor) / (len(y) if problem.loss.reduction == "mean" else 1)
+    for _ in range(iterations):
+        z = w @ X.T
+        h = (weight * a) @ np.where(z > 0, z, leak * z)
+        if problem.loss.name == "square":
+            force = c * (y - h)
+        elif problem.loss.name == "logistic":
+            force = c * y / (1 + np.exp(y * h))
+        else:
+            force = c * y * np.exp(-y * h)
+        D = (np.where(z > 0, 1, np.where(z < 0, leak, at_zero)) * force) @ X
+        w, a = w + dtype(lr) * a[:, None] * D, a + dtype(lr) * np.sum(w * D, axis=1)
+    return w, a
+
+
+def end_of(problem, solver) -> Network:
+    run = solver.start(problem)
+    run.iterate_to(run.iterations)
+    return run.network()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.name}-{loss.reduction}")
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+@pytest.mark.parametrize("d", [1, 2, 3, 20])
+def test_equals_a_straightforward_implementation(rng, loss, leak, d):
+    problem = random_problem(rng, loss=loss, leak=leak, d=d, width=700)  # two blocks, the second not full
+    network = end_of(problem, GradientDescent(lr=0.02, iterations=200))
+    w, a = straightforward(problem, 0.02, 200)
+    assert np.max(np.abs(network.w - w)) <= 1e-13 * np.max(np.abs(w))
+    assert np.max(np.abs(network.a - a)) <= 1e-13 * np.max(np.abs(a))
+    assert network.log_scale == 0.0
+    assert np.array_equal(network.weight, problem.network.weight)
+
+
+def test_fused_and_dense_forms_agree(rng):
+    for loss in LOSSES:
+        problem = random_problem(rng, loss=loss, leak=0.2, d=4)
+        descent = descent_of(problem, 0.05, None)
+        runs = [kind(problem, descent, iterations=300) for kind in (FusedRun, DenseRun)]
+        for run in runs:
+            run.iterate_to(300)
+        first, second = (np.column_stack([run.network().w, run.network().a]) for run in runs)
+        assert np.max(np.abs(first - second)) <= 1e-12 * np.max(np.abs(first))
+        assert runs[0].outputs() == pytest.approx(runs[1].outputs(), rel=1e-11, abs=1e-13)
+        assert runs[0].outputs() == pytest.approx(runs[0].network().outputs(problem.dataset.X), rel=1e-13, abs=1e-15)
+
+
+def test_bit_identical_again_in_chunks_and_on_all_cores(rng, monkeypatch):
+    problem = TrainingProblem(
+        three_points(),
+        SquareLoss(factor=2.0),
+        balanced_initialization(three_points(), width=5000, scale=1e-2, rng=rng),
+    )
+    reference = end_of(problem, GradientDescent(lr=1e-2, iterations=50))
+    monkeypatch.setattr("reluflow.dynamics.gradient_descent._SMALLEST_SHARED_WIDTH", 1)
+    shared = GradientDescent(lr=1e-2, iterations=50).start(problem)
+    for stop in (1, 2, 17, 50):
+        shared.iterate_to(stop)
+    assert np.array_equal(reference.w, shared.network().w)
+    assert np.array_equal(reference.a, shared.network().a)
+
+
+def test_balancedness_changes_by_the_formula_of_lemma_1(rng):
+    """Boursier & Flammarion (2024), Lemma 1: per step exactly lr^2 (<w, D>^2 - a^2 |D|^2)."""
+    problem = random_problem(rng, loss=SquareLoss(), leak=0.1, scale=1.0)
+    lr = 0.1
+    run = GradientDescent(lr=lr, iterations=5).start(problem)
+    X, y = problem.dataset.X, problem.dataset.y
+    for iteration in range(1, 6):
+        before = run.network()
+        forces = problem.loss.forces(before.outputs(X), y)
+        D = (np.where(before.pre_activations(X) > 0, 1.0, before.leak) * forces) @ X
+        expected = lr**2 * (np.sum(before.w * D, axis=1) ** 2 - before.a**2 * np.sum(D**2, axis=1))
+        run.iterate_to(iteration)
+        change = run.network().balancedness() - before.balancedness()
+        assert np.max(np.abs(expected)) > 1e-6
+        assert change == pytest.approx(expected, abs=1e-15)
+    assert run.balancedness_drift() > 0.0
+
+
+def test_permuted_neurons_give_permuted_iterates(rng):
+    problem = random_problem(rng, loss=LogisticLoss(), width=600)
+    order = rng.permutation(600)
+    solver = GradientDescent(lr=0.05, iterations=200)
+    network = end_of(problem, solver)
+    permuted = end_of(TrainingProblem(problem.dataset, problem.loss, problem.network.permuted(order)), solver)
+    assert permuted.w == pytest.approx(network.w[order], rel=1e-12, abs=1e-15)
+
+
+def test_splitting_a_neuron_commutes_with_descent(rng):
+    """Lyu et al. (2021), Lemma 5.3: parts b_k (w, a) with sum b_k^2 = 1 stay such parts, for descent step by step."""
+    problem = random_problem(rng, loss=LogisticLoss(), leak=0.2, width=3)
+    share = np.array([0.6, 0.48, 0.64])  # squares sum to 1
+    network = problem.network.replace(weight=np.ones(3))
+    split = network.replace(
+        w=np.vstack([share[:, None] * network.w[0], network.w[1:]]),
+        a=np.concatenate([share * network.a[0], network.a[1:]]),
+        weight=np.ones(5),
+    )
+    solver = GradientDescent(lr=0.05, iterations=500)
+    whole = end_of(TrainingProblem(problem.dataset, problem.loss, network), solver)
+    parts = end_of(TrainingProblem(problem.dataset, problem.loss, split), solver)
+    assert parts.w[:3] == pytest.approx(share[:, None] * whole.w[0], rel=1e-11)
+    assert parts.w[3:] == pytest.approx(whole.w[1:], rel=1e-11)
+
+
+def test_weight_two_is_two_equal_neurons(rng):
+    problem = random_problem(rng, loss=SquareLoss(), width=4)
+    heavy = problem.network.replace(weight=np.array([2.0, 1.0, 1.0, 1.0]))
+    twice = heavy.replace(w=heavy.w[[0, 0, 1, 2, 3]], a=heavy.a[[0, 0, 1, 2, 3]], weight=np.ones(5))
+    solver = GradientDescent(lr=0.05, iterations=300)
+    first = end_of(TrainingProblem(problem.dataset, problem.loss, heavy), solver)
+    second = end_of(TrainingProblem(problem.dataset, problem.loss, twice), solver)
+    assert second.w[1:] == pytest.approx(first.w, rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_slope_at_zero(d):
+    """Min et al. (2024), App. E.3: x = e_1, y = -1, w = e_2, a = 1; a slope c > 0 at zero moves w once, to -lr c."""
+    x, w = np.eye(d)[:1], np.eye(d)[1:2]
+    problem = TrainingProblem(Dataset(x, [-1.0]), SquareLoss(), Network(w, [1.0]))
+    for slope, expected in ((0.0, 0.0), (0.5, -0.05), (1.0, -0.1), ("minimum-norm", 0.0), (None, 0.0)):
+        network = end_of(problem, GradientDescent(lr=0.1, iterations=20, slope_at_zero=slope))
+        assert network.w[0, 0] == pytest.approx(expected)
+        assert network.w[0, 1] == 1.0
+        assert network.a[0] == 1.0
+
+
+@pytest.mark.parametrize("d", [2, 20])
+def test_minimum_norm_slope_cancels_what_it_can(d):
+    """A neuron on the boundary of x_2 whose force can cancel the part of x_1 along x_2 stays on that boundary."""
+    X = np.zeros((2, d))
+    X[0, :2], X[1, 1] = (1.0, 1.0), 1.0
+    problem = TrainingProblem(Dataset(X, [1.0, -2.0]), SquareLoss(reduction="sum"), Network(np.eye(d)[:1], [1.0]))
+    network = end_of(problem, GradientDescent(lr=0.01, iterations=1, slope_at_zero="minimum-norm"))
+    # h = (1, 0), so the forces are (0, -2): the shortest D takes slope 0 on x_2
+    assert np.array_equal(network.w, np.eye(d)[:1])
+    moved = TrainingProblem(Dataset(X, [3.0, -4.0]), SquareLoss(reduction="sum"), Network(np.eye(d)[:1], [1.0]))
+    network = end_of(moved, GradientDescent(lr=0.01, iterations=1, slope_at_zero="minimum-norm"))
+    # forces (2, -4): D = 2 x_1 - 4 eta x_2 is shortest at eta = 1/2, where it is 2 e_1
+    assert network.w[0, :2] == pytest.approx([1.02, 0.0], abs=1e-15)
+
+
+def test_loss_scaled_rate(rng):
+    """Lyu et al. (2021), App. J: lr while L > ln 2/n, then lr (ln 2/n)/L; time is the sum of the rates."""
+    dataset = Dataset([[1.0, 0.2], [0.3, 1.0], [-1.0, 0.1]], [1.0, 1.0, -1.0])
+    network = Network(rng.standard_normal((20, 2)), rng.standard_normal(20), log_scale=np.log(0.1))
+    problem = TrainingProblem(dataset, LogisticLoss(), network)
+    history = descend(problem, GradientDescent(lr=0.1, iterations=200, loss_scaled=True), iterations=range(201))
+    rates = np.diff(history.times)
+    threshold = np.log(2.0) / 3
+    expected = np.where(history.losses > threshold, 0.1, 0.1 * threshold / history.losses)[:-1]
+    assert rates == pytest.approx(expected, rel=1e-9)
+    assert history.losses[0] > threshold
+    assert history.losses[-1] < 1e-3 * threshold
+    descent = descent_of(problem, 0.1, None, loss_scaled=True)
+    dense = DenseRun(problem, descent, iterations=200)
+    dense.iterate_to(200)
+    assert dense.time == pytest.approx(history.times[-1], rel=1e-10)
+    assert dense.loss() == pytest.approx(history.losses[-1], rel=1e-9)
+    options = {"lr": 0.1, "iterations": 5000, "loss_scaled": True}
+    runs = [method(**options).start(problem) for method in (GradientDescent, GroupedGradientDescent)]
+    for run in (*runs, DenseRun(problem, descent, iterations=5000)):
+        run.iterate_to(5000)
+        assert run.outcome is Outcome.STALLED
+        assert 200 < run.steps < 5000
+        assert 0.0 < run.loss() < 1e-280
+
+
+def test_snapshots_times_and_losses(rng):
+    problem = random_problem(rng, loss=SquareLoss())
+    seen = []
+    history = descend(
+        problem,
+        GradientDescent(lr=0.01, iterations=100),
+        iterations=[0, 7, 100],
+        loss_iterations=[3],
+        progress=lambda iteration, loss: seen.append((iteration, loss)),
+    )
+    assert history.iterations.tolist() == [0, 7, 100]
+    assert history.times.tolist() == [0.0, 0.01 * 7, 0.01 * 100]
+    assert history.loss_iterations.tolist() == [0, 3, 7, 100]
+    assert seen == list(zip(history.loss_iterations, history.losses, strict=True))
+    assert history.outcome is Outcome.REACHED
+    assert not history.is_interrupted
+    for network, outputs in zip(history.networks, history.outputs, strict=True):
+        assert outputs == pytest.approx(network.outputs(problem.dataset.X), rel=1e-12, abs=1e-15)
+    again = descend(problem, GradientDescent(lr=0.01, iterations=7), iterations=[7])
+    assert np.array_equal(again.networks[0].w, history.networks[1].w)
+    assert geometric_iterations(2_000_000 - 1)[-4:] == [1637907, 1801698, 1981868, 1999999]
+
+
+def test_interrupt_keeps_what_was_recorded(rng):
+    def interrupt(iteration, loss):
+        if iteration == 5:
+            raise KeyboardInterrupt
+
+    history = descend(
+        random_problem(rng, loss=SquareLoss()),
+        GradientDescent(lr=0.01, iterations=10),
+        iterations=range(11),
+        progress=interrupt,
+    )
+    assert history.is_interrupted
+    assert history.iterations.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("method", [GradientDescent, GroupedGradientDescent])
+def test_control_c_ends_training_in_a_consistent_state(rng, method):
+    """The signal comes while machine code runs; the run then stands at a whole iteration."""
+    dataset = three_points()
+    network = balanced_initialization(dataset, width=2000, scale=1e-2, rng=rng)
+    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    descend(problem, method(lr=1e-3, iterations=20))  # compile first
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    trajectory = train(problem, method(lr=1e-3, iterations=10**9), times=[1e6])
+    timer.join()
+    assert trajectory.outcome is Outcome.INTERRUPTED
+    assert trajectory.time == pytest.approx(1e-3 * trajectory.steps)
+    replayed = end_of(problem, method(lr=1e-3, iterations=trajectory.steps))
+    assert np.array_equal(trajectory.network.w, replayed.w)
+
+
+def test_advance_stops_at_the_limit(rng):
+    run = GradientDescent(lr=0.1, iterations=1000).start(random_problem(rng, loss=SquareLoss()))
+    assert isinstance(run, DescentRun)
+    for limit, iteration in ((0.3, 3), (0.35, 3), (0.4, 4), (2.0, 20)):
+        while run.time < limit and run.iteration < iteration:
+            run.advance(limit)
+        run.advance(limit)
+        assert run.iteration == iteration
+        assert run.time == pytest.approx(limit)
+        assert run.outcome is None
+    run.iterate_to(1000)
+    assert run.outcome is Outcome.REACHED
+
+
+def test_loss_scaled_advance_never_passes_the_limit(rng):
+    dataset = Dataset([[1.0, 0.2], [-1.0, 0.1]], [1.0, -1.0])
+    problem = TrainingProblem(dataset, LogisticLoss(), Network(rng.standard_normal((20, 2)), rng.standard_normal(20)))
+    run = GradientDescent(lr=0.1, iterations=10**6, loss_scaled=True).start(problem)
+    for _ in range(400):
+        run.advance(7.25)
+        assert run.time <= 7.25
+    assert run.time == 7.25
+
+
+def test_train_goes_to_the_last_iteration_or_the_requested_time(rng):
+    problem = random_problem(rng, loss=SquareLoss(), scale=0.01)
+    trajectory = train(problem, GradientDescent(lr=0.01, iterations=50), times=[0.0, 0.105, 0.3])
+    assert trajectory.outcome is Outcome.REACHED
+    assert trajectory.steps == 50
+    assert trajectory.time == 0.01 * 50
+    for snapshot, iteration in zip(trajectory.snapshots, (0, 10, 30), strict=True):
+        expected = descend(problem, GradientDescent(lr=0.01, iterations=50), iterations=[iteration]).networks[0]
+        assert np.array_equal(snapshot.network.w, expected.w)
+    stopped = train(problem, GradientDescent(lr=0.01, iterations=50), until=AtTime(0.2))
+    assert (stopped.steps, stopped.time) == (20, 0.2)
+
+
+def test_gradient_is_the_change_of_an_iteration(rng):
+    problem = random_problem(rng, loss=LogisticLoss(), leak=0.2)
+    run = GradientDescent(lr=0.125, iterations=3).start(problem)
+    before, gradient = run.network(), run.gradient()
+    run.iterate_to(1)
+    velocity = np.column_stack([run.network().w - before.w, run.network().a - before.a]) / 0.125
+    square = np.sum(before.weight[:, None] * velocity**2)
+    assert gradient.norm == pytest.approx(np.sqrt(square), rel=1e-12)
+    along = np.sum(before.weight[:, None] * velocity * np.column_stack([before.w, before.a]))
+    assert gradient.turning == pytest.approx(np.sqrt(1 - along**2 / (square * before.squared_norm())), rel=1e-9)
+    assert 0.0 <= run.misalignment() <= 2.0
+    assert not run.is_settled()
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        GradientDescent(lr=50.0, iterations=1000),
+        GroupedGradientDescent(lr=50.0, iterations=1000),
+        StochasticGradientDescent(lr=50.0, batch=6, iterations=1000),
+    ],
+    ids=lambda solver: type(solver).__name__,
+)
+@pytest.mark.parametrize("d", [3, 20])
+def test_overflow_ends_the_run_at_the_last_finite_iterate(rng, solver, d):
+    problem = random_problem(rng, loss=SquareLoss(), scale=3.0, d=d)
+    history = descend(problem, solver)
+    assert history.outcome is Outcome.STALLED
+    run = solver.start(problem)
+    run.iterate_to(1000)
+    assert 0 < run.steps < 20
+    network = run.network()
+    with np.errstate(all="ignore"):
+        w, _ = straightforward(problem, 50.0, run.steps)
+        beyond, _ = straightforward(problem, 50.0, run.steps + 1)
+    assert np.max(np.abs(w)) < 1e70
+    assert not np.max(np.abs(beyond)) < 1e50
+    assert network.w == pytest.approx(w, rel=1e-6)
+    assert history.iterations[-1] <= run.steps
+
+
+def test_three_points_follow_the_published_timeline(rng):
+    """Boursier & Flammarion (2024), Fig. 2: ends at least squares, not at the global minimum."""
+    dataset = three_points()
+    network = balanced_initialization(dataset, width=500, scale=1e-3, rng=rng)
+    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    history = descend(problem, GradientDescent(lr=1e-3, iterations=60_000), iterations=[2000, 60_000])
+    assert np.max(np.abs(history.outputs[0])) < 0.03
+    least_squares = dataset.X @ np.linalg.lstsq(dataset.X, dataset.y, rcond=None)[0]
+    assert history.outputs[1] == pytest.approx(least_squares, abs=1e-3)
+    assert history.losses[1] == pytest.approx(0.1750427, abs=1e-5)
+    assert np.all(np.sign(history.networks[1].a) == np.sign(network.a))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lr": 0.0}, "`lr` must be positive"),
+        ({"lr": np.nan}, "`lr` must be positive"),
+        ({"iterations": 0}, "`iterations` must be a whole number of at least 1, got 0"),
+        ({"iterations": 2.5}, "got 2.5"),
+        ({"slope_at_zero": "half"}, "'minimum-norm', got 'half'"),
+    ],
+)
+def test_refuses_bad_options(changes, words):
+    with pytest.raises(InvalidInputError, match=words):
+        GradientDescent(**{"lr": 0.1, "iterations": 10, **changes})
+
+
+def test_refuses_what_does_not_fit_the_problem(rng):
+    problem = random_problem(rng, loss=SquareLoss(), leak=0.3)
+    with pytest.raises(InvalidInputError, match=r"\[leak, 1\] = \[0.3, 1\]"):
+        GradientDescent(lr=0.1, iterations=1, slope_at_zero=0.0).start(problem)
+    with pytest.raises(InvalidInputError, match="`loss_scaled` must be False for the square loss"):
+        GradientDescent(lr=0.1, iterations=1, loss_scaled=True).start(problem)
+    tiny = unbalanced_initialization(problem.dataset, width=5, scale="1e-400", rng=rng)
+    with pytest.raises(InvalidInputError, match="`EventDrivenFlow` takes any"):
+        GradientDescent(lr=0.1, iterations=1).start(TrainingProblem(problem.dataset, SquareLoss(), tiny))
+    with pytest.raises(InvalidInputError, match="between 0 and `iterations` = 5"):
+        descend(problem, GradientDescent(lr=0.1, iterations=5), iterations=[6])
