@@ -233,3 +233,30 @@ def test_refusals():
         network_margin(Dataset([[1.0]], [0.2]))
     with pytest.raises(InvalidInputError, match="`sign` must be 1 or -1"):
         opposite_sign_margin(dataset, 0.5, sign=0)
+
+
+@pytest.mark.parametrize("leak", [0.0, 0.1, 0.5, 0.9])
+def test_relaxed_upper_bound_is_never_below_the_optimum(leak):
+    """The relaxation once forgot that with a leak the pushing samples can help a neuron."""
+    rng = np.random.default_rng(11)
+    for _ in range(8):
+        X = rng.standard_normal((5, 2))
+        dataset = Dataset(X, rng.choice([-1.0, 1.0], 5), task="classification")
+        exact = network_margin(dataset, leak)
+        relaxed = network_margin(dataset, leak, max_patterns=0)
+        assert exact.is_exact
+        assert relaxed.upper >= exact.margin * (1 - 1e-9)
+        assert relaxed.margin <= exact.upper * (1 + 1e-9)
+
+
+def test_orthogonally_separable_data_need_no_enumeration(rng):
+    """Acute classes: the bound |sum l_i x_i| is attained, so the optimum is certified in any dimension."""
+    n, d = 60, 20
+    y = np.repeat([1.0, -1.0], n // 2)
+    dataset = Dataset(y[:, None] * np.abs(rng.standard_normal((n, d))), y)
+    result = network_margin(dataset, 0.0)
+    vectors = one_class_vectors(dataset)
+    expected = 1.0 / (2.0 * (vectors.positive.norm + vectors.negative.norm))
+    assert not result.is_exact
+    assert result.margin == pytest.approx(expected, rel=1e-8)
+    assert result.upper == pytest.approx(expected, rel=1e-8)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reluflow.bench import geometry, margin
+from reluflow.bench import flow, geometry, margin
 from reluflow.bench.benchmark import Benchmark, Comparison
 from reluflow.errors import InvalidInputError
 
-ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS)
+ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS, *flow.BENCHMARKS)
 
 
 def benchmarks_named(name: str | None) -> tuple[Benchmark, ...]:

@@ -10,7 +10,7 @@ and only the activation patterns of the *pulling* samples have to be enumerated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class PullingSide:
         One row per realisable activation pattern of the pulling samples, entries 1 or leak.
     is_complete
         Whether `slopes` holds every pattern; otherwise it grows by local search and values are lower bounds.
+    is_acute
+        Whether no two pulling samples form an obtuse angle; looked at only where the patterns are not complete.
     """
 
     sign: int
@@ -46,6 +48,7 @@ class PullingSide:
     pushing: IndexArray
     slopes: FloatArray
     is_complete: bool
+    is_acute: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,16 +147,23 @@ class NeuronOracle:
         return np.ascontiguousarray(bases), np.ascontiguousarray(columns)
 
     def _relaxation(self, side: PullingSide, forces: FloatArray, linear: FloatArray) -> float:
-        """A bound without enumeration.
+        """A bound without enumeration, the smallest of up to three.
 
-        With phi(z) = (1+leak)/2 z + (1-leak)/2 |z| the pulling |z| terms are at most
-        sqrt(sum |r_i|) sqrt(largest eigenvalue of sum |r_i| x_i x_i^T) by Cauchy-Schwarz, and the pushing ones help.
+        The pushing samples add at most leak |r_i| |x_i| each. The pulling ones add at most |r_i| |x_i| each; and if
+        no two of them form an obtuse angle, at most |sum |r_i| x_i| together, since then any slopes below 1 shorten
+        the sum. Or, with phi(z) = (1+leak)/2 z + (1-leak)/2 |z|, the linear parts add up and the pulling |z| terms are
+        at most sqrt(sum |r_i|) sqrt(largest eigenvalue of sum |r_i| x_i x_i^T) by Cauchy-Schwarz.
         """
         weight, rows = np.abs(forces[side.pulling]), self.X[side.pulling]
+        lengths = np.linalg.norm(self.X, axis=1)
+        push = self.leak * float(np.abs(forces[side.pushing]) @ lengths[side.pushing])
+        base = float(np.linalg.norm(linear)) + push
         straight = float(np.linalg.norm(linear + 0.5 * (1.0 + self.leak) * (forces @ self.X)))
         spread = float(np.linalg.norm(np.sqrt(weight)[:, None] * rows, 2)) * float(np.sqrt(weight.sum()))
-        plain = float(np.linalg.norm(linear) + weight @ np.linalg.norm(rows, axis=1))
-        return min(plain, straight + 0.5 * (1.0 - self.leak) * spread)
+        bounds = [base + float(weight @ lengths[side.pulling]), straight + 0.5 * (1.0 - self.leak) * spread]
+        if side.is_acute:
+            bounds.append(base + float(np.linalg.norm(weight @ rows)))
+        return min(bounds)
 
     def _search(self, forces: FloatArray, linear: FloatArray, *, num_starts: int = 60, max_rounds: int = 50) -> None:
         """Add the patterns that a monotone ascent (convex part linearised, the rest exact) ends in."""
@@ -177,7 +187,7 @@ class NeuronOracle:
                     value, slopes = length, np.where(rows @ vector > 0.0, 1.0, self.leak)
                 ended.append(slopes)
             known = np.unique(np.vstack([side.slopes, *ended]), axis=0)
-            self.sides[index] = PullingSide(side.sign, side.pulling, side.pushing, known, False)
+            self.sides[index] = replace(side, slopes=known)
 
 
 def _pulling_side(
@@ -191,6 +201,7 @@ def _pulling_side(
     if leak == 1.0:
         return PullingSide(sign, pulling, pushing, np.ones((1, pulling.size)), True)
     if num_cells(pulling.size, rank) > max_patterns:
-        return PullingSide(sign, pulling, pushing, np.ones((1, pulling.size)), False)
+        is_acute = bool(np.all(rows @ rows.T >= 0.0))
+        return PullingSide(sign, pulling, pushing, np.ones((1, pulling.size)), False, is_acute)
     cones = activation_cones(rows, open_only=True, max_cones=max_patterns)
     return PullingSide(sign, pulling, pushing, np.where(cones.patterns > 0, 1.0, leak), True)

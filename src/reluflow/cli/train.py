@@ -29,6 +29,7 @@ from reluflow.cli.progress import training_bar
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.solver import AbstractSolver
     from reluflow.dynamics.stopping import AbstractStoppingRule
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
@@ -106,7 +107,7 @@ def command(
         trajectory = train(
             problem,
             solver,
-            until=_rule(until, method),
+            until=_rule(until, method, problem),
             times=_times(times),
             horizon=np.inf if horizon is None else horizon,
             progress=progress,
@@ -151,14 +152,24 @@ def _solver(
     return StochasticGradientDescent(lr=lr, batch=batch, iterations=iterations, seed=seed)
 
 
-def _rule(until: str | None, method: Method) -> AbstractStoppingRule | None:
-    from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stationary
+def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
+    """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
+    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
+    from reluflow.theory.limit import LimitIdentified
 
-    rules = {"stationary": Stationary, "aligned": Aligned, "direction": DirectionConverged}
+    rules: dict[str, AbstractStoppingRule] = {
+        "stationary": Stationary(),
+        "aligned": Aligned(),
+        "direction": LimitIdentified(),
+    }
+    if until is None and method is not Method.FLOW:
+        return Exhausted()
     if until is None:
-        return None
+        return LimitIdentified() if problem.loss.is_classification else Stationary()
+    if until == "direction" and not problem.loss.is_classification:
+        raise InvalidInputError(f"`--until direction` needs a classification loss, got {problem.loss.name}.")
     if until in rules:
-        return rules[until]()
+        return rules[until]
     end = _as_time(until)
     if end is None:
         raise InvalidInputError(f"`--until` must be stationary, aligned, direction or a positive time, got {until!r}.")

@@ -1,0 +1,156 @@
+"""`reluflow train`: the contract's JSON, the digests' numbers, refusals."""
+
+import numpy as np
+import pytest
+
+KEYS = {
+    "outcome",
+    "time",
+    "log_time",
+    "loss",
+    "predictions",
+    "steps",
+    "crossings",
+    "slides",
+    "balancedness_drift",
+    "phases",
+    "limit",
+    "snapshots",
+}
+
+
+def test_three_points_end_on_the_least_squares_line(reluflow):
+    result = reluflow("train", "three-points", "--width", 200, "--scale", "1e-3", "--json")
+    assert result.status == 0
+    answer = result.json
+    assert set(answer) >= KEYS
+    assert answer["outcome"] == "stationary"
+    assert answer["predictions"] == pytest.approx([0.6897435897, 0.6743589744, 0.6358974359], abs=1e-10)
+    assert answer["loss"] == pytest.approx(0.08752137, abs=5e-9)
+    assert answer["force_evaluations"] <= 5000
+    assert answer["balancedness_drift"] <= 1e-12
+    assert answer["limit"]["kind"] == "local-minimum"
+    assert answer["limit"]["proof"] is True
+    assert [phase["name"] for phase in answer["phases"]][:4] == ["alignment", "growth", "fitting", "convergence"]
+
+
+def test_snapshots_at_exactly_the_requested_times(reluflow):
+    answer = reluflow("train", "three-points", "--width", 5, "--times", "0.5,2,7.25", "--until", 8, "--json").json
+    assert [snapshot["t"] for snapshot in answer["snapshots"]] == [0.5, 2.0, 7.25]
+    for snapshot in answer["snapshots"]:
+        assert set(snapshot) >= {"t", "loss", "predictions", "w", "a"}
+        assert np.shape(snapshot["w"]) == (5, 2)
+    assert answer["time"] == 8.0
+    assert answer["outcome"] == "horizon"
+
+
+@pytest.mark.parametrize("scale", ["1e-300", "1e-4000"])
+def test_any_scale(reluflow, scale):
+    """Time grows like ln(1/scale)/|D|; what follows the alignment does not change."""
+    tiny = reluflow("train", "three-points", "--width", 50, "--scale", scale, "--json").json
+    small = reluflow("train", "three-points", "--width", 50, "--scale", "1e-6", "--json").json
+    shift = (float(scale.split("-")[1]) - 6) * np.log(10) / 0.7149689192933883
+    growth = [{p["name"]: p for p in answer["phases"]}["growth"] for answer in (tiny, small)]
+    assert growth[0]["start"] - growth[1]["start"] == pytest.approx(shift, rel=1e-6)
+    assert growth[0]["end"] - growth[0]["start"] == pytest.approx(growth[1]["end"] - growth[1]["start"], rel=1e-3)
+    assert tiny["predictions"] == pytest.approx(small["predictions"], abs=1e-10)
+
+
+def test_infinite_width(reluflow):
+    answer = reluflow("train", "three-points", "--width", "inf", "--until", 12, "--json").json
+    assert answer["predictions"][0] == pytest.approx(0.7, abs=0.1)
+
+
+def test_direction_of_a_classifier(reluflow):
+    answer = reluflow(
+        "train", "phuong-toy", "--reduction", "sum", "--width", 8, "--scale", "1e-4", "--init", "sphere", "--json"
+    ).json
+    assert answer["outcome"] == "direction-converged"
+    assert answer["limit"]["kind"] == "max-margin"
+    assert answer["limit"]["margin"] == pytest.approx(0.4606797898, abs=1e-9)
+    assert answer["log_time"] > 5
+
+
+def test_gradient_descent_follows_the_flow(reluflow, tmp_path):
+    flow = reluflow("train", "three-points", "--width", 10, "--scale", 0.1, "--until", 5, "--json").json
+    errors = []
+    for lr, iterations in ((1e-2, 500), (5e-3, 1000)):
+        words = ("train", "three-points", "--method", "gd", "--width", 10, "--scale", 0.1)
+        descent = reluflow(*words, "--lr", lr, "--iterations", iterations, "--json").json
+        assert descent["time"] == pytest.approx(5.0)
+        errors.append(np.abs(np.subtract(descent["predictions"], flow["predictions"])).max())
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.1)  # first order in the learning rate
+
+
+def test_sgd_is_fixed_by_its_seed(reluflow):
+    words = (
+        "train",
+        "phuong-orthants",
+        "--method",
+        "sgd",
+        "--width",
+        10,
+        "--lr",
+        0.1,
+        "--batch",
+        50,
+        "--iterations",
+        100,
+    )
+    one, two = (reluflow(*words, "--json").json for _ in range(2))
+    assert one["predictions"] == two["predictions"]
+
+
+def test_trajectory_is_kept(reluflow, tmp_path):
+    from reluflow.dynamics.storage import load_trajectory
+
+    path = tmp_path / "run.nc"
+    answer = reluflow("train", "three-points", "--width", 5, "--until", 3, "--save", path, "--json").json
+    assert load_trajectory(path).time == answer["time"]
+
+
+def test_ridge_is_reported_and_can_be_left(reluflow, tmp_path):
+    """Min et al. (2024), App. E.4: (w, a) = ((0, 1), 1) on the sample ((1, 0), 1) may stay or leave at any time."""
+    (tmp_path / "data.csv").write_text("x1,x2,y\n1,0,1\n")
+    (tmp_path / "neuron.csv").write_text("w1,w2,a\n0,1,1\n")
+    words = (
+        "train",
+        tmp_path / "data.csv",
+        "--init",
+        tmp_path / "neuron.csv",
+        "--loss",
+        "exponential",
+        "--until",
+        2,
+        "--json",
+    )
+    assert reluflow(*words).json["outcome"] == "ridge"
+    left = reluflow(*words, "--ridge", "positive").json
+    assert left["outcome"] == "horizon"
+    assert left["predictions"][0] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--until", "soon"], "--until"),
+        (["--until", "-3"], "--until"),
+        (["--until", "direction"], "classification loss"),
+        (["--times", "1,two"], "--times"),
+        (["--times", "-1"], "times"),
+        (["--horizon", "-1"], "--horizon"),
+        (["--scale", "0"], "scale"),
+        (["--rtol", "2"], "rtol"),
+        (["--method", "gd"], "--iterations"),
+        (["--method", "gd", "--iterations", "10", "--lr", "-1"], "lr"),
+        (["--method", "sgd", "--iterations", "10", "--batch", "0"], "batch"),
+        (["--method", "newton"], "newton"),
+        (["--save", "run.csv", "--until", "0.1"], ".nc"),
+    ],
+)
+def test_refusals(reluflow, words, said):
+    result = reluflow("train", "three-points", "--width", 3, *words)
+    assert result.status == 2
+    assert result.out == ""
+    assert len(result.err.strip().splitlines()) == 1
+    assert said in result.err

@@ -1,0 +1,121 @@
+"""Limits of runs: directions solved for and certified, against the closed forms of the papers."""
+
+import numpy as np
+import pytest
+
+from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.one_class import one_class_vectors
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.data import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import AtTime, Stationary
+from reluflow.dynamics.train import train
+from reluflow.errors import InvalidInputError
+from reluflow.losses import LogisticLoss, SquareLoss
+from reluflow.network import INITIALIZATIONS, Network
+from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance
+
+
+def run(spec, *, leak=0.0, width=8, scale=1e-4, init="sphere", seed=0, loss=None, until=None):
+    data = load(spec)
+    network = INITIALIZATIONS[init](data, width=width, scale=scale, rng=np.random.default_rng(seed), leak=leak)
+    problem = TrainingProblem(data, loss or LogisticLoss(reduction="sum"), network)
+    return train(problem, EventDrivenFlow(), until=until or LimitIdentified())
+
+
+@pytest.mark.parametrize("leak", [0.1, 0.5, 0.75])
+def test_symmetric_data_end_at_the_global_margin(leak):
+    """Lyu et al. (2021), Theorem 4.3 on Fig. 1 left: margin (1 + leak) gamma*/4, never the suboptimal KKT point."""
+    limit = certified_limit(run(f"lyu-symmetric:leak={leak}", leak=leak, width=6, scale=1e-3, init="lyu-gaussian"))
+    assert limit.certificate.kind == "max-margin"
+    assert limit.is_proof
+    assert limit.certificate.margin == pytest.approx((1 + leak) / 4, abs=1e-8)
+    positive = limit.network.a > 0
+    assert np.sum(limit.network.a[positive] ** 2) == pytest.approx(0.25, abs=1e-6)  # half of sum a^2 = 1/2
+
+
+def test_hinted_data_end_at_one_neuron_with_a_suboptimal_margin():
+    """Lyu et al. (2021), Theorem 6.2: margin eps/2 = 0.0309233 against a global 0.0543784."""
+    limit = certified_limit(run("lyu-hinted", leak=0.5, width=4, init="lyu-balanced", seed=1))
+    assert limit.certificate.kind == "kkt-direction"
+    assert limit.certificate.margin == pytest.approx(0.0309233, abs=5e-8)
+    assert limit.certificate.global_margin == pytest.approx(0.0543784, abs=5e-8)
+    assert np.all(limit.network.a >= 0.0)
+
+
+@pytest.mark.parametrize("spec", ["phuong-toy", "lyu-orthogonal"])
+def test_orthogonally_separable_data_end_at_phuong_and_lampert_s_limit(spec):
+    """Theorem 1 with the constants it leaves open: |u|^2 = 1/(|w_+|(|w_+| + |w_-|)), and the same for z."""
+    limit = certified_limit(run(spec, width=12, seed=2))
+    assert limit.certificate.kind == "max-margin"
+    vectors = one_class_vectors(load(spec))
+    plus, minus = vectors.positive, vectors.negative
+    network = limit.network
+    W, a = network.w / np.linalg.norm(network.w), network.a / np.linalg.norm(network.a)
+    u = np.where(a > 0, W @ plus.w / plus.norm**2, 0.0)
+    z = np.where(a < 0, W @ minus.w / minus.norm**2, 0.0)
+    assert np.allclose(W, np.outer(u, plus.w) + np.outer(z, minus.w), atol=1e-6)
+    assert np.allclose(a, u * plus.norm - z * minus.norm, atol=1e-6)
+    assert np.sum(u**2) == pytest.approx(1 / (plus.norm * (plus.norm + minus.norm)), abs=1e-6)
+    assert np.sum(z**2) == pytest.approx(1 / (minus.norm * (plus.norm + minus.norm)), abs=1e-6)
+    assert limit.certificate.margin == pytest.approx(1 / (2 * (plus.norm + minus.norm)), abs=1e-9)
+
+
+def test_light_neurons_that_are_bound_to_take_over_keep_the_run_going():
+    """Erratum E4: on this set A.5 holds and one positive neuron looks like the limit, but negative neurons take over.
+
+    A rule that only watched the direction of the whole network stopped at t = 3.4, with margin 0.005.
+    """
+    limit = certified_limit(run("lyu-counterexample", leak=0.1, width=2, init="lyu-balanced", seed=0, scale=0.1))
+    assert limit.certificate.kind == "max-margin"
+    assert limit.certificate.margin == pytest.approx(0.66087, abs=5e-6)
+
+
+def test_a_run_cut_short_proves_nothing():
+    limit = certified_limit(run("phuong-toy", until=AtTime(3.0)))
+    assert not limit.is_proof
+    assert "The requested time was reached" in limit.reason or "not settled" in limit.reason
+
+
+def test_square_loss_end_point_is_certified():
+    trajectory = run("three-points", loss=SquareLoss(), init="dominated", scale=1e-3, width=60, until=Stationary())
+    limit = certified_limit(trajectory)
+    assert limit.is_proof
+    assert limit.certificate.kind == "local-minimum"
+    assert limit.certificate.residuals["loss"] == pytest.approx(0.08752137, abs=1e-8)
+
+
+class TestMaxMarginInPatterns:
+    def test_moves_a_perturbed_optimum_back(self, rng):
+        data = load("phuong-toy")
+        vectors = one_class_vectors(data)
+        w = np.array([vectors.positive.w, vectors.negative.w])
+        exact = Network(w / np.sqrt(np.linalg.norm(w, axis=1))[:, None], [1, -1] * np.sqrt(np.linalg.norm(w, axis=1)))
+        shaken = exact.replace(w=exact.w + 0.02 * rng.standard_normal((2, 2)))
+        solved = max_margin_in_patterns(shaken, data)
+        assert kkt_certificate(solved, data).residual < 1e-12
+        assert solved.squared_norm() == pytest.approx(1.0, rel=1e-12)
+
+    def test_shares_within_a_group_are_kept(self):
+        data = load("phuong-toy")
+        network = Network([[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]], [1.0, 2.0, -1.0])
+        solved = max_margin_in_patterns(network, data)
+        assert solved.a[1] ** 2 / solved.a[0] ** 2 == pytest.approx(4.0, rel=1e-12)
+
+    def test_weights_count_like_copies(self):
+        data = load("phuong-toy")
+        two = Network([[1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]], [1.0, 1.0, -1.0])
+        one = Network([[1.0, 1.0], [-1.0, -1.0]], [1.0, -1.0], weight=[2.0, 1.0])
+        split, heavy = max_margin_in_patterns(two, data), max_margin_in_patterns(one, data)
+        assert np.allclose(split.w[0], heavy.w[0], atol=1e-10)
+        assert np.allclose(split(data.X), heavy(data.X), atol=1e-10)
+
+    def test_distance_is_between_parameters(self):
+        one = Network([[1.0, 0.0]], [1.0], weight=[4.0])
+        assert direction_distance(one, one.replace(a=[0.0])) == pytest.approx(2.0)
+
+    def test_needs_binary_labels(self):
+        with pytest.raises(InvalidInputError, match="labels"):
+            max_margin_in_patterns(Network([[1.0]], [1.0]), Dataset([[1.0]], [0.3]))
