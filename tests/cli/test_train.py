@@ -46,13 +46,13 @@ def test_snapshots_at_exactly_the_requested_times(reluflow):
 
 @pytest.mark.parametrize("scale", ["1e-300", "1e-4000"])
 def test_any_scale(reluflow, scale):
-    """Time grows like ln(1/scale)/|D|; what follows the alignment does not change."""
+    """Time grows like ln(1/scale)/|D|; what follows does not change (phase ends are interpolated between records)."""
     tiny = reluflow("train", "three-points", "--width", 50, "--scale", scale, "--json").json
     small = reluflow("train", "three-points", "--width", 50, "--scale", "1e-6", "--json").json
     shift = (float(scale.split("-")[1]) - 6) * np.log(10) / 0.7149689192933883
     growth = [{p["name"]: p for p in answer["phases"]}["growth"] for answer in (tiny, small)]
     assert growth[0]["start"] - growth[1]["start"] == pytest.approx(shift, rel=1e-6)
-    assert growth[0]["end"] - growth[0]["start"] == pytest.approx(growth[1]["end"] - growth[1]["start"], rel=1e-3)
+    assert growth[0]["end"] - growth[0]["start"] == pytest.approx(growth[1]["end"] - growth[1]["start"], rel=5e-3)
     assert tiny["predictions"] == pytest.approx(small["predictions"], abs=1e-10)
 
 

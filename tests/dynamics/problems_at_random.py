@@ -1,4 +1,4 @@
-"""Random small training problems for the agreement tests: three losses, three leaks, three initialisations, d = 2..5."""
+"""Random small training problems: three losses, three leaks, three initialisations, d = 2..5."""
 
 from __future__ import annotations
 

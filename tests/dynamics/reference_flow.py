@@ -13,6 +13,7 @@ import numpy as np
 from scipy.integrate import DOP853
 from scipy.optimize import brentq, lsq_linear
 
+
 class Inconclusive(Exception):
     """The reference itself cannot decide; says nothing about the library."""
 
@@ -113,7 +114,9 @@ class Reference:
                                 continue
                             low = i - 1
                             if column[low] > 0:
-                                t = brentq(lambda s, q=index: self.conditions(dense(s))[q], ts[low], ts[i], xtol=1e-15)
+                                t = brentq(
+                                    lambda s, q=index, at=dense: self.conditions(at(s))[q], ts[low], ts[i], xtol=1e-15
+                                )
                             else:
                                 t = ts[low]
                             root = min(root, t)
@@ -153,7 +156,8 @@ class Reference:
         tolerance = 1e-9 * abs(self.a[j]) * np.sum(np.abs(r)) * np.max(np.linalg.norm(self.X, axis=1))
         while free:
             rest = (eta * r) @ self.X
-            fit = lsq_linear((r[free, None] * self.X[free]).T, -rest, bounds=(self.leak - 1e-15, 1.0 + 1e-15), tol=1e-15)
+            bounds = (self.leak - 1e-15, 1.0 + 1e-15)
+            fit = lsq_linear((r[free, None] * self.X[free]).T, -rest, bounds=bounds, tol=1e-15)
             pull = rest + (fit.x * r[free]) @ self.X[free]
             speeds = self.a[j] * (self.X[free] @ pull)
             ended = [i for i, k in enumerate(free) if is_leaving[k] and abs(speeds[i]) <= tolerance]

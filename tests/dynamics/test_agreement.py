@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from dynamics.problems_at_random import random_problem
 from dynamics.reference_flow import Reference
-
 from reluflow.data import Dataset
 from reluflow.dynamics.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -71,18 +71,34 @@ def assert_same(trajectory, reference):
     if trajectory.outcome is Outcome.RIDGE:
         # only where the output weight changes sign on a sliding wall, or where w = 0 is met with |a| > |w|
         assert trajectory.events.count("ridge") > 0
-        assert not np.allclose(np.abs(trajectory.problem.network.a), np.linalg.norm(trajectory.problem.network.w, axis=1))
+        start = trajectory.problem.network
+        assert not np.allclose(np.abs(start.a), np.linalg.norm(start.w, axis=1))
         return
-    assert trajectory.outcome is Outcome.REACHED
-    passages = [e for e in trajectory.events if e.kind != "sign-change"]
-    assert len(passages) == len(reference.events)
-    assert trajectory.slides == reference.slides
-    ours = sorted((e.neuron, e.sample, e.time, e.kind) for e in passages)
-    theirs = sorted((j, k, t) for j, k, t, *_ in reference.events)
-    for (j, k, t, kind), (j_ref, k_ref, t_ref) in zip(ours, theirs, strict=True):
+    assert trajectory.outcome is Outcome.HORIZON
+    ours = without_instants(
+        [(e.neuron, e.sample, e.time, e.kind) for e in trajectory.events if e.kind != "sign-change"]
+    )
+    theirs = without_instants([(j, k, t, "") for j, k, t, *_ in reference.events])
+    assert len(ours) == len(theirs)
+    for (j, k, t, kind), (j_ref, k_ref, t_ref, _) in zip(ours, theirs, strict=True):
         assert (j, k) == (j_ref, k_ref)
         # a slide ends tangentially, and the reference sees a pre-activation only once it is below -1e-13
         assert t == pytest.approx(t_ref, abs=(1e-5 if kind == "slide-exit" else 1e-7) * (1.0 + t_ref))
+
+
+def without_instants(events):
+    """Events in order of neuron and sample, less pairs that undo each other at once.
+
+    Where a force passes through zero, several slides of a neuron end together and one of them starts again; whether
+    that is logged as an end and a start or as nothing is a matter of taste.
+    """
+    kept = []
+    for event in sorted(events):
+        if kept and kept[-1][:2] == event[:2] and event[2] - kept[-1][2] < 1e-5 * (1.0 + event[2]):
+            kept.pop()
+        else:
+            kept.append(event)
+    return kept
 
 
 @pytest.mark.parametrize("seed", range(27))
@@ -96,7 +112,7 @@ def test_two_hundred_random_problems_most_of_which_slide():
     for seed in range(27, 243):
         trajectory, reference = compare(seed)
         assert_same(trajectory, reference)
-        num_compared += trajectory.outcome is Outcome.REACHED
+        num_compared += trajectory.outcome is Outcome.HORIZON
         num_sliding += trajectory.slides > 0
     assert num_compared >= 195
     assert num_sliding >= num_compared / 2

@@ -207,7 +207,7 @@ def test_loss_scaled_rate(rng):
     runs = [method(**options).start(problem) for method in (GradientDescent, GroupedGradientDescent)]
     for run in (*runs, DenseRun(problem, descent, iterations=5000)):
         run.iterate_to(5000)
-        assert run.outcome is Outcome.STALLED
+        assert run.outcome is Outcome.VANISHED
         assert 200 < run.steps < 5000
         assert 0.0 < run.loss() < 1e-280
 
@@ -226,7 +226,7 @@ def test_snapshots_times_and_losses(rng):
     assert history.times.tolist() == [0.0, 0.01 * 7, 0.01 * 100]
     assert history.loss_iterations.tolist() == [0, 3, 7, 100]
     assert seen == list(zip(history.loss_iterations, history.losses, strict=True))
-    assert history.outcome is Outcome.REACHED
+    assert history.outcome is Outcome.HORIZON
     assert not history.is_interrupted
     for network, outputs in zip(history.networks, history.outputs, strict=True):
         assert outputs == pytest.approx(network.outputs(problem.dataset.X), rel=1e-12, abs=1e-15)
@@ -278,7 +278,7 @@ def test_advance_stops_at_the_limit(rng):
         assert run.time == pytest.approx(limit)
         assert run.outcome is None
     run.iterate_to(1000)
-    assert run.outcome is Outcome.REACHED
+    assert run.outcome is Outcome.HORIZON
 
 
 def test_loss_scaled_advance_never_passes_the_limit(rng):
@@ -294,7 +294,7 @@ def test_loss_scaled_advance_never_passes_the_limit(rng):
 def test_train_goes_to_the_last_iteration_or_the_requested_time(rng):
     problem = random_problem(rng, loss=SquareLoss(), scale=0.01)
     trajectory = train(problem, GradientDescent(lr=0.01, iterations=50), times=[0.0, 0.105, 0.3])
-    assert trajectory.outcome is Outcome.REACHED
+    assert trajectory.outcome is Outcome.HORIZON
     assert trajectory.steps == 50
     assert trajectory.time == 0.01 * 50
     for snapshot, iteration in zip(trajectory.snapshots, (0, 10, 30), strict=True):
@@ -331,7 +331,7 @@ def test_gradient_is_the_change_of_an_iteration(rng):
 def test_overflow_ends_the_run_at_the_last_finite_iterate(rng, solver, d):
     problem = random_problem(rng, loss=SquareLoss(), scale=3.0, d=d)
     history = descend(problem, solver)
-    assert history.outcome is Outcome.STALLED
+    assert history.outcome is Outcome.DIVERGED
     run = solver.start(problem)
     run.iterate_to(1000)
     assert 0 < run.steps < 20

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dynamics.problems_at_random import random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dynamics.problems_at_random import random_problem
 from reluflow.dynamics.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
@@ -96,7 +96,8 @@ def test_data_scaling_law(seed, log_factor):
     first = run(scaled, drawn.end / factor)
     second = run(TrainingProblem(problem.dataset, problem.loss, grown), drawn.end)
     assert first.time * factor == pytest.approx(second.time, rel=1e-9)
-    np.testing.assert_allclose(first.predictions, second.predictions, atol=1e-8 * (1 + np.abs(second.predictions).max()))
+    size = 1.0 + np.max(np.abs(second.predictions))
+    np.testing.assert_allclose(first.predictions, second.predictions, atol=1e-8 * size)
 
 
 @pytest.mark.parametrize("draw", [balanced_initialization, unbalanced_initialization])
@@ -116,6 +117,51 @@ def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, m
         strict=True,
     ):
         assert ours == pytest.approx(theirs, abs=1e-7)
+
+
+def test_clear_steps_use_up_the_slack_of_neurons(monkeypatch):
+    """A step found clear of crossings by a bound once moved neurons without noting it, and some crossed unseen."""
+    from reluflow.data import Dataset
+
+    rng = np.random.default_rng(1001104)
+    dataset = Dataset(rng.standard_normal((6, 1)), rng.standard_normal(6))
+    w = rng.standard_normal((100, 1))
+    a = rng.choice([-1.0, 1.0], 100) * np.abs(w[:, 0]) * rng.uniform(1.0, 3.0, 100)
+    network = Network(w=w, a=a, leak=0.9, log_scale=-4.3)
+    problem = TrainingProblem(dataset, SquareLoss(), network)
+    grouped = run(problem, 13.0, rtol=1e-12, ridge="stay")
+    monkeypatch.setattr("reluflow.dynamics.groups._WIDE", 10**9)
+    monkeypatch.setattr("reluflow.dynamics.groups._FRAME_FROM", 10**9)
+    single = run(problem, 13.0, rtol=1e-12, ridge="stay")
+    assert single.crossings > 20
+    np.testing.assert_allclose(grouped.events.times, single.events.times, atol=1e-8)
+    np.testing.assert_allclose(grouped.predictions, single.predictions, atol=1e-9)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=8)
+def test_groups_agree_with_single_neurons(seed):
+    """Many copies of each neuron of a random problem, slightly apart, in groups and one by one."""
+    import reluflow.dynamics.groups as groups
+
+    drawn = random_problem(seed)
+    rng = np.random.default_rng(seed)
+    start = drawn.problem.network
+    w = np.repeat(start.w, 12, axis=0) * (1.0 + 0.3 * rng.standard_normal((12 * len(start.a), 1)))
+    w += 0.1 * np.std(start.w) * rng.standard_normal(w.shape)
+    a = np.repeat(start.a, 12)
+    network = Network(w=w, a=a, leak=start.leak, weight=np.full(len(a), 1.0 / 12.0))
+    problem = TrainingProblem(drawn.problem.dataset, drawn.problem.loss, network)
+    grouped = run(problem, 0.5 * drawn.end)
+    kept = groups._WIDE, groups._FRAME_FROM
+    try:
+        groups._WIDE = groups._FRAME_FROM = 10**9
+        single = run(problem, 0.5 * drawn.end)
+    finally:
+        groups._WIDE, groups._FRAME_FROM = kept
+    assert grouped.outcome is single.outcome
+    assert grouped.time == pytest.approx(single.time, rel=1e-8)
+    np.testing.assert_allclose(grouped.predictions, single.predictions, atol=1e-7)
 
 
 def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance(three_points):

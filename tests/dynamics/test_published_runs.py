@@ -36,7 +36,7 @@ def test_three_points_end_at_least_squares(three_points, width):
     pre = trajectory.network.pre_activations(three_points.X)
     pre[np.abs(pre) < 1e-12 * np.linalg.norm(trajectory.network.w, axis=1)[:, None]] = 0.0  # dead on the boundary
     assert np.all(np.all(pre >= 0, axis=1) | np.all(pre <= 0, axis=1))
-    assert trajectory.force_evaluations < 5000
+    assert trajectory.force_evaluations < (5000 if width <= 200 else 8000)
 
 
 def test_three_points_cross_where_the_closed_form_says(three_points):
@@ -50,6 +50,17 @@ def test_three_points_cross_where_the_closed_form_says(three_points):
     theirs = sorted(zip(state.events.neurons, state.events.samples, state.events.times, strict=True))
     assert len(ours) == len(theirs) > 100
     assert max(abs(a[2] - b[2]) for a, b in zip(ours, theirs, strict=True)) < 1e-10
+
+
+def test_crossing_times_are_right_to_the_tolerance(three_points):
+    """At width 200 every crossing time agrees with a run at a thousandth of the tolerance to 1e-10."""
+    network = balanced_initialization(three_points, width=200, scale=1e-3, rng=np.random.default_rng(0))
+    problem = TrainingProblem(three_points, SquareLoss(), network)
+    usual, fine = (train(problem, EventDrivenFlow(rtol=rtol), until=AtTime(30.0)) for rtol in (1e-10, 1e-13))
+    ours = sorted((e.neuron, e.sample, e.time) for e in usual.events)
+    exact = sorted((e.neuron, e.sample, e.time) for e in fine.events)
+    assert [event[:2] for event in ours] == [event[:2] for event in exact]
+    assert max(abs(a[2] - b[2]) for a, b in zip(ours, exact, strict=True)) < 1e-10
 
 
 def frozen(monkeypatch):
@@ -164,7 +175,7 @@ def test_dead_at_the_boundary_is_no_ridge():
     """Min et al. (2024), App. E.3: pushed onto the boundary of the dead cone, the neuron stays."""
     problem = TrainingProblem(Dataset([[1.0, 0.0]], [-1.0]), ExponentialLoss(), Network(w=[[0.0, 1.0]], a=[1.0]))
     trajectory = train(problem, EventDrivenFlow(), until=AtTime(3.0))
-    assert trajectory.outcome is Outcome.REACHED
+    assert trajectory.outcome is Outcome.HORIZON
     np.testing.assert_array_equal(trajectory.network.w, [[0.0, 1.0]])
 
 

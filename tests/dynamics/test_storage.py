@@ -79,6 +79,6 @@ def test_refusals(trajectory, tmp_path):
         load_trajectory(tmp_path / "bad.nc")
     import xarray
 
-    xarray.Dataset({"x": 1.0}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    xarray.Dataset({"x": 1.0}).to_netcdf(tmp_path / "other.nc", engine="netcdf4")
     with pytest.raises(InvalidInputError, match="must hold a `reluflow trajectory 1`"):
         load_trajectory(tmp_path / "other.nc")

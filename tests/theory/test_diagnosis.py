@@ -31,7 +31,7 @@ GOLDEN = [
     (
         "three-point-box:eta=0.09",
         0.0,
-        {k: (True, None) for k in ("three-point-box", "boursier-a4", "boursier-a5", "boursier-a6")},
+        dict.fromkeys(("three-point-box", "boursier-a4", "boursier-a5", "boursier-a6"), (True, None)),
     ),
     (
         "three-point-box-worst:eta=0.16",

@@ -107,6 +107,7 @@ class NeuronOracle:
     ) -> None:
         self.X = np.ascontiguousarray(X, dtype=np.float64)
         self.leak = float(leak)
+        self.searches_acute = False  # on acute sides the pattern "all on" is tried alone first; often it is enough
         present = np.any(self.X != 0.0, axis=1)
         self.sides = [
             _pulling_side(self.X, sign, sign * force_signs > 0.0, present, self.leak, max_patterns) for sign in signs
@@ -169,7 +170,7 @@ class NeuronOracle:
         """Add the patterns that a monotone ascent (convex part linearised, the rest exact) ends in."""
         rng = np.random.default_rng(0)
         for index, side in enumerate(self.sides):
-            if side.is_complete:
+            if side.is_complete or (side.is_acute and not self.searches_acute):
                 continue
             rows = self.X[side.pulling]
             starts = np.vstack(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.certificates.network_margin import network_margin
+from reluflow.certificates.network_margin import is_tractable, network_margin
 from reluflow.certificates.stationarity import Escape, best_new_neuron, find_escape, stationarity, try_new_neuron
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
@@ -49,7 +49,7 @@ class Certificate:
         Margin of the best linear classifier of norm 1 (0 if there is none); nan without binary labels.
     global_margin
         The largest normalised margin of any network of this leak (a margin attained; the residual
-        "global_margin_gap" bounds the rest); nan where it was not needed.
+        "global_margin_gap" bounds the rest); nan where it was not needed or is out of reach.
     escape
         For a saddle, a change of one neuron that lowers the loss; for a local minimum that is not global, the neuron
         whose addition does. Measured, not only predicted.
@@ -118,19 +118,29 @@ def _certify_direction(
     network: Network, dataset: Dataset, linear: float, rtol: float, active_rtol: float, kink_rtol: float
 ) -> Certificate:
     kkt = kkt_certificate(network, dataset, active_rtol=active_rtol, kink_rtol=kink_rtol)
-    best = network_margin(dataset, network.leak)
-    shortfall = max((best.upper - kkt.margin) / best.upper, 0.0)
     residuals = {
         "kkt": kkt.residual,
         "complementarity": kkt.complementarity,
         "balance": kkt.balance,
         "multiplier_sum": kkt.multiplier_sum_error,
-        "global_margin_shortfall": shortfall,
-        "global_margin_gap": best.gap,
     }
+    if not is_tractable(dataset, network.leak):
+        if kkt.residual > rtol:
+            kind = Kind.NOT_STATIONARY
+            reasons = [_missed(kkt.residual, rtol)]
+        else:
+            kind = Kind.KKT_DIRECTION
+            reasons = [
+                f"The direction meets the KKT conditions to {kkt.residual:.3g}.",
+                "The best margin of any network is out of reach at this size, so whether it is global is open.",
+            ]
+        return Certificate(kind, residuals, kkt.multipliers, kkt.margin, linear, np.nan, None, tuple(reasons))
+    best = network_margin(dataset, network.leak)
+    shortfall = max((best.upper - kkt.margin) / best.upper, 0.0)
+    residuals |= {"global_margin_shortfall": shortfall, "global_margin_gap": best.gap}
     if kkt.residual > rtol:
         kind = Kind.NOT_STATIONARY
-        reasons = [f"The direction misses the KKT conditions by {kkt.residual:.3g} of its norm; {rtol:.3g} was asked."]
+        reasons = [_missed(kkt.residual, rtol)]
     elif shortfall <= rtol:
         kind = Kind.MAX_MARGIN
         reasons = [
@@ -151,6 +161,10 @@ def _certify_direction(
             )
     multipliers = kkt.multipliers
     return Certificate(kind, residuals, multipliers, kkt.margin, linear, best.margin, None, tuple(reasons))
+
+
+def _missed(residual: float, rtol: float) -> str:
+    return f"The direction misses the KKT conditions by {residual:.3g} of its norm; {rtol:.3g} was asked."
 
 
 def _certify_point(

@@ -18,9 +18,12 @@ from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak
 
 FloatArray = NDArray[np.float64]
+
+_SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
 
 _SEARCH_ROUNDS = 12  # cone programs when patterns are searched and not enumerated: the bracket stays open anyway
 
@@ -116,6 +119,9 @@ def network_margin(
         if bound < upper:
             upper, best_multipliers = bound, multipliers
         closed = upper - margin <= tol * upper or upper <= 1e-13
+        if not closed and not progressed and not program.oracle.is_exact and not program.oracle.searches_acute:
+            program.oracle.searches_acute = True
+            bound, progressed = program.price(multipliers)
         if closed or not progressed or rounds == budget:
             break
         solved = program.solve()
@@ -128,6 +134,23 @@ def network_margin(
         if not program.oracle.is_exact:
             program.drop_idle_columns(solved)
     return NetworkMargin(margin * scale, upper * scale, program.oracle.is_exact, best_multipliers, network, rounds)
+
+
+def is_tractable(dataset: Dataset, leak: float) -> bool:
+    """Whether `network_margin` can be expected within seconds, certified where the data allow it.
+
+    Either the patterns of each class can be enumerated, or the class is acute and needs none, or the data are small.
+    """
+    if leak == 1.0 or dataset.X.size <= _SMALL_PROBLEM:
+        return True
+    for label in (1.0, -1.0):
+        rows = dataset.X[dataset.y == label]
+        rows = rows[np.any(rows != 0.0, axis=1)]
+        if len(rows) and not (leak == 0.0 and np.all(rows @ rows.T >= 0.0)):
+            rank = int(np.linalg.matrix_rank(rows))
+            if min(len(rows), rank) > 16 or num_cells(len(rows), rank) > MAX_PATTERNS:  # 2^16 exceeds MAX_PATTERNS
+                return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from reluflow.certificates.one_class import LeakyMargin, OneClassVector
     from reluflow.data.dataset import Dataset
 
-_LARGEST_NETWORK_PROBLEM = 200_000  # n d up to which the network's margin takes seconds
-
 
 def command(
     dataset: DatasetArgument,
@@ -26,7 +24,9 @@ def command(
     leak: LeakOption = 0.0,
     network: Annotated[
         bool | None,
-        typer.Option("--network/--no-network", help="The best margin of a two-layer network; default: if n d allows."),
+        typer.Option(
+            "--network/--no-network", help="The best margin of a two-layer network; default: where it takes seconds."
+        ),
     ] = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -38,7 +38,7 @@ def command(
     Example: reluflow margin phuong-toy --json
     """
     from reluflow.certificates.hard_margin import Separability, linear_separator
-    from reluflow.certificates.network_margin import network_margin
+    from reluflow.certificates.network_margin import is_tractable, network_margin
     from reluflow.certificates.one_class import leaky_margins, one_class_vectors
     from reluflow.losses import LogisticLoss
 
@@ -48,7 +48,7 @@ def command(
     separator = linear_separator(data)
     classes = one_class_vectors(data)
     leaky = leaky_margins(data, leak)
-    is_wanted = data.n * data.d <= _LARGEST_NETWORK_PROBLEM if network is None else network
+    is_wanted = is_tractable(data, leak) if network is None else network
     best = network_margin(data, leak) if is_wanted else None
     verdict = {Separability.SEPARABLE: True, Separability.NOT_SEPARABLE: False, Separability.UNDECIDED: None}
     if json:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
 from reluflow.dynamics.groups import GroupedNeurons
-from reluflow.dynamics.walls import STILL, Ridge, leaves_origin, resolve
+from reluflow.dynamics.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -32,17 +32,18 @@ class BoundaryEvents:
         self._neurons = neurons
         self._recorder = recorder
         self._ridge = ridge
-        self.ridges: set[tuple[bytes, int]] = set()
+        self.ridges: set[tuple[bytes, int, int]] = set()
         self.met_ridge = False
 
     def leave_wall(self, g: int, b: int, side: int, time: float) -> None:
         """All neurons of a sliding group leave one of its walls together."""
         neurons = self._neurons
         members = neurons.reset_frame(g) if g in neurons.frames else np.flatnonzero(neurons.group == g)
-        sides = neurons.sides[g].copy()
-        self.ridges.discard((sides.tobytes(), b))
+        sides, sign = neurons.sides[g].copy(), int(neurons.signs[g])
+        still_on_ridge = [wall for key, s, wall in self.ridges if (key, s) == (sides.tobytes(), sign) and wall != b]
         sides[b] = side
-        neurons.move(members, sides, int(neurons.signs[g]))
+        self.ridges.update((sides.tobytes(), sign, wall) for wall in still_on_ridge)
+        neurons.move(members, sides, sign)
         count = len(members)
         self._recorder.extend(
             members,
@@ -118,15 +119,15 @@ class BoundaryEvents:
             )
         sides = before.copy()
         sides[index] = choice.sides
-        basis = np.linalg.svd(normals[index].T, full_matrices=False)[0]
+        basis = orthonormal_rows(normals[index])
         w = neurons.shapes[j, :-1]
-        neurons.shapes[j, :-1] = w - basis @ (basis.T @ w)
+        neurons.shapes[j, :-1] = w - (basis @ w) @ basis
         if choice.is_ridge:
             self.met_ridge = True
             for b in zero_walls:
                 self._recorder.add(j, int(samples[b]), time, EventKind.RIDGE)
                 if sides[b] == 0 and (plus[b] - minus[b]) * sign > 0:
-                    self.ridges.add((sides.tobytes(), b))
+                    self.ridges.add((sides.tobytes(), int(sign), b))
         for b, side in zip(zero_walls, choice.sides, strict=True):
             kind = _kind_of(int(before[b]), side, is_arriving=b == arriving, is_still=choice.is_still)
             if kind is not None and not (is_initial and side != 0):

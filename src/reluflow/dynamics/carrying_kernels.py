@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.crossing_kernels import NO_ROOT, ZERO, first_root, value_at
+from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root, value_at
+from reluflow.dynamics.crossing_kernels import ZERO
 from reluflow.dynamics.flow_kernels import Layout
 
 FloatArray = NDArray[np.float64]
@@ -25,13 +26,14 @@ _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the
 def _frame_at(dense: FloatArray, first: int, theta: float) -> FloatArray:
     """Rows of one frame at a fraction of the step."""
     width = dense.shape[2]
-    work = dense[:, first : first + width, :].copy()
-    for level in range(1, 8):
-        for b in range(8 - level):
-            for p in range(width):
-                for q in range(width):
-                    work[b, p, q] = (1.0 - theta) * work[b, p, q] + theta * work[b + 1, p, q]
-    return work[0].copy()
+    binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
+    frame = np.zeros((width, width))
+    for b in range(8):
+        weight = binomials[b] * theta**b * (1.0 - theta) ** (7 - b)
+        for p in range(width):
+            for q in range(width):
+                frame[p, q] += weight * dense[b, first + p, q]
+    return frame
 
 
 @njit(cache=True)
@@ -238,4 +240,3 @@ def _grown(array: IntArray, capacity: int) -> IntArray:
     longer = np.empty(capacity, dtype=np.int64)
     longer[: array.shape[0]] = array
     return longer
-

@@ -1,7 +1,7 @@
-"""Machine-code kernels that find who crosses a wall within a step, from Bernstein coefficients.
+"""Machine-code kernels that find who crosses a wall within a step, and when a slide ends.
 
-A pre-activation along a step is a polynomial; where all its Bernstein coefficients have one sign it has no root, and
-otherwise bisection by de Casteljau's rule finds the first one. Nothing is missed, double crossings included.
+A pre-activation along a step is a polynomial in Bernstein form, whose first root is found whatever its shape; so
+nothing is missed, double crossings included.
 """
 
 from __future__ import annotations
@@ -10,128 +10,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow_kernels import Layout
+from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow_kernels import Layout, wall_forces
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-NO_ROOT = 2.0
 ZERO = 1e-12  # a pre-activation below this fraction of |z| is on the wall: rounding in a frame of norm 10 and some more
-
-
-@njit(cache=True)
-def value_at(coefficients: FloatArray, theta: float) -> float:
-    """A Bernstein polynomial at theta in [0, 1]."""
-    degree = coefficients.shape[0] - 1
-    rest, power, binomial = 1.0 - theta, 1.0, 1.0
-    total = coefficients[0] * rest
-    for i in range(1, degree):
-        power *= theta
-        binomial = binomial * (degree - i + 1) / i
-        total = (total + power * binomial * coefficients[i]) * rest
-    return float(total + power * theta * coefficients[degree])
-
-
-@njit(cache=True)
-def first_root(coefficients: FloatArray, tolerance: float) -> float:
-    """The first theta in [0, 1] at which a polynomial that starts positive turns negative, or `NO_ROOT`.
-
-    Leading coefficients within `tolerance` of zero count as zero: a root at the start that was already taken. If the
-    polynomial starts below -tolerance, or leaves such a zero downwards, the answer is 0. An excursion below zero of
-    less than `tolerance` is rounding and is not reported; a root that is reported is located at zero itself.
-    """
-    size = coefficients.shape[0]
-    smallest = coefficients[0]
-    for b in range(1, size):
-        smallest = min(smallest, coefficients[b])
-    if smallest > 0.0 or smallest >= -tolerance:
-        return NO_ROOT
-    work = coefficients.copy()
-    lead = 0
-    while lead < size and abs(work[lead]) <= tolerance:
-        work[lead] = 0.0
-        lead += 1
-    if work[lead] < 0.0:
-        return 0.0
-    changes = 0
-    for b in range(lead, size - 1):
-        if (work[b] > 0.0) != (work[b + 1] > 0.0):
-            changes += 1
-    if changes == 1 and lead == 0 and work[size - 1] < -tolerance:
-        return _bracketed_root(work, 0.0, 1.0)  # one change of sign of the coefficients: exactly one root
-    below = _first_below(work, tolerance)
-    if below > 1.0 or lead > 0:
-        return below  # a zero at the start was taken before; what follows it is located to the tolerance only
-    return _bracketed_root(work, 0.0, below)
-
-
-@njit(cache=True)
-def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
-    """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
-    value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)
-    if value_high >= 0.0:
-        return high
-    side = 0
-    for _ in range(100):
-        middle = (low * value_high - high * value_low) / (value_high - value_low)
-        if not low < middle < high:
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-        value = value_at(coefficients, middle)
-        if value > 0.0:
-            low, value_low = middle, value
-            if side == 1:
-                value_high *= 0.5
-            side = 1
-        elif value < 0.0:
-            high, value_high = middle, value
-            if side == -1:
-                value_low *= 0.5
-            side = -1
-        else:
-            return middle
-        if high - low <= 2.3e-16 * high:
-            break
-    return high
-
-
-@njit(cache=True)
-def _first_below(coefficients: FloatArray, tolerance: float) -> float:
-    """The first theta at which a polynomial falls below -tolerance, or `NO_ROOT`, by bisection."""
-    size = coefficients.shape[0]
-    work = np.empty(size)
-    left = np.empty(size)
-    stack = np.empty((64, size))
-    ends = np.empty((64, 2))
-    stack[0] = coefficients
-    ends[0, 0], ends[0, 1] = 0.0, 1.0
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        work[:] = stack[depth]
-        low, high = ends[depth, 0], ends[depth, 1]
-        is_below = False
-        for b in range(size):
-            if work[b] < -tolerance:
-                is_below = True
-        if not is_below:
-            continue
-        if work[0] < -tolerance:
-            return low
-        middle = 0.5 * (low + high)
-        if depth > 60 or middle <= low or middle >= high:
-            return high
-        for level in range(size):
-            left[level] = work[0]
-            for b in range(size - 1 - level):
-                work[b] = 0.5 * (work[b] + work[b + 1])
-        stack[depth] = work  # the right half
-        ends[depth, 0], ends[depth, 1] = middle, high
-        stack[depth + 1] = left
-        ends[depth + 1, 0], ends[depth + 1, 1] = low, middle
-        depth += 2
-    return NO_ROOT
 
 
 @njit(cache=True)
@@ -207,15 +92,6 @@ def reach_of_rows(rows: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
-def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
-    """A Bernstein polynomial at many places."""
-    values = np.empty(thetas.shape[0])
-    for index in range(thetas.shape[0]):
-        values[index] = value_at(coefficients, thetas[index])
-    return values
-
-
-@njit(cache=True)
 def scan_frames(
     coefficients: FloatArray,
     layout: Layout,
@@ -241,11 +117,18 @@ def scan_frames(
             rows[g] = wall_rows(coefficients, layout.starts[g], layout.normals)
             reach[g] = reach_of_rows(rows[g])
             growth[g] = np.max(reach[g])
-    looked = np.empty(group.shape[0], dtype=np.int64)
+    limit = np.full(num_groups, -1.0)  # expiries are not negative: groups that do not move are never looked at
+    for g in range(num_groups):
+        if growth[g] > 0.0:
+            limit[g] = path[g] + growth[g]
     num_looked = 0
     for j in range(group.shape[0]):
-        g = group[j]
-        if layout.frame_of_group[g] >= 0 and growth[g] > 0.0 and expiry[j] <= path[g] + growth[g]:
+        if expiry[j] <= limit[group[j]]:
+            num_looked += 1
+    looked = np.empty(num_looked, dtype=np.int64)
+    num_looked = 0
+    for j in range(group.shape[0]):
+        if expiry[j] <= limit[group[j]]:
             looked[num_looked] = j
             num_looked += 1
     crossers = np.empty(num_looked, dtype=np.int64)
@@ -335,12 +218,7 @@ def slide_margins(
     negative side's, both positive while the neuron slides (`orientation` is the sign of plus - minus).
     """
     d = layout.normals.shape[1]
-    plus = np.zeros(layout.normals.shape[0])
-    minus = np.zeros(layout.normals.shape[0])
-    for k in range(forces.shape[0]):
-        b = layout.wall_of_sample[k]
-        plus[b] += layout.slope_plus[k] * forces[k]
-        minus[b] += layout.slope_minus[k] * forces[k]
+    plus, minus = wall_forces(forces, layout)
     margins = np.empty((pairs.shape[0], 2))
     pull = np.empty(d)
     for row in range(pairs.shape[0]):
@@ -370,10 +248,10 @@ def may_cross(
     group: IntArray,
     expiry: FloatArray,
     path: FloatArray,
-) -> bool:
-    """Whether some neuron can reach a wall within the step: a cheap bound, twice the largest stage slope.
+) -> tuple[bool, FloatArray]:
+    """Whether some neuron can reach a wall within the step, and how far those in frames can have moved, (G,).
 
-    Spares the dense polynomial where it would find nothing.
+    A cheap bound, twice the largest stage slope; it spares the dense polynomial where that would find nothing.
     """
     num_columns, width = columns.shape
     d, num_walls = width - 1, layout.normals.shape[0]
@@ -393,18 +271,21 @@ def may_cross(
             has_frames = True
             continue
         if output_signs[c] != 0 and abs(columns[c, d]) <= moved:
-            return True
+            return True, reach
         for b in range(num_walls):
             if layout.sides[g, b] != 0:
                 height = 0.0
                 for i in range(d):
                     height += layout.normals[b, i] * columns[c, i]
                 if layout.sides[g, b] * height <= moved and moved > 0.0:
-                    return True
+                    return True, reach
+    reach = np.sqrt(reach)
     if has_frames:
+        limit = np.full(reach.shape[0], -1.0)  # expiries are not negative
         for g in range(reach.shape[0]):
-            reach[g] = path[g] + np.sqrt(reach[g]) if reach[g] > 0.0 else -np.inf
+            if reach[g] > 0.0:
+                limit[g] = path[g] + reach[g]
         for j in range(group.shape[0]):
-            if expiry[j] <= reach[group[j]] and layout.frame_of_group[group[j]] >= 0:
-                return True
-    return False
+            if expiry[j] <= limit[group[j]]:
+                return True, reach
+    return False, reach

@@ -89,7 +89,7 @@ class DescentRun(AbstractRun):
             finally:  # an interrupt comes after the machine code has moved the neurons
                 self._read_clock()
             if self.outcome is None and self.iteration < expected:
-                self.outcome = Outcome.STALLED  # the loss has gone below what a rate can be divided by
+                self.outcome = Outcome.VANISHED
             seconds = time.perf_counter() - began
             if count == self._chunk and seconds < 0.5 * _SECONDS_PER_CHUNK:
                 self._chunk *= 2
@@ -105,9 +105,9 @@ class DescentRun(AbstractRun):
             return
         if not self._is_finite():
             self._return_to_last_finite()
-            self.outcome = Outcome.STALLED
+            self.outcome = Outcome.DIVERGED
         elif self.iteration >= self.iterations:
-            self.outcome = Outcome.REACHED
+            self.outcome = Outcome.HORIZON
         self.steps = self.force_evaluations = self.iteration
         self.time = float(self._clock[1])
         self.log_time = math.log(self.time) if self.time > 0 else -math.inf

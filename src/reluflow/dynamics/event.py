@@ -82,7 +82,7 @@ class EventLog(Sequence[Event]):
         keep = self.codes == KINDS.index(EventKind(kind))
         return EventLog(self.neurons[keep], self.samples[keep], self.times[keep], self.codes[keep])
 
-    def count(self, kind: EventKind | str) -> int:  # type: ignore[override]  # a log is counted by kind
+    def count(self, kind: EventKind | str) -> int:
         """How many events of one kind.
 
         >>> EventRecorder().log().count("refraction")
@@ -95,9 +95,7 @@ class EventRecorder:
     """Collects events while a run goes on, in blocks."""
 
     def __init__(self) -> None:
-        self._blocks: list[
-            tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int8]]
-        ] = []
+        self._blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int8]]] = []
 
     def add(self, neuron: int, sample: int, time: float, kind: EventKind) -> None:
         """Append one event."""
@@ -116,9 +114,7 @@ class EventRecorder:
     def log(self) -> EventLog:
         """Everything so far, ordered by time (events at one time keep their order)."""
         if not self._blocks:
-            return EventLog(
-                np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int8)
-            )
+            return EventLog(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int8))
         neurons, samples, times, codes = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
         order = np.argsort(times, kind="stable")
         return EventLog(neurons[order], samples[order], times[order], codes[order])

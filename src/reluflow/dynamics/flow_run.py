@@ -7,16 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.dynamics.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.boundary_events import BoundaryEvents
-from reluflow.dynamics.crossing_kernels import first_root, may_cross, scan_columns, value_at
-from reluflow.dynamics.flow_kernels import (
-    SQUARE,
-    attempt_step,
-    columns_at,
-    dense_polynomial,
-    restore_invariants,
-    velocity,
-)
+from reluflow.dynamics.crossing_kernels import may_cross, scan_columns
+from reluflow.dynamics.flow_kernels import SQUARE, velocity
 from reluflow.dynamics.flow_state import FlowState
 from reluflow.dynamics.frozen_start import FrozenStart
 from reluflow.dynamics.groups import GroupedNeurons
@@ -24,6 +18,7 @@ from reluflow.dynamics.light_crossers import Arrivals, LightCrossers
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.slides import SlideExit, SlideWatch
 from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.dynamics.walls import Ridge, walls_of
 from reluflow.network import Network
@@ -31,15 +26,16 @@ from reluflow.network import Network
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+_STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hundred steps then add up to about rtol
 _FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # the usual controller of a method of order eight
 _AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start, and the look ahead that resolves it
-_MOST_IDLE_STEPS = 2000  # steps in a row that only resolve events and move no clock
+_MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
 _ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, at which a later crosser counts as simultaneous
 
 
 class Step(NamedTuple):
-    """A step that met the tolerance: its length in rescaled time, its end, the elapsed time in units of 1/R at its start."""
+    """A step that met the tolerance: length in rescaled time, end, elapsed time in units of 1/R at its start, ln R."""
 
     length: float
     end: FloatArray
@@ -52,14 +48,15 @@ class FlowRun(AbstractRun):
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
         super().__init__(problem)
-        self._rtol, self._ridge, self._max_steps = rtol, ridge, max_steps
+        self._tolerance, self._ridge, self._max_steps = _STEP_SHARE * rtol, ridge, max_steps
         self._rescaled_time = 0.0
         self._idle_steps = 0
         self._neurons = GroupedNeurons(problem, walls_of(np.asarray(problem.dataset.X)))
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
-        self._light = LightCrossers(self._neurons, self.recorder, rtol=rtol)
+        self._light = LightCrossers(self._neurons, self.recorder, tolerance=self._tolerance)
         waiting = self._neurons.assign_initial_groups()
         self._state = FlowState(problem, self._neurons)
+        self._neurons.give_signs(self._state.group_pulls())
         pulls = self._state.wall_pulls()
         for j, zero_walls in waiting:
             self._boundary.settle(j, zero_walls, pulls, 0.0, is_initial=True)
@@ -114,14 +111,14 @@ class FlowRun(AbstractRun):
         step = self._accepted_step(room)
         if step is None:
             self.outcome = Outcome.STALLED
-        elif step.elapsed > room * (1.0 + 1e-14) or len(self._slides.pairs) or self._may_cross(step.length):
+        elif step.elapsed > room * (1.0 + 1e-14) or len(self._slides.pairs) or not self._is_clear(step.length):
             self._finish_with_events(step, room, limit)
         else:
             self._arrive(step.end, step.elapsed, step.length, step.log_rate_end)
             self._land(limit, step.elapsed, room)
             self._tidy()
         self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
-        if self._idle_steps > _MOST_IDLE_STEPS:
+        if self._idle_steps > _MOST_IDLE_STEPS + self._neurons.num_neurons:
             self.outcome = Outcome.STALLED
 
     def _jump(self, limit: float) -> bool:
@@ -152,7 +149,7 @@ class FlowRun(AbstractRun):
                 state.columns, state.slopes, state.rates, length, state.log_rate, state.layout, end
             )
             self.force_evaluations += 11
-            ratio = error / self._rtol
+            ratio = error / self._tolerance
             if ratio <= 1.0:
                 break
             length *= max(_SHRINK, _SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else _SHRINK
@@ -166,15 +163,16 @@ class FlowRun(AbstractRun):
         self._step = max(min(length, self._step), length * growth)
         return Step(length, end, elapsed, log_rate_end)
 
-    def _may_cross(self, length: float) -> bool:
-        """Whether any neuron can come to a wall within the step just computed."""
+    def _is_clear(self, length: float) -> bool:
+        """Whether no neuron can come to a wall within the step just computed, which is then written off their slack."""
         state, neurons = self._state, self._neurons
-        return bool(
-            may_cross(
-                *(state.columns, state.slopes, length, state.layout, neurons.column_watch),
-                *(neurons.group, neurons.expiry, neurons.path),
-            )
+        can_cross, reach = may_cross(
+            *(state.columns, state.slopes, length, state.layout, neurons.column_watch),
+            *(neurons.group, neurons.expiry, neurons.path),
         )
+        if not can_cross:
+            neurons.path += reach
+        return not can_cross
 
     def _finish_with_events(self, step: Step, room: float, limit: float) -> None:
         """Find the events of the step, cut it at the first one that matters, move there and act."""
@@ -195,6 +193,7 @@ class FlowRun(AbstractRun):
             stop = room / step.length if is_plain else float(first_root(room - clock, 0.0))
         if neurons.frames:
             stop, more, is_cut = self._light.carry(state, dense, clock, step.length, stop, self.time)
+            self.force_evaluations += self._light.take_evaluations()
             arrivals = Arrivals(*(np.concatenate(pair) for pair in zip(arrivals, more, strict=True)))
             if is_cut and neurons.is_wide:
                 self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
@@ -216,7 +215,8 @@ class FlowRun(AbstractRun):
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - state.log_rate
             self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-            self.time = self.time + float(np.exp(log_elapsed)) if log_elapsed < 700.0 else np.inf
+            is_ordinary = max(log_elapsed, -state.log_rate) < 700.0
+            self.time = self.time + elapsed * float(np.exp(-state.log_rate)) if is_ordinary else np.inf
         self._rescaled_time += length
         state.columns = columns
         self._slopes_known = log_rate is not None
@@ -265,7 +265,7 @@ class FlowRun(AbstractRun):
         return np.asarray(np.abs(heights) <= _ON_WALL * np.sqrt(np.einsum("ji,ji->j", z, z)))
 
     def _tidy(self) -> None:
-        """After a step without events: take grown frames into their neurons, or compute the slopes where they are due."""
+        """After a step without events: take grown frames into their neurons, or compute slopes that are due."""
         if self._state.has_drifted():
             self._state.sync()
             self._rebuild()
@@ -280,5 +280,4 @@ class FlowRun(AbstractRun):
         self._state.rebuild()
         self._slopes_known = True
         self.force_evaluations += 1
-        self._light.forget_tables()
         self._slides = SlideWatch(self._neurons, self._state.layout, self._boundary.ridges)

@@ -102,9 +102,10 @@ class FlowState:
         """Norms and angles of the gradient, from the groups alone."""
         square, along, size = gradient_moments(self.columns, self.layout)
         if square == 0.0 or size == 0.0:
-            return Gradient(-np.inf, 0.0)
-        turning = float(np.sqrt(max(0.0, 1.0 - along**2 / (square * size))))
-        return Gradient(0.5 * float(np.log(square)) + self.log_rate, turning)
+            return Gradient(-np.inf, 0.0, self.log_rate)
+        cosine = along / np.sqrt(square) / np.sqrt(size)
+        turning = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
+        return Gradient(0.5 * float(np.log(square)) + self.log_rate, turning, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""

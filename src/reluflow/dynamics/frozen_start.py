@@ -20,15 +20,15 @@ _KIND_OF_ALIGNMENT_EVENT = (
     EventKind.RIDGE,
 )
 _CODES = np.array([KINDS.index(kind) for kind in _KIND_OF_ALIGNMENT_EVENT], dtype=np.int8)
-_SHARE = 1e-4  # share of `rtol` that outputs may reach, in units of the label scale, before the forces are unfrozen
+_SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the label scale, before the forces are unfrozen
 
 
 class FrozenStart:
     """Decides how far the forces may be taken as frozen at their value for zero output, and jumps there.
 
-    Outputs are at most |x| sum_j weight_j |z_j|^2 / 2, and |z_j| grows at most like exp(B t) with B = sum_k |r_k| |x_k|; so
-    from any state the forces stay frozen to the tolerance for a time that is known beforehand. A scale of 1e-4000 takes a
-    handful of such jumps.
+    Outputs are at most |x| sum_j weight_j |z_j|^2 / 2, and |z_j| grows at most like exp(B t), B = sum_k |r_k| |x_k|; so
+    from any state the forces stay frozen to the tolerance for a time that is known beforehand. A scale of 1e-4000
+    takes a handful of such jumps.
 
     Parameters
     ----------
@@ -36,6 +36,10 @@ class FrozenStart:
         What is trained.
     rtol
         Tolerance of the run.
+
+    Notes
+    -----
+    Changes of sign of an output weight (|a| < |w| only) happen in a jump as they should, but are not logged.
     """
 
     def __init__(self, problem: TrainingProblem, *, rtol: float) -> None:

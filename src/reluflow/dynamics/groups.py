@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reluflow.dynamics.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
 from reluflow.dynamics.group_kernels import heights_of, moment_of_group, through_frames
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.walls import Walls
+from reluflow.dynamics.walls import Walls, orthonormal_rows
 from reluflow.errors import InvalidInputError
 
 FloatArray = NDArray[np.float64]
@@ -16,8 +16,9 @@ IntArray = NDArray[np.int64]
 SideArray = NDArray[np.int8]
 
 _LOSS_KINDS = {"square": SQUARE, "logistic": LOGISTIC, "exponential": EXPONENTIAL}
+_BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
-_WIDE = 40  # with more than this many neurons per dimension, every group is carried by a frame
+_WIDE = 8  # with this many times d + 1 neurons per group on average, every group is carried by a frame
 _FRAME_FROM = 2  # in a network that is not wide, a group gets a frame from this many times d + 1 neurons on
 _SPARE_GROUPS = 64  # empty groups that are kept for neurons to come
 
@@ -38,7 +39,7 @@ class GroupedNeurons:
         self.leak = network.leak
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
-        self.is_wide = self.num_neurons > _WIDE * (self.d + 1)
+        self.is_wide = False
         self._constants = (
             np.ascontiguousarray(dataset.X),
             np.ascontiguousarray(dataset.y),
@@ -56,6 +57,7 @@ class GroupedNeurons:
         self.log_norm = network.log_scale + np.log(norm)
         self.mass = self.weight * np.exp(2.0 * self.log_norm)
         self.invariant = invariants_of(self.shapes)
+        self.invariant[np.abs(self.invariant) <= _BALANCED] = 0.0
         self.start_invariant = self.invariant.copy()
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()
@@ -67,15 +69,26 @@ class GroupedNeurons:
         self.frames: dict[int, FloatArray] = {}
         self._moments: dict[int, FloatArray] = {}
         self._moment_trace: dict[int, float] = {}
+        self._solvers_of: dict[bytes, FloatArray] = {}
+        self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): np.zeros((0, self.d))}
         self._clear_groups()
 
     def _clear_groups(self) -> None:
         self.sides = np.zeros((0, len(self.walls.normals)), dtype=np.int8)
         self.signs = np.zeros(0, dtype=np.int8)
         self.path = np.zeros(0)
+        num_walls = len(self.walls.normals)
+        self.beyond = np.zeros((0, num_walls), dtype=np.int64)  # group on the other side of each wall, or -1
+        self.upon = np.zeros((0, num_walls, 2), dtype=np.int64)  # group sliding on it with a < 0 and a > 0, or -1
         self._index: dict[bytes, int] = {}
 
     # -- groups -------------------------------------------------------------------------------------------------
+
+    def give_signs(self, pulls: FloatArray) -> None:
+        """Neurons that start with a = 0 get the sign that <w, D> is about to give it (`pulls` is D of every group)."""
+        silent = np.flatnonzero(self.output_sign == 0)
+        growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[self.group[silent]])
+        self.output_sign[silent] = np.sign(growth).astype(np.int8)
 
     def find_group(self, sides: SideArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), or -1."""
@@ -92,7 +105,32 @@ class GroupedNeurons:
             self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
             self.signs = np.append(self.signs, np.int8(key_sign))
             self.path = np.append(self.path, 0.0)
+            self._link(found)
         return found
+
+    def _link(self, g: int) -> None:
+        """Enter a new group into the tables of neighbours."""
+        num_walls = self.sides.shape[1]
+        self.beyond = np.vstack([self.beyond, np.full((1, num_walls), -1)])
+        self.upon = np.vstack([self.upon, np.full((1, num_walls, 2), -1)])
+        sides = self.sides[g].copy()
+        zero_walls = np.flatnonzero(sides == 0)
+        if zero_walls.size == 0:
+            for b in range(num_walls):
+                sides[b] = -sides[b]
+                other = self.find_group(sides, 0)
+                self.beyond[g, b] = other
+                if other >= 0:
+                    self.beyond[other, b] = g
+                kept, sides[b] = -sides[b], 0
+                self.upon[g, b] = self.find_group(sides, -1), self.find_group(sides, 1)
+                sides[b] = kept
+        elif zero_walls.size == 1:
+            for side in (-1, 1):
+                sides[zero_walls[0]] = side
+                other = self.find_group(sides, 0)
+                if other >= 0:
+                    self.upon[other, zero_walls[0], 1 if self.signs[g] > 0 else 0] = g
 
     def assign_initial_groups(self) -> list[tuple[int, list[int]]]:
         """Put every neuron off the walls into its group; return the others with the walls they stand on."""
@@ -119,6 +157,7 @@ class GroupedNeurons:
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         ids = np.array([self.group_with(rows[i, :-1].copy(), int(rows[i, -1])) for i in first], dtype=np.int64)
         self.group[neurons] = ids[inverse.ravel()]
+        self.is_wide = self.num_neurons >= _WIDE * (self.d + 1) * len(self.sides)
 
     def place(self, z: FloatArray, log_norm: FloatArray, sides: SideArray) -> None:
         """Start anew from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
@@ -128,7 +167,8 @@ class GroupedNeurons:
         self.log_norm = log_norm + np.log(norm)
         self.mass = self.weight * np.exp(2.0 * self.log_norm)
         self.largest_log_norm = np.maximum(self.largest_log_norm, self.log_norm)
-        self.invariant = self.start_invariant * np.exp(2.0 * (self.start_log_norm - self.log_norm))
+        shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
+        self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
         self.frames, self._moments, self._moment_trace = {}, {}, {}
         self._clear_groups()
@@ -240,7 +280,7 @@ class GroupedNeurons:
     def rebuild(self) -> tuple[FloatArray, Layout]:
         """Columns and layout of the groups as they are now."""
         counts = np.bincount(self.group, minlength=len(self.sides))
-        if np.count_nonzero(counts == 0) > max(_SPARE_GROUPS if self.is_wide else 0, np.count_nonzero(counts)):
+        if np.count_nonzero(counts == 0) > max(_SPARE_GROUPS if self.is_wide else 0, int(np.count_nonzero(counts))):
             self._drop_empty_groups(counts)
             counts = np.bincount(self.group, minlength=len(self.sides))
         self._choose_frames(counts)
@@ -320,13 +360,21 @@ class GroupedNeurons:
             self._moments[g] = np.asarray(moment_of_group(self.shapes, self.mass, self.group, g))
         return self._moments[g]
 
+    def slide_solver(self, g: int) -> FloatArray:
+        """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""
+        sliding = self.sides[g] == 0
+        key = sliding.tobytes()
+        if key not in self._solvers_of:
+            self._solvers_of[key] = np.linalg.pinv(self.walls.normals[sliding].T)
+        return self._solvers_of[key]
+
     def _tangents(self, g: int) -> FloatArray:
         """Orthonormal rows spanning the sliding normals of a group."""
         sliding = self.sides[g] == 0
-        if not np.any(sliding):
-            return np.zeros((0, self.d))
-        left, singular, _ = np.linalg.svd(self.walls.normals[sliding].T, full_matrices=False)
-        return np.ascontiguousarray(left[:, singular > 1e-12].T)
+        key = sliding.tobytes()
+        if key not in self._tangents_of:
+            self._tangents_of[key] = orthonormal_rows(self.walls.normals[sliding])
+        return self._tangents_of[key]
 
 
 def invariants_of(z: FloatArray) -> FloatArray:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.dynamics.bernstein_kernels import values_at
 from reluflow.dynamics.carrying_kernels import carry_crossers
-from reluflow.dynamics.crossing_kernels import refresh_expiry, scan_frames, values_at
+from reluflow.dynamics.crossing_kernels import refresh_expiry, scan_frames
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow_kernels import (
     SQUARE,
-    columns_at,
     group_forces,
     outputs_of,
     relative_forces,
@@ -21,11 +21,12 @@ from reluflow.dynamics.flow_kernels import (
 from reluflow.dynamics.flow_state import FlowState
 from reluflow.dynamics.groups import GroupedNeurons
 from reluflow.dynamics.slides import chebyshev_interpolation
+from reluflow.dynamics.step_kernels import columns_at
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_KINK_SHARE = 0.1  # share of `rtol` that the neglected kinks of light crossers may cost in one step
+_KINK_SHARE = 0.05  # share of the tolerance of a step that the neglected kinks of light crossers may cost
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
 
 
@@ -46,26 +47,28 @@ class LightCrossers:
         The groups; crossers change theirs.
     recorder
         Where their events are written.
-    rtol
-        Tolerance of the run; the kinks that light crossers put into the forces stay a tenth below it.
+    tolerance
+        Tolerance of one step; the kinks that light crossers put into the forces stay well below it.
     """
 
-    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, *, rtol: float) -> None:
+    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, *, tolerance: float) -> None:
         self._neurons = neurons
         self._recorder = recorder
-        self._budget = _KINK_SHARE * rtol
+        self._budget = _KINK_SHARE * tolerance
         self._longest = float(np.max(neurons.walls.length, initial=0.0))
-        self._tables: tuple[IntArray, IntArray] | None = None
-        self.force_evaluations = 0
+        self._evaluations = 0
 
-    def forget_tables(self) -> None:
-        """The groups have changed."""
-        self._tables = None
+    def take_evaluations(self) -> int:
+        """Force evaluations since this was last asked."""
+        taken, self._evaluations = self._evaluations, 0
+        return taken
 
     def carry(
         self, state: FlowState, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
     ) -> tuple[float, Arrivals, bool]:
-        """Take the crossers through the step; return where it must end, who then stands on a wall, and if kinks ended it.
+        """Take the crossers through the step.
+
+        Returns where it must end, who then stands on a wall, and whether kinks have ended it.
 
         Parameters
         ----------
@@ -83,8 +86,10 @@ class LightCrossers:
         )
         if not crossers.size or float(np.min(thetas)) > stop:
             return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
-        kink_stop = self._kink_stop(state, neurons.mass[crossers], thetas, step)
-        is_cut = kink_stop < stop
+        state.sync()
+        z = neurons.actual(crossers)
+        kink_stop = self._kink_stop(state, neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
+        is_cut = bool(kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1)
         stop = min(stop, kink_stop)
         if float(np.min(thetas)) >= stop:
             due = thetas <= stop + 1e-15
@@ -92,7 +97,7 @@ class LightCrossers:
         pulls, jumps = self._pull_polynomials(state, dense)
         arguments = (
             *(crossers, walls, thetas, dense, layout, pulls, jumps),
-            *(~np.any(pulls, axis=(1, 2)), *self._neighbour_tables()),
+            *(~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon),
             *(neurons.group, neurons.shapes, neurons.mass, neurons.output_sign, neurons.can_change_sign),
         )
         stop = min(stop, carry_crossers(False, stop, *arguments)[0])
@@ -125,6 +130,7 @@ class LightCrossers:
         layout = state.layout
         stiffness = np.exp(layout.log_weight) if layout.loss_kind == SQUARE else 1.0
         strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
+        self._evaluations += 1
         effects = mass * strongest * self._longest**2 * stiffness * step**2
 
         def total(theta: float) -> float:
@@ -149,27 +155,8 @@ class LightCrossers:
             plus, minus = wall_forces(forces, layout)
             pulls[node] = group_forces(forces, layout) @ layout.normals.T
             jumps[node] = plus - minus
-        self.force_evaluations += len(_NODES)
+        self._evaluations += len(_NODES)
         return (
             np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, pulls, axes=1), 0, -1)),
             np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, jumps, axes=1), 0, -1)),
         )
-
-    def _neighbour_tables(self) -> tuple[IntArray, IntArray]:
-        """The group beyond each wall of each group, (G, B), and the one on it for either sign of a, (G, B, 2)."""
-        neurons = self._neurons
-        if self._tables is None:
-            num_groups, num_walls = neurons.sides.shape
-            beyond = np.full((num_groups, num_walls), -1, dtype=np.int64)
-            upon = np.full((num_groups, num_walls, 2), -1, dtype=np.int64)
-            for g in range(num_groups):
-                if np.any(neurons.sides[g] == 0):
-                    continue
-                for b in range(num_walls):
-                    sides = neurons.sides[g].copy()
-                    sides[b] = -sides[b]
-                    beyond[g, b] = neurons.find_group(sides, 0)
-                    sides[b] = 0
-                    upon[g, b] = neurons.find_group(sides, -1), neurons.find_group(sides, 1)
-            self._tables = beyond, upon
-        return self._tables

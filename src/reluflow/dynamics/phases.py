@@ -21,8 +21,8 @@ def find_phases(times: FloatArray, losses: FloatArray, outputs: FloatArray, *, l
 
     Alignment lasts while max |h| is below 1 % of the label scale: neurons turn and outputs do not matter. Growth lasts
     until max |h| is half the label scale, fitting until 99 % of the fall of the loss is done, convergence to the end.
-    A phase that the run never enters is left out. A plateau is a stretch, between alignment and convergence, of at least
-    15 % of the time until convergence in which the loss loses less than 1 % of its total fall.
+    A phase that the run never enters is left out. A plateau is a stretch, between alignment and convergence, of at
+    least 15 % of the time until convergence in which the loss loses less than 1 % of its total fall.
 
     Parameters
     ----------
@@ -50,9 +50,7 @@ def find_phases(times: FloatArray, losses: FloatArray, outputs: FloatArray, *, l
     marks = [float(times[0]), grown, fitting, converging, float(times[-1])]
     names = ("alignment", "growth", "fitting", "convergence")
     phases = [
-        Phase(name, start, stop)
-        for name, start, stop in zip(names, marks[:-1], marks[1:], strict=True)
-        if stop > start
+        Phase(name, start, stop) for name, start, stop in zip(names, marks[:-1], marks[1:], strict=True) if stop > start
     ]
     return (*phases, *_plateaus(times, left, grown, converging))
 

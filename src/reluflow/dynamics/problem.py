@@ -47,6 +47,11 @@ class TrainingProblem:
                 "`dataset.with_bias()` adds the constant coordinate."
             )
         self.loss.check_labels(self.dataset.y)
+        if not np.any(self.dataset.X):
+            raise InvalidInputError(
+                "`dataset` must hold a sample that is not zero, got none: zero samples move no neuron; "
+                "`dataset.with_bias()` adds the constant coordinate."
+            )
 
     @property
     def initial_loss(self) -> float:

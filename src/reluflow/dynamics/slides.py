@@ -8,9 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.crossing_kernels import NO_ROOT, first_root, slide_margins
-from reluflow.dynamics.flow_kernels import Layout, columns_at, outputs_of, relative_forces
+from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.crossing_kernels import slide_margins
+from reluflow.dynamics.flow_kernels import Layout, outputs_of, relative_forces
 from reluflow.dynamics.groups import GroupedNeurons
+from reluflow.dynamics.step_kernels import columns_at
 
 FloatArray = NDArray[np.float64]
 
@@ -31,7 +33,7 @@ _NODES, _TO_BERNSTEIN = chebyshev_interpolation(8)
 
 
 class SlideExit(NamedTuple):
-    """When neurons stop sliding: fraction of the step (above 1: not in it), their group, the wall, the side they take."""
+    """When neurons stop sliding: fraction of the step (above 1: not in it), their group, the wall, the side taken."""
 
     theta: float
     group: int
@@ -52,10 +54,10 @@ class SlideWatch:
     layout
         Their layout.
     ridges
-        Pairs (sides of the group as bytes, wall) on which neurons stay although both sides push away.
+        Triples (sides of the group as bytes, sign of a, wall) on which neurons stay although both sides push away.
     """
 
-    def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int]]) -> None:
+    def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]]) -> None:
         self._layout = layout
         counts = np.bincount(neurons.group, minlength=len(neurons.sides))
         pairs, solvers, orientation = [], [], []
@@ -63,9 +65,9 @@ class SlideWatch:
             walls = np.flatnonzero(neurons.sides[g] == 0)
             if len(walls) == len(neurons.walls.normals):
                 continue  # at the origin of the data's span: nothing moves it
-            inverse = np.linalg.pinv(neurons.walls.normals[walls].T)
+            inverse = neurons.slide_solver(int(g))
             for row, b in enumerate(walls):
-                is_ridge = (neurons.sides[g].tobytes(), int(b)) in ridges
+                is_ridge = (neurons.sides[g].tobytes(), int(neurons.signs[g]), int(b)) in ridges
                 pairs.append((g, b))
                 solvers.append(inverse[row])
                 orientation.append(float(neurons.signs[g]) if is_ridge else -float(neurons.signs[g]))
@@ -93,7 +95,8 @@ class SlideWatch:
                 if theta < best:
                     best, pair, side = theta, row, 1 - 2 * column
         if 0.0 < best <= 1.0:
-            best = self._polished(dense, best, pair, 0 if side > 0 else 1, float(scale[pair]))
+            polished = self._polished(dense, best, pair, 0 if side > 0 else 1, float(scale[pair]))
+            best = polished if polished > 0.5 * best else best  # else it has fallen back on a root at the start
         return SlideExit(best, int(self.pairs[pair, 0]), int(self.pairs[pair, 1]), side)
 
     def _polished(self, dense: FloatArray, theta: float, pair: int, column: int, scale: float) -> float:

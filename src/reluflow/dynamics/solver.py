@@ -90,11 +90,14 @@ class Gradient:
     turning
         Sine of the angle between the parameters and -grad L: how far the direction of the parameters turns while
         their norm grows by a factor e. It tends to 0 as a network tends to a KKT direction of its margin problem.
+    log_rate
+        ln of the total force c sum |dl/dh| for a classification loss, which may fade for ever; 0 for the square loss.
     """
 
-    def __init__(self, log_norm: float, turning: float) -> None:
+    def __init__(self, log_norm: float, turning: float, log_rate: float = 0.0) -> None:
         self.log_norm = log_norm
         self.turning = turning
+        self.log_rate = log_rate
 
     @property
     def norm(self) -> float:

@@ -28,10 +28,10 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
     """Where the flow ends if no neuron meets another boundary.
 
     Near its limit the flow carries group g by the boost with vector v_g = integral of D_g dt. With the forces
-    r = -c dl/dh, h changes by K u when all groups are boosted by v_g = sum_k eta_gk x_k u_k, where K = sum_g A_g^T S_g A_g,
-    A_g = (eta_gk x_k)_k and S_g = sum over the group of a^2 I + w w^T; so u = integral of r dt solves c l'' K u = r to first
-    order. Solving and boosting again converges quadratically, to the point the flow itself tends to, up to terms of second
-    order in what was left of its way.
+    r = -c dl/dh, the outputs change by K u when all groups are boosted by v_g = sum_k eta_gk x_k u_k, where
+    K = sum_g A_g^T S_g A_g, A_g = (eta_gk x_k)_k and S_g = sum over the group of a^2 I + w w^T; so u = integral of r dt
+    solves c l'' K u = r to first order. Solving and boosting again converges quadratically, to the point the flow
+    itself tends to, up to terms of second order in what was left of its way.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
     slopes = _tangent_slopes(layout)  # (G, d, n)
     best = columns
     best_pull = np.inf
-    iterations = 0
-    for iterations in range(_MOST_ITERATIONS + 1):
+    boosts = 0
+    while boosts <= _MOST_ITERATIONS:
         forces = loss.forces(outputs_of(columns, layout), layout.labels)
         pulls = np.asarray(group_forces(forces, layout))
         norms = np.linalg.norm(pulls, axis=1)
@@ -65,10 +65,11 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
             gain += slopes[g].T @ stiffness @ slopes[g]
         remaining, *_ = np.linalg.lstsq(curvature[:, None] * gain, forces, rcond=1e-13)
         columns = columns.copy()
+        boosts += 1
         for g in np.flatnonzero(resting):
             rows = slice(layout.starts[g], layout.starts[g + 1])
             columns[rows] = boosted(columns[rows], slopes[g] @ remaining)
-    return PolishedColumns(best, best_pull, max(iterations - 1, 0))
+    return PolishedColumns(best, best_pull, max(boosts - 1, 0))
 
 
 def boosted(z: FloatArray, vector: FloatArray) -> FloatArray:
@@ -90,7 +91,7 @@ def boosted(z: FloatArray, vector: FloatArray) -> FloatArray:
 
 def _tangent_slopes(layout: Layout) -> FloatArray:
     """eta_gk x_k made tangent to the walls group g slides on, shape (G, d, n)."""
-    slopes = np.einsum("gk,kd->gdk", layout.eta, layout.samples)
+    slopes: FloatArray = np.einsum("gk,kd->gdk", layout.eta, layout.samples)
     for g in range(len(layout.sides)):
         tangents = layout.tangents[layout.tangent_starts[g] : layout.tangent_starts[g + 1]]
         slopes[g] -= tangents.T @ (tangents @ slopes[g])

@@ -31,7 +31,8 @@ class Stationary(AbstractStoppingRule):
     """Stop when |grad L| <= `atol` and no neuron, however light, is still growing or turning.
 
     The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
-    that are about to leave it.
+    that are about to leave it. For a classification loss the gradient is measured against the total force
+    c sum |dl/dh|, so that a loss that fades for ever on separable data is not taken for a minimum.
     """
 
     atol: float = 1e-8
@@ -40,7 +41,8 @@ class Stationary(AbstractStoppingRule):
         _check_positive("atol", self.atol)
 
     def check(self, run: AbstractRun) -> Outcome | None:
-        if run.gradient().log_norm <= np.log(self.atol) and run.is_settled():
+        gradient = run.gradient()
+        if gradient.log_norm - gradient.log_rate <= np.log(self.atol) and run.is_settled():
             return Outcome.STATIONARY
         return None
 
@@ -50,17 +52,43 @@ class DirectionConverged(AbstractStoppingRule):
     """Stop when the direction of all parameters turns by less than `atol` per e-fold of their norm.
 
     That turning rate is the sine of the angle between the parameters and -grad L, which vanishes exactly at the KKT
-    directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times.
+    directions of the margin problem. It decays like 1/log t, so a small `atol` asks for very late times. It is small
+    during growth as well, when neurons are aligned and the forces still frozen; so every margin y_k h(x_k) must have
+    passed `margin` first, where the forces are those of the tail of the loss.
     """
 
     atol: float = 1e-3
+    margin: float = 10.0
 
     def __post_init__(self) -> None:
         _check_positive("atol", self.atol)
+        _check_positive("margin", self.margin)
 
     def check(self, run: AbstractRun) -> Outcome | None:
-        is_fitted = bool(np.all(run.outputs() * run.problem.dataset.y > 0.0))
+        is_fitted = bool(np.all(run.outputs() * run.problem.dataset.y >= self.margin))
         return Outcome.DIRECTION_CONVERGED if is_fitted and run.gradient().turning <= self.atol else None
+
+
+@dataclass(frozen=True)
+class FirstOf(AbstractStoppingRule):
+    """Stop when the first of several rules says so."""
+
+    rules: tuple[AbstractStoppingRule, ...]
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        return next((outcome for rule in self.rules if (outcome := rule.check(run)) is not None), None)
+
+    @property
+    def time_limit(self) -> float:
+        return min((rule.time_limit for rule in self.rules), default=np.inf)
+
+
+@dataclass(frozen=True)
+class Exhausted(AbstractStoppingRule):
+    """Never stop a run before it ends by itself: after the iterations of a descent, or at the horizon of a flow."""
+
+    def check(self, run: AbstractRun) -> Outcome | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -89,7 +117,7 @@ class AtTime(AbstractStoppingRule):
         _check_positive("time", self.time)
 
     def check(self, run: AbstractRun) -> Outcome | None:
-        return Outcome.REACHED if run.time >= self.time else None
+        return Outcome.HORIZON if run.time >= self.time else None
 
     @property
     def time_limit(self) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, DirectionConverged, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, DirectionConverged, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome, Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
 
@@ -36,7 +36,8 @@ def train(
     solver
         The method, for example `EventDrivenFlow(rtol=1e-10)`.
     until
-        When to stop; by default `Stationary()` for the square loss and `DirectionConverged()` for classification losses.
+        When to stop; by default `Stationary()`, for classification losses also `DirectionConverged()`, whichever is
+        first.
     times
         Take a snapshot of the network at exactly these times; the run goes on at least to the last of them.
     horizon, log_horizon
@@ -86,7 +87,8 @@ def train(
     columns = list(zip(*records, strict=True))
     recorded_times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])
     outputs = np.array(columns[3])
-    label_scale = 1.0 if problem.loss.is_classification else float(np.max(np.abs(problem.dataset.y), initial=0.0)) or 1.0
+    largest_label = float(np.max(np.abs(problem.dataset.y)))
+    label_scale = 1.0 if problem.loss.is_classification or largest_label == 0.0 else largest_label
     return Trajectory(
         problem=problem,
         method=solver.describe(),
@@ -109,8 +111,8 @@ def train(
 
 
 def _default_rule(problem: TrainingProblem) -> AbstractStoppingRule:
-    """Stationarity where the loss has a minimum, convergence in direction where it has none."""
-    return DirectionConverged() if problem.loss.is_classification else Stationary()
+    """Stationarity; for classification also convergence in direction, as a loss that fades for ever has no minimum."""
+    return FirstOf((DirectionConverged(), Stationary())) if problem.loss.is_classification else Stationary()
 
 
 def _checked_times(times: Sequence[float] | FloatArray) -> FloatArray:

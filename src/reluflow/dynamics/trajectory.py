@@ -21,10 +21,11 @@ class Outcome(Enum):
     STATIONARY = ("stationary", "The gradient vanished to the tolerance and no neuron was still growing.")
     DIRECTION_CONVERGED = ("direction-converged", "The norm still grows, but the direction has stopped turning.")
     ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
-    REACHED = ("reached", "The requested time was reached.")
-    HORIZON = ("horizon", "The horizon was reached before the run ended by itself; raise `horizon` to go on.")
+    HORIZON = ("horizon", "The requested time was reached before the run ended by itself.")
     RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")
     STALLED = ("stalled", "The steps fell below the spacing of floats; loosen `rtol`.")
+    DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
+    VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
     INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
 
@@ -74,7 +75,8 @@ class Limit:
     Parameters
     ----------
     network
-        Where the run tends to: polished by Newton's method in the final pattern where that applies, else its last state.
+        Where the run tends to: polished by Newton's method in the final pattern where that applies, else its last
+        state.
     gradient_norm
         |grad L| there.
     is_polished

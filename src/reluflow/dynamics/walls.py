@@ -12,13 +12,16 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
+
+from reluflow.geometry.alignment import align
 
 FloatArray = NDArray[np.float64]
 Ridge = Literal["stop", "positive", "negative", "stay"]
 RIDGES: tuple[Ridge, ...] = ("stop", "positive", "negative", "stay")
 
 STILL = 1e-12  # a normal speed below this fraction of the pulls is rounding: it takes no neuron across a wall
-_PARALLEL = 4e-16  # squared sine below which two samples count as one line
+_PARALLEL = 1e-14  # distance of unit vectors below which two samples count as one line
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,28 +66,44 @@ def walls_of(X: FloatArray) -> Walls:
     array([0, 0, 1])
     """
     length = np.sqrt(np.einsum("kd,kd->k", X, X))
+    present = np.flatnonzero(length > 0)
+    units = X[present] / length[present, None]
+    leading = np.argmax(np.abs(units) > 0.5 / np.sqrt(X.shape[1]), axis=1)
+    signs = np.sign(units[np.arange(len(units)), leading])
+    rays = units * signs[:, None]  # the two directions of a line become one
+    # parallel samples have one projection on a generic direction, so that only neighbours in its order are compared
+    projection = np.einsum("kd,d->k", rays, np.random.default_rng(0).standard_normal(X.shape[1]))
+    leader = np.arange(len(rays))
+    order = np.argsort(projection, kind="stable")
+    for place in range(1, len(order)):
+        back = place - 1
+        while back >= 0 and projection[order[place]] - projection[order[back]] <= _PARALLEL:
+            if np.linalg.norm(rays[order[place]] - rays[order[back]]) <= _PARALLEL:
+                leader[order[place]] = leader[order[back]]
+                break
+            back -= 1
+    _, line = np.unique(leader, return_inverse=True)
+    earliest = np.full(len(rays), len(rays))
+    np.minimum.at(earliest, line, np.arange(len(rays)))
+    leader = earliest[line]  # the first sample of a line, in the given order
+    first_of_line, wall = np.unique(leader, return_inverse=True)
     wall_of_sample = np.zeros(len(X), dtype=np.int64)
     orientation = np.zeros(len(X))
-    normals: list[FloatArray] = []
-    first: list[int] = []
-    for k in np.flatnonzero(length > 0):
-        unit = X[k] / length[k]
-        found = -1
-        if normals:
-            cosines = np.asarray(normals) @ unit
-            candidate = int(np.argmax(np.abs(cosines)))
-            apart = unit - cosines[candidate] * normals[candidate]
-            if apart @ apart <= _PARALLEL**2 * 100:
-                found = candidate
-                orientation[k] = np.sign(cosines[candidate])
-        if found < 0:
-            found = len(normals)
-            normals.append(unit)
-            first.append(int(k))
-            orientation[k] = 1.0
-        wall_of_sample[k] = found
-    stacked = np.array(normals).reshape(-1, X.shape[1])
-    return Walls(stacked, wall_of_sample, np.array(first, dtype=np.int64), orientation, length)
+    wall_of_sample[present] = wall
+    orientation[present] = signs * signs[leader]
+    return Walls(
+        np.ascontiguousarray(units[first_of_line]), wall_of_sample, present[first_of_line], orientation, length
+    )
+
+
+def orthonormal_rows(vectors: FloatArray) -> FloatArray:
+    """An orthonormal basis, as rows, of what some vectors span; walls that meet in one line may be dependent.
+
+    >>> orthonormal_rows(np.array([[2.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])).shape
+    (1, 3)
+    """
+    left, singular, _ = np.linalg.svd(vectors.T, full_matrices=False)
+    return np.ascontiguousarray(left[:, singular > 1e-12].T)
 
 
 @dataclass(frozen=True)
@@ -193,9 +212,8 @@ def leaves_origin(
 ) -> Resolution:
     """Decide how a neuron with <w, x_k> = 0 for every sample continues.
 
-    It can stay (for ever, with ReLU) when no pull at all is among the admissible ones, and it can leave along any
-    direction v in which a G(v) grows, G(v) = sum over walls of pull times <v, normal>; so the flow is unique only
-    where a G <= 0 everywhere.
+    It can stay where no pull at all is among the admissible ones (always, with ReLU), and it can leave along every
+    extremal direction v that grows, v parallel to a D(v). Only where these are one choice in all is the flow unique.
 
     Parameters
     ----------
@@ -204,39 +222,50 @@ def leaves_origin(
     output_weight
         a; only its sign matters.
     heading
-        The direction in which the neuron was moving, tried first when a ridge is passed.
+        The direction in which the neuron was moving; on a ridge that is passed, the nearest way out is taken.
     ridge
         What to do where it is not unique.
 
     References
     ----------
-    Boursier & Flammarion (2024), Condition 1(2) [boursier2024].
+    Boursier & Flammarion (2024), Def. 1 and Condition 1(2) [boursier2024].
     """
-    sign = np.sign(output_weight)
     still = Resolution((0,) * len(plus), False, True)
-
-    def ascended(start: FloatArray) -> tuple[float, FloatArray]:
-        """A few fixed-point steps v <- a D(v) from `start`; the best growth rate met and its direction."""
-        best, at = -np.inf, start
-        v = start / max(float(np.linalg.norm(start)), 1e-300)
-        for _ in range(60):
-            height = normals @ v
-            pull = sign * (np.where(height > 0, plus, minus) @ normals)
-            growth = float(pull @ v)
-            if growth > best:
-                best, at = growth, v
-            v = 0.5 * v + 0.5 * pull / max(float(np.linalg.norm(pull)), 1e-300)
-            v = v / max(float(np.linalg.norm(v)), 1e-300)
-        return best, at
-
-    starts = [heading] if np.any(heading) else []
-    starts += [s * row for row in normals for s in (1.0, -1.0)]
-    starts += list(np.random.default_rng(0).standard_normal((4 * len(normals), normals.shape[1])))
-    found = [ascended(np.asarray(start)) for start in starts]
-    scale = float(np.sum(np.abs(plus)) + np.sum(np.abs(minus)))
-    if max(growth for growth, _ in found) <= 1e-12 * scale:
+    if output_weight == 0.0 or not (np.any(plus) or np.any(minus)):
         return still
-    if ridge in ("stop", "stay"):
+    directions = _growing_directions(normals, plus, minus, output_weight)
+    if not directions:
+        return still
+    scale = float(np.sum(np.abs(plus)) + np.sum(np.abs(minus)))
+    ends = np.sort(np.stack([plus, minus]), axis=0) + 1e-15 * scale * np.array([[-1.0], [1.0]])
+    nearest_zero = lsq_linear(normals.T, np.zeros(normals.shape[1]), bounds=(ends[0], ends[1]), tol=1e-14)
+    can_stay = bool(np.linalg.norm(nearest_zero.x @ normals) <= 1e-9 * scale)
+    is_ridge = len(directions) + can_stay > 1
+    if is_ridge and can_stay and ridge in ("stop", "stay"):
         return Resolution(still.sides, True, True)
-    direction = next(v for growth, v in found if growth > 1e-12 * scale)
-    return Resolution(tuple(int(s) for s in np.sign(normals @ direction)), True, False)
+    way_out = max(directions, key=lambda v: float(v @ heading))
+    heights = normals @ way_out
+    sides = np.where(np.abs(heights) <= 1e-9, 0, np.sign(heights))
+    return Resolution(tuple(int(side) for side in sides), is_ridge, False)
+
+
+def _growing_directions(
+    normals: FloatArray, plus: FloatArray, minus: FloatArray, output_weight: float
+) -> list[FloatArray]:
+    """Extremal directions v along which a neuron of this sign grows: v parallel to a D(v), found from many starts.
+
+    A wall with pulls plus and minus is two ReLU samples: the normal with force plus, its opposite with force -minus.
+    """
+    sign = float(np.sign(output_weight))
+    noise = np.random.default_rng(0).standard_normal((32 + 8 * len(normals), normals.shape[1]))
+    starts = np.vstack([normals + 1e-3 * noise[: len(normals)], -normals + 1e-3 * noise[: len(normals)], noise])
+    found = align(
+        np.vstack([normals, -normals]),
+        np.concatenate([plus, -minus]),
+        starts,
+        sign * np.linalg.norm(starts, axis=1),
+    )
+    reached = np.unique(found.indices[found.indices >= 0])
+    vectors = found.extremal_sides[reached, None] * found.extremal[reached]
+    grows = found.extremal_sides[reached] * sign > 0
+    return [vector / np.linalg.norm(vector) for vector in vectors[grows]]

@@ -1,0 +1,139 @@
+"""Machine-code kernels for polynomials in Bernstein form on [0, 1]: values and first roots.
+
+Where all Bernstein coefficients have one sign there is no root; where they change sign once there is exactly one;
+otherwise bisection by de Casteljau's rule separates the roots. So the first root is found whatever the polynomial does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+NO_ROOT = 2.0
+
+
+@njit(cache=True)
+def value_at(coefficients: FloatArray, theta: float) -> float:
+    """A Bernstein polynomial at theta in [0, 1]."""
+    degree = coefficients.shape[0] - 1
+    rest, power, binomial = 1.0 - theta, 1.0, 1.0
+    total = coefficients[0] * rest
+    for i in range(1, degree):
+        power *= theta
+        binomial = binomial * (degree - i + 1) / i
+        total = (total + power * binomial * coefficients[i]) * rest
+    return float(total + power * theta * coefficients[degree])
+
+
+@njit(cache=True)
+def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
+    """A Bernstein polynomial at many places."""
+    values = np.empty(thetas.shape[0])
+    for index in range(thetas.shape[0]):
+        values[index] = value_at(coefficients, thetas[index])
+    return values
+
+
+@njit(cache=True)
+def first_root(coefficients: FloatArray, tolerance: float) -> float:
+    """The first theta in [0, 1] at which a polynomial that starts positive turns negative, or `NO_ROOT`.
+
+    A start within `tolerance` of zero counts as zero: a root that was already taken. If the polynomial starts below
+    -tolerance the answer is 0. An excursion below zero of less than `tolerance` is rounding and is not reported. A root
+    is located at zero itself, or, after a start at zero, where the polynomial falls below -tolerance.
+    """
+    size = coefficients.shape[0]
+    smallest = coefficients[0]
+    for b in range(1, size):
+        smallest = min(smallest, coefficients[b])
+    if smallest > 0.0 or smallest >= -tolerance:
+        return NO_ROOT
+    work = coefficients.copy()
+    lead = 0
+    while lead < size and abs(work[lead]) <= tolerance:
+        work[lead] = 0.0
+        lead += 1
+    if work[0] < 0.0:
+        return 0.0
+    changes = 0
+    for b in range(lead, size - 1):
+        if (work[b] > 0.0) != (work[b + 1] > 0.0):
+            changes += 1
+    if changes == 1 and lead == 0 and work[size - 1] < -tolerance:
+        return _bracketed_root(work, 0.0, 1.0)  # one change of sign of the coefficients: exactly one root
+    below = _first_below(work, tolerance)
+    if below > 1.0 or lead > 0:
+        return below  # a zero at the start was taken before; what follows it is located to the tolerance only
+    return _bracketed_root(work, 0.0, below)
+
+
+@njit(cache=True)
+def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
+    """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
+    value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)
+    if value_high >= 0.0:
+        return high
+    side = 0
+    for _ in range(100):
+        middle = (low * value_high - high * value_low) / (value_high - value_low)
+        if not low < middle < high:
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+        value = value_at(coefficients, middle)
+        if value > 0.0:
+            low, value_low = middle, value
+            if side == 1:
+                value_high *= 0.5
+            side = 1
+        elif value < 0.0:
+            high, value_high = middle, value
+            if side == -1:
+                value_low *= 0.5
+            side = -1
+        else:
+            return middle
+        if high - low <= 2.3e-16 * high:
+            break
+    return high
+
+
+@njit(cache=True)
+def _first_below(coefficients: FloatArray, tolerance: float) -> float:
+    """The first theta at which a polynomial falls below -tolerance, or `NO_ROOT`, by bisection."""
+    size = coefficients.shape[0]
+    work = np.empty(size)
+    left = np.empty(size)
+    stack = np.empty((64, size))
+    ends = np.empty((64, 2))
+    stack[0] = coefficients
+    ends[0, 0], ends[0, 1] = 0.0, 1.0
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        work[:] = stack[depth]
+        low, high = ends[depth, 0], ends[depth, 1]
+        is_below = False
+        for b in range(size):
+            if work[b] < -tolerance:
+                is_below = True
+        if not is_below:
+            continue
+        if work[0] < -tolerance:
+            return float(low)
+        middle = 0.5 * (low + high)
+        if depth > 60 or middle <= low or middle >= high:
+            return float(high)
+        for level in range(size):
+            left[level] = work[0]
+            for b in range(size - 1 - level):
+                work[b] = 0.5 * (work[b] + work[b + 1])
+        stack[depth] = work  # the right half
+        ends[depth, 0], ends[depth, 1] = middle, high
+        stack[depth + 1] = left
+        ends[depth + 1, 0], ends[depth + 1, 1] = low, middle
+        depth += 2
+    return NO_ROOT

@@ -1,0 +1,201 @@
+"""Trajectories as labelled arrays: to and from xarray, netCDF and Zarr, without loss."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.event import EventLog
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.trajectory import Limit, Outcome, Phase, Snapshot, Trajectory
+from reluflow.errors import InvalidInputError, MissingExtraError
+from reluflow.losses import loss_named
+from reluflow.network.network import Network
+
+if TYPE_CHECKING:
+    import xarray
+
+FORMAT = "reluflow trajectory 1"
+
+
+def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
+    """The trajectory as one labelled dataset: records over `record`, snapshots over `snapshot`, events over `event`."""
+    xr = _xarray()
+    problem, start, end = trajectory.problem, trajectory.problem.network, trajectory.network
+    snapshots = trajectory.snapshots
+    shape = (len(snapshots), start.num_neurons, start.d)
+    variables: dict[str, Any] = {
+        "time": ("record", trajectory.times),
+        "log_time": ("record", trajectory.log_times),
+        "loss": ("record", trajectory.losses),
+        "outputs": (("record", "sample"), trajectory.outputs),
+        "X": (("sample", "dimension"), problem.dataset.X),
+        "y": ("sample", problem.dataset.y),
+        "weight": ("neuron", start.weight),
+        "initial_w": (("neuron", "dimension"), start.w),
+        "initial_a": ("neuron", start.a),
+        "final_w": (("neuron", "dimension"), end.w),
+        "final_a": ("neuron", end.a),
+        "snapshot_time": ("snapshot", np.array([s.time for s in snapshots], dtype=float)),
+        "snapshot_loss": ("snapshot", np.array([s.loss for s in snapshots], dtype=float)),
+        "snapshot_outputs": (
+            ("snapshot", "sample"),
+            np.array([s.outputs for s in snapshots]).reshape(len(snapshots), problem.dataset.n),
+        ),
+        "snapshot_w": (("snapshot", "neuron", "dimension"), np.array([s.network.w for s in snapshots]).reshape(shape)),
+        "snapshot_a": (("snapshot", "neuron"), np.array([s.network.a for s in snapshots]).reshape(shape[:2])),
+        "snapshot_log_scale": ("snapshot", np.array([s.network.log_scale for s in snapshots], dtype=float)),
+        "event_neuron": ("event", trajectory.events.neurons),
+        "event_sample": ("event", trajectory.events.samples),
+        "event_time": ("event", trajectory.events.times),
+        "event_code": ("event", trajectory.events.codes),
+    }
+    labelled: xarray.Dataset = xr.Dataset(
+        variables, attrs={"format": FORMAT, "trajectory": json.dumps(_scalars(trajectory))}
+    )
+    return labelled
+
+
+def from_xarray(labelled: xarray.Dataset) -> Trajectory:
+    """The trajectory that `to_xarray` wrote."""
+    if labelled.attrs.get("format") != FORMAT:
+        raise InvalidInputError(f"the file must hold a `{FORMAT}`, got {labelled.attrs.get('format')!r}.")
+    scalars = json.loads(labelled.attrs["trajectory"])
+    values = {str(name): np.asarray(labelled[name].values) for name in labelled.variables}
+    start = Network(
+        values["initial_w"],
+        values["initial_a"],
+        leak=scalars["leak"],
+        weight=values["weight"],
+        log_scale=scalars["initial_log_scale"],
+    )
+    end = start.replace(w=values["final_w"], a=values["final_a"], log_scale=scalars["final_log_scale"])
+    data = Dataset(values["X"], values["y"], **scalars["dataset"])
+    loss = loss_named(scalars["loss"], reduction=scalars["reduction"], factor=scalars["factor"])
+    snapshots = tuple(
+        Snapshot(
+            time=float(time),
+            loss=float(values["snapshot_loss"][k]),
+            outputs=values["snapshot_outputs"][k],
+            network=start.replace(
+                w=values["snapshot_w"][k], a=values["snapshot_a"][k], log_scale=float(values["snapshot_log_scale"][k])
+            ),
+        )
+        for k, time in enumerate(values["snapshot_time"])
+    )
+    return Trajectory(
+        problem=TrainingProblem(data, loss, start),
+        method=scalars["method"],
+        outcome=next(outcome for outcome in Outcome if outcome.code == scalars["outcome"]),
+        times=values["time"],
+        log_times=values["log_time"],
+        losses=values["loss"],
+        outputs=values["outputs"],
+        snapshots=snapshots,
+        events=EventLog(
+            values["event_neuron"].astype(np.int64),
+            values["event_sample"].astype(np.int64),
+            values["event_time"],
+            values["event_code"].astype(np.int8),
+        ),
+        phases=tuple(Phase(*phase) for phase in scalars["phases"]),
+        network=end,
+        limit=Limit(network=end, **scalars["limit"]),
+        time=scalars["time"],
+        log_time=scalars["log_time"],
+        steps=scalars["steps"],
+        force_evaluations=scalars["force_evaluations"],
+        balancedness_drift=scalars["balancedness_drift"],
+    )
+
+
+def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
+    """Write to `.nc` (netCDF) or `.zarr`; an existing file is replaced only by a complete one."""
+    target = Path(path)
+    kind = _kind(target)
+    labelled = to_xarray(trajectory)
+    if not target.resolve().parent.is_dir():
+        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
+    with tempfile.TemporaryDirectory(dir=target.resolve().parent, prefix=".reluflow-") as folder:
+        partial = Path(folder) / f"trajectory{target.suffix}"
+        if kind == "zarr":
+            labelled.to_zarr(partial, consolidated=False)
+            shutil.rmtree(target, ignore_errors=True)
+        else:
+            compression = {name: {"zlib": True} for name in labelled.variables if labelled[name].size > 1000}
+            labelled.to_netcdf(partial, engine="netcdf4", encoding=compression)
+        partial.replace(target)
+    return target
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read what `save_trajectory` wrote."""
+    target = Path(path)
+    kind = _kind(target)
+    if not target.exists():
+        raise InvalidInputError(f"`{path}` does not exist.")
+    xr = _xarray()
+    try:
+        opened = (
+            xr.open_zarr(target, consolidated=False) if kind == "zarr" else xr.open_dataset(target, engine="netcdf4")
+        )
+        with opened as labelled:
+            return from_xarray(labelled.load())
+    except (OSError, KeyError, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"`{path}` cannot be read as a trajectory: {error}.") from error
+
+
+def _scalars(trajectory: Trajectory) -> dict[str, Any]:
+    problem, limit = trajectory.problem, trajectory.limit
+    return {
+        "dataset": {
+            "task": str(problem.dataset.task),
+            "name": problem.dataset.name,
+            "provenance": problem.dataset.provenance,
+        },
+        "loss": problem.loss.name,
+        "reduction": problem.loss.reduction,
+        "factor": problem.loss.factor,
+        "leak": problem.network.leak,
+        "initial_log_scale": problem.network.log_scale,
+        "final_log_scale": trajectory.network.log_scale,
+        "method": trajectory.method,
+        "outcome": trajectory.outcome.code,
+        "phases": [[phase.name, phase.start, phase.end] for phase in trajectory.phases],
+        "limit": {
+            "gradient_norm": limit.gradient_norm,
+            "is_polished": bool(limit.is_polished),
+            "num_iterations": int(limit.num_iterations),
+            "reason": limit.reason,
+        },
+        "time": trajectory.time,
+        "log_time": trajectory.log_time,
+        "steps": int(trajectory.steps),
+        "force_evaluations": int(trajectory.force_evaluations),
+        "balancedness_drift": float(trajectory.balancedness_drift),
+    }
+
+
+def _kind(path: Path) -> str:
+    kinds = {".nc": "netcdf", ".zarr": "zarr"}
+    if path.suffix not in kinds:
+        raise InvalidInputError(f"`{path}` must end in .nc (netCDF) or .zarr.")
+    return kinds[path.suffix]
+
+
+def _xarray() -> Any:
+    try:
+        import xarray
+    except ImportError as error:
+        raise MissingExtraError(
+            "Keeping trajectories needs xarray, which is not installed: pip install 'reluflow[storage]'."
+        ) from error
+    return xarray

@@ -1,0 +1,155 @@
+"""The kernels one by one: roots in Bernstein form, the step's order, the dense polynomial, the invariants."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import expm
+
+from reluflow.data import Dataset
+from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root, value_at, values_at
+from reluflow.dynamics.flow_kernels import group_forces, outputs_of, relative_forces, velocity
+from reluflow.dynamics.groups import GroupedNeurons, invariants_of
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.slides import chebyshev_interpolation
+from reluflow.dynamics.stationary_limit import boosted
+from reluflow.dynamics.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
+from reluflow.dynamics.walls import walls_of
+from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.network import Network
+
+NODES, TO_BERNSTEIN = chebyshev_interpolation(7)
+
+
+def bernstein(function):
+    """Bernstein coefficients of a polynomial of degree at most 7."""
+    return np.ascontiguousarray(TO_BERNSTEIN @ np.array([function(t) for t in NODES]))
+
+
+@given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=7))
+def test_first_root_is_the_smallest_sign_change(roots):
+    roots = np.round(np.array(roots), 3)
+    sign = np.prod(np.where(roots > 0, -1.0, 1.0)) or 1.0
+    if np.min(np.abs(roots)) < 1e-3:
+        return  # a root at the start is another matter, tested below
+    coefficients = bernstein(lambda t: sign * np.prod(t - roots))
+    inside = sorted(r for r in set(roots) if 0 < r <= 1 and np.sum(roots == r) % 2 == 1)
+    found = first_root(coefficients, 1e-13)
+    if not inside:
+        assert found == NO_ROOT
+    elif len(set(roots)) == len(roots) and inside[0] < 1.0:
+        assert found == pytest.approx(inside[0], abs=1e-9)
+
+
+def test_a_double_crossing_within_the_step_is_found():
+    """Both ends are positive, so a test of signs at the ends of the step would see nothing."""
+    coefficients = bernstein(lambda t: (t - 0.5) ** 2 - 1e-8)
+    assert value_at(coefficients, 0.0) > 0
+    assert value_at(coefficients, 1.0) > 0
+    assert first_root(coefficients, 1e-14) == pytest.approx(0.4999, abs=1e-7)
+
+
+def test_a_root_just_taken_does_not_fire_again():
+    leaving = bernstein(lambda t: t)
+    assert first_root(leaving, 1e-12) == NO_ROOT
+    returning = bernstein(lambda t: t * (0.3 - t))
+    assert first_root(returning, 1e-12) == pytest.approx(0.3, abs=1e-9)
+    tangent = bernstein(lambda t: t**2)
+    tangent[1] = -1e-17  # rounding
+    assert first_root(tangent, 1e-12) == NO_ROOT
+    assert 0.0 < first_root(bernstein(lambda t: -t), 1e-12) < 2e-12
+    assert 1e-7 < first_root(bernstein(lambda t: t * (1e-7 - t)), 1e-12) < 2e-6
+    assert first_root(bernstein(lambda t: -0.1 - t), 1e-12) == 0.0
+
+
+def test_values_of_a_bernstein_polynomial():
+    coefficients = bernstein(lambda t: 1.0 - 2.0 * t**3 + t**7)
+    thetas = np.linspace(0.0, 1.0, 11)
+    np.testing.assert_allclose(values_at(coefficients, thetas), 1.0 - 2.0 * thetas**3 + thetas**7, atol=1e-13)
+
+
+@pytest.fixture(params=[SquareLoss(), LogisticLoss(), ExponentialLoss(reduction="sum")])
+def small(request):
+    rng = np.random.default_rng(7)
+    dataset = Dataset(rng.standard_normal((4, 3)), rng.choice([-1.0, 1.0], 4))
+    network = Network(w=rng.standard_normal((5, 3)), a=rng.standard_normal(5), leak=0.3, weight=rng.uniform(0.5, 2, 5))
+    problem = TrainingProblem(dataset, request.param, network)
+    neurons = GroupedNeurons(problem, walls_of(np.asarray(dataset.X)))
+    assert neurons.assign_initial_groups() == []
+    columns, layout = neurons.rebuild()
+    return problem, neurons, columns, layout
+
+
+def test_forces_and_velocities_are_those_of_the_definition(small):
+    problem, neurons, columns, layout = small
+    X, y, network = problem.dataset.X, problem.dataset.y, problem.network
+    outputs = outputs_of(columns, layout)
+    np.testing.assert_allclose(outputs, network.outputs(X), rtol=1e-13)
+    forces, log_rate = relative_forces(outputs, layout)
+    np.testing.assert_allclose(forces * np.exp(log_rate), problem.loss.forces(outputs, y), rtol=1e-13)
+    slope = np.where(network.pre_activations(X) > 0, 1.0, network.leak)
+    pull = (slope * problem.loss.forces(outputs, y)) @ X
+    ours = group_forces(forces, layout)[neurons.group] * np.exp(log_rate)
+    np.testing.assert_allclose(ours, pull, rtol=1e-12, atol=1e-14)
+    rates = np.empty_like(columns)
+    velocity(columns, layout, log_rate, rates)
+    size = np.exp(neurons.log_norm[neurons.column_neurons])[:, None]
+    order = neurons.column_neurons
+    expected = np.hstack([network.a[:, None] * pull, np.sum(network.w * pull, axis=1)[:, None]])[order]
+    np.testing.assert_allclose(rates * size * np.exp(log_rate), expected, rtol=1e-12, atol=1e-14)
+
+
+def taken(columns, layout, step):
+    """One step of the kernel from columns, with its polynomial."""
+    slopes, rates, end = np.zeros((16, *columns.shape)), np.ones(16), np.empty_like(columns)
+    _, log_rate = relative_forces(outputs_of(columns, layout), layout)
+    velocity(columns, layout, log_rate, slopes[0])
+    error, elapsed = attempt_step(columns, slopes, rates, step, log_rate, layout, end)
+    rates[12], _ = velocity(end, layout, log_rate, slopes[12])
+    dense, clock = dense_polynomial(columns, end, slopes, rates, step, elapsed, log_rate, layout)
+    return end, error, elapsed * np.exp(-log_rate), dense, clock * np.exp(-log_rate)
+
+
+def test_the_step_is_of_order_eight_and_its_polynomial_of_order_seven(small):
+    columns, layout = small[2], small[3]
+    errors, inner = [], []
+    for step in (0.1, 0.05):
+        exact, time = columns, 0.0
+        for _ in range(16):
+            exact, _, elapsed, *_ = taken(exact, layout, step / 16)
+            time += elapsed
+        half, half_time = columns, 0.0
+        for _ in range(8):
+            half, _, elapsed, *_ = taken(half, layout, step / 16)
+            half_time += elapsed
+        end, error, elapsed, dense, clock = taken(columns, layout, step)
+        errors.append(np.max(np.abs(end - exact)) + abs(elapsed - time))
+        inner.append(np.max(np.abs(columns_at(dense, 0.5) - half)) + abs(value_at(clock, 0.5) - half_time))
+        assert errors[-1] < max(10 * error, 1e-15)
+        np.testing.assert_allclose(columns_at(dense, 1.0), end, atol=1e-15)
+    assert errors[0] / max(errors[1], 1e-16) > 2**6.5 or errors[0] < 1e-13
+    assert inner[0] / max(inner[1], 1e-16) > 2**5.5 or inner[0] < 1e-13
+
+
+@given(st.lists(st.floats(-2.0, 2.0), min_size=2, max_size=4))
+def test_boosts_are_exponentials_and_keep_the_form(vector):
+    vector = np.array(vector)
+    d = len(vector)
+    generator = np.zeros((d + 1, d + 1))
+    generator[:d, d] = generator[d, :d] = vector
+    rows = np.random.default_rng(0).standard_normal((3, d + 1))
+    np.testing.assert_allclose(boosted(rows, vector), rows @ expm(generator), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(invariants_of(boosted(rows, vector)), invariants_of(rows), atol=1e-11)
+
+
+def test_a_frame_returns_to_the_lorentz_group_quadratically(rng):
+    form = np.diag([1.0, 1.0, 1.0, -1.0])
+    generator = np.zeros((4, 4))
+    generator[:3, 3] = generator[3, :3] = [0.4, -0.7, 0.2]
+    exact = expm(generator).T.copy()
+    frame = exact + 1e-6 * rng.standard_normal((4, 4))
+    restore_frame(frame)
+    assert np.max(np.abs(frame @ form @ frame.T - form)) < 1e-10
+    restore_frame(frame)
+    assert np.max(np.abs(frame @ form @ frame.T - form)) < 1e-14
+    assert np.max(np.abs(frame - exact)) < 1e-5

@@ -1,0 +1,194 @@
+"""The loop: snapshots, stopping, outcomes, phases, refusals, and the contract every solver meets."""
+
+import numpy as np
+import pytest
+
+from reluflow.data import Dataset
+from reluflow.dynamics.event import EventKind, EventRecorder
+from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.phases import find_phases
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stationary
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.errors import InvalidInputError
+from reluflow.losses import LogisticLoss, SquareLoss
+from reluflow.network import Network, balanced_initialization
+
+
+@pytest.fixture
+def problem(three_points):
+    network = balanced_initialization(three_points, width=30, scale=1e-2, rng=np.random.default_rng(0))
+    return TrainingProblem(three_points, SquareLoss(), network)
+
+
+def test_snapshots_stand_at_exactly_the_requested_times(problem):
+    times = [0.0, 0.1, 1.0 / 3.0, 7.77]
+    trajectory = train(problem, EventDrivenFlow(), until=AtTime(9.0), times=times)
+    assert [snapshot.time for snapshot in trajectory.snapshots] == times
+    assert trajectory.time == 9.0
+    first = trajectory.snapshots[0].network
+    np.testing.assert_allclose(first.w, problem.network.w * np.exp(problem.network.log_scale), rtol=1e-14)
+    for snapshot in trajectory.snapshots:
+        np.testing.assert_allclose(snapshot.network.outputs(problem.dataset.X), snapshot.outputs, atol=1e-12)
+        assert snapshot.time in trajectory.times
+
+
+def test_asking_for_snapshots_does_not_change_the_run(problem):
+    plain = train(problem, EventDrivenFlow(), until=AtTime(9.0))
+    watched = train(problem, EventDrivenFlow(), until=AtTime(9.0), times=np.linspace(0.0, 9.0, 37))
+    np.testing.assert_allclose(watched.network.w, plain.network.w, atol=1e-9)
+
+
+def test_requested_times_come_before_stopping(problem):
+    trajectory = train(problem, EventDrivenFlow(), until=AtTime(1.0), times=[2.5])
+    assert trajectory.snapshots[0].time == 2.5
+
+
+def test_snapshots_of_a_classification_run_are_exact_too(three_points):
+    dataset = Dataset(three_points.X, [1.0, -1.0, 1.0])
+    network = balanced_initialization(dataset, width=10, scale=0.1, rng=np.random.default_rng(1))
+    trajectory = train(
+        TrainingProblem(dataset, LogisticLoss(), network), EventDrivenFlow(), until=AtTime(50.0), times=[3.3, 47.0]
+    )
+    assert [snapshot.time for snapshot in trajectory.snapshots] == [3.3, 47.0]
+    assert trajectory.time == 50.0
+
+
+def test_outcomes(problem):
+    assert train(problem, EventDrivenFlow()).outcome is Outcome.STATIONARY
+    assert train(problem, EventDrivenFlow(), horizon=3.0).outcome is Outcome.HORIZON
+    assert train(problem, EventDrivenFlow(), horizon=3.0).time == 3.0
+    assert train(problem, EventDrivenFlow(max_steps=5)).outcome is Outcome.MAX_STEPS
+    assert train(problem, EventDrivenFlow(), until=AtTime(2.0)).outcome is Outcome.HORIZON
+    codes = [outcome.code for outcome in Outcome]
+    assert len(set(codes)) == len(codes)
+    assert all(outcome.sentence.endswith(".") for outcome in Outcome)
+    assert str(Outcome.DIRECTION_CONVERGED) == "direction-converged"
+
+
+def test_ctrl_c_keeps_what_was_done(problem):
+    def interrupt(run):
+        if run.steps == 4:
+            raise KeyboardInterrupt
+
+    trajectory = train(problem, EventDrivenFlow(), progress=interrupt)
+    assert trajectory.outcome is Outcome.INTERRUPTED
+    assert len(trajectory.times) == 5
+    assert trajectory.steps == 4
+
+
+def test_aligned_is_when_the_closed_form_says(three_points):
+    from reluflow.geometry.alignment import align_until
+
+    network = balanced_initialization(three_points, width=20, scale=1e-12, rng=np.random.default_rng(3))
+    problem = TrainingProblem(three_points, SquareLoss(), network)
+    trajectory = train(problem, EventDrivenFlow(), until=Aligned(1e-4))
+    assert trajectory.outcome is Outcome.ALIGNED
+    forces = problem.loss.label_forces(three_points.y)
+    state = align_until(three_points.X, forces, network.w, network.a, trajectory.time)
+    slope = np.where(state.w @ three_points.X.T > 1e-14, 1.0, 0.0)
+    pull = (slope * forces) @ three_points.X
+    moving = np.linalg.norm(pull, axis=1) > 0
+    cosine = np.sum(state.w * pull, axis=1)[moving] * np.sign(state.a[moving])
+    cosine /= np.linalg.norm(state.w, axis=1)[moving] * np.linalg.norm(pull, axis=1)[moving]
+    assert np.min(cosine) > 1 - 1.001e-4
+
+
+def test_direction_is_not_taken_as_converged_during_growth():
+    """Aligned neurons under frozen forces do not turn either; only past every margin does it mean convergence."""
+    dataset = Dataset([[2.0, 1.0], [1.0, 2.0], [-2.0, -0.5], [-0.6, -1.6]], [1.0, 1.0, -1.0, -1.0])
+    network = balanced_initialization(dataset, width=8, scale=1e-4, rng=np.random.default_rng(4))
+    trajectory = train(TrainingProblem(dataset, LogisticLoss(), network), EventDrivenFlow(), log_horizon=3000.0)
+    assert trajectory.outcome is Outcome.DIRECTION_CONVERGED
+    assert np.min(trajectory.predictions * dataset.y) >= 10.0
+
+
+def test_data_that_no_network_separates_have_a_minimum():
+    """One input with labels 1, 1, -1: the logistic loss ends at the log-odds ln 2, a minimum that Newton polishes."""
+    dataset = Dataset([[1.0, 0.5]] * 3, [1.0, 1.0, -1.0])
+    network = balanced_initialization(dataset, width=6, scale=0.3, rng=np.random.default_rng(0), leak=0.1)
+    trajectory = train(TrainingProblem(dataset, LogisticLoss(), network), EventDrivenFlow())
+    assert trajectory.outcome is Outcome.STATIONARY
+    np.testing.assert_allclose(trajectory.predictions, np.log(2.0), atol=1e-12)  # log-odds of 2 to 1
+    assert trajectory.limit.gradient_norm < 1e-13
+
+
+def test_a_dead_network_is_stationary_at_once():
+    problem = TrainingProblem(Dataset([[1.0, 0.0]], [1.0]), SquareLoss(), Network(w=[[-1.0, 0.3]], a=[2.0]))
+    trajectory = train(problem, EventDrivenFlow())
+    assert trajectory.outcome is Outcome.STATIONARY
+    np.testing.assert_array_equal(trajectory.network.w, [[-1.0, 0.3]])
+
+
+def test_neurons_may_start_with_silent_output(three_points):
+    """a = 0 is left at once, to the side that <w, D> decides; w and a then follow the same boost as from a = 1e-14."""
+    silent = Network(w=[[0.4, 0.3], [-0.2, 0.5]], a=[0.0, 0.0])
+    nearly = Network(w=[[0.4, 0.3], [-0.2, 0.5]], a=[1e-14, 1e-14])
+    ends = [
+        train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow(), until=AtTime(20.0)).network
+        for network in (silent, nearly)
+    ]
+    np.testing.assert_allclose(ends[0].w, ends[1].w, atol=1e-10)
+    assert np.all(np.abs(ends[0].a) > 0.1)
+
+
+def test_a_zero_neuron_stays(three_points):
+    network = Network(w=[[0.0, 0.0], [0.1, 0.2]], a=[0.0, 0.3])
+    trajectory = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow(), until=AtTime(3.0))
+    np.testing.assert_array_equal(trajectory.network.w[0], [0.0, 0.0])
+    assert trajectory.network.a[0] == 0.0
+
+
+def test_the_newton_limit_is_where_the_flow_goes(problem):
+    early = train(problem, EventDrivenFlow(), until=Stationary(1e-5))
+    late = train(problem, EventDrivenFlow(rtol=1e-12), until=AtTime(600.0))
+    assert early.limit.is_polished
+    assert early.time < 150.0
+    np.testing.assert_allclose(early.network.w, late.network.w, atol=1e-8)
+
+
+def test_events_are_in_order_and_counted(problem):
+    trajectory = train(problem, EventDrivenFlow(), until=AtTime(8.0))
+    assert np.all(np.diff(trajectory.events.times) >= 0)
+    assert trajectory.crossings == sum(trajectory.events.count(k) for k in ("refraction", "slide-entry", "death"))
+    assert {event.kind for event in trajectory.events} <= set(EventKind)
+    assert len(trajectory.events.of_kind("death")) == trajectory.events.count("death")
+    assert trajectory.events[:3].times.shape == (3,)
+
+
+def test_an_empty_log():
+    assert len(EventRecorder().log()) == 0
+
+
+def test_phases_of_a_run_without_training():
+    t, h = np.array([0.0, 5.0]), np.array([[1e-9], [1e-9]])
+    assert [phase.name for phase in find_phases(t, np.array([1.0, 1.0]), h, label_scale=1.0)] == ["alignment"]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda p: EventDrivenFlow(rtol=0.0), "`rtol` must lie between"),
+        (lambda p: EventDrivenFlow(ridge="left"), "`ridge` must be one of stop, positive, negative, stay"),
+        (lambda p: EventDrivenFlow(max_steps=0), "`max_steps` must be at least 1"),
+        (lambda p: Stationary(-1.0), "`atol` must be positive"),
+        (lambda p: DirectionConverged(0.0), "`atol` must be positive"),
+        (lambda p: Aligned(np.nan), "`atol` must be positive"),
+        (lambda p: AtTime(0.0), "`time` must be positive"),
+        (lambda p: train(p, EventDrivenFlow(), horizon=0.0), "`horizon` must be positive"),
+        (lambda p: train(p, EventDrivenFlow(), times=[-1.0]), "`times` must hold finite times"),
+        (lambda p: TrainingProblem(p.dataset, LogisticLoss(), p.network), "`y` must hold only the labels -1 and 1"),
+        (
+            lambda p: TrainingProblem(p.dataset.replace(X=0.0 * p.dataset.X), p.loss, p.network),
+            "`dataset` must hold a sample that is not zero",
+        ),
+        (
+            lambda p: TrainingProblem(p.dataset, p.loss, Network(w=[[1.0]], a=[1.0])),
+            "`network` expects inputs of dimension 1 but `dataset` has dimension 2",
+        ),
+    ],
+)
+def test_refusals_say_what_was_expected(problem, call, words):
+    with pytest.raises(InvalidInputError, match=words.replace("(", r"\(")):
+        call(problem)
