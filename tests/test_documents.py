@@ -29,7 +29,7 @@ LINES = sorted(
         for line in re.findall(r"^reluflow .*$", page.read_text(), flags=re.M)
     }
 )
-MINUTES = {"reluflow bench"}  # run by `make bench`, not by a test
+MINUTES = {"reluflow bench", "reluflow bench flow"}  # run by `make bench`, not by a test
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from reluflow.data.files import write_dataset as write_dataset
     from reluflow.data.registry import load as load
     from reluflow.data.registry import registered_datasets as registered_datasets
+    from reluflow.dynamics.event_driven_flow import EventDrivenFlow as EventDrivenFlow
+    from reluflow.dynamics.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
+    from reluflow.dynamics.train import train as train
     from reluflow.geometry.alignment import align as align
     from reluflow.geometry.cones import activation_cones as activation_cones
     from reluflow.geometry.extremal import extremal_vectors as extremal_vectors
@@ -34,18 +38,23 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
     from reluflow.theory.diagnosis import diagnose as diagnose
+    from reluflow.theory.limit import certified_limit as certified_limit
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Dataset": "data.dataset",
+    "EventDrivenFlow": "dynamics.event_driven_flow",
     "ExponentialLoss": "losses",
+    "GradientDescent": "dynamics.gradient_descent",
     "LogisticLoss": "losses",
     "Network": "network.network",
     "SquareLoss": "losses",
+    "TrainingProblem": "dynamics.problem",
     "activation_cones": "geometry.cones",
     "align": "geometry.alignment",
     "balanced_initialization": "network.initialization",
+    "certified_limit": "theory.limit",
     "certify": "certificates.certify",
     "diagnose": "theory.diagnosis",
     "dominated_initialization": "network.initialization",
@@ -56,6 +65,7 @@ _HOMES = {
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
+    "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
     "write_dataset": "data.files",
 }

@@ -109,6 +109,12 @@ def test_trajectory_is_kept(reluflow, tmp_path):
     assert load_trajectory(path).time == answer["time"]
 
 
+def test_checkpoint_is_gone_when_the_run_is_done(reluflow, tmp_path):
+    path = tmp_path / "run.checkpoint"
+    assert reluflow("train", "three-points", "--width", 5, "--until", 3, "--checkpoint", path, "--json").status == 0
+    assert not path.exists()
+
+
 def test_ridge_is_reported_and_can_be_left(reluflow, tmp_path):
     """Min et al. (2024), App. E.4: (w, a) = ((0, 1), 1) on the sample ((1, 0), 1) may stay or leave at any time."""
     (tmp_path / "data.csv").write_text("x1,x2,y\n1,0,1\n")

@@ -192,3 +192,16 @@ def test_phases_of_a_run_without_training():
 def test_refusals_say_what_was_expected(problem, call, words):
     with pytest.raises(InvalidInputError, match=words.replace("(", r"\(")):
         call(problem)
+
+
+def test_populations_count_every_neuron_at_every_snapshot(three_points):
+    data = three_points
+    network = balanced_initialization(data, width=200, scale=1e-3, rng=np.random.default_rng(0))
+    trajectory = train(
+        TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(), until=AtTime(30.0), times=[0.0, 30.0]
+    )
+    start, end = trajectory.populations()
+    assert sum(start.values()) == sum(end.values()) == 200
+    assert len(start) == 6  # every open cone of three points in the plane
+    assert (1, 1, 1) in end
+    assert list(end.values()) == sorted(end.values(), reverse=True)

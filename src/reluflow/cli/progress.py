@@ -26,16 +26,23 @@ def stage_spinner() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def training_bar() -> Iterator[Callable[[AbstractRun], None] | None]:
-    """Give a callback for `train` that shows time, steps and loss while it runs; None where nobody watches."""
+def training_bar(end: float | None) -> Iterator[Callable[[AbstractRun], None] | None]:
+    """Give a callback for `train` that shows how far it is; None where nobody watches.
+
+    With a known `end` of the training time it is a bar with the time left, else a spinner with time, steps and loss.
+    """
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
-    last = 0.0
-    with console.status("training") as status:
+    parts = [SpinnerColumn(), TextColumn("{task.description}")]
+    bar = [BarColumn(), TimeRemainingColumn()] if end is not None else []
+    with Progress(*parts, *bar, console=console, transient=True) as progress:
+        task = progress.add_task("training", total=end)
+        last = 0.0
 
         def show(run: AbstractRun) -> None:
             nonlocal last
@@ -43,8 +50,7 @@ def training_bar() -> Iterator[Callable[[AbstractRun], None] | None]:
             if now - last > 0.2:
                 last = now
                 clock = f"t = {run.time:.5g}" if math.isfinite(run.time) else f"log t = {run.log_time:.5g}"
-                status.update(
-                    f"training: {clock}, {run.steps} steps, loss {run.loss():.5g}  (Ctrl-C keeps what is done)"
-                )
+                words = f"{clock}, {run.steps} steps, loss {run.loss():.5g}; Ctrl-C keeps what is done"
+                progress.update(task, description=words, completed=min(run.time, end) if end is not None else None)
 
         yield show

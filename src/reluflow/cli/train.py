@@ -86,12 +86,19 @@ def command(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE.nc", help="Keep the trajectory (netCDF or .zarr).")
     ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint", metavar="FILE", help="Keep the run here now and then, and go on from it if it is there."
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
+    from reluflow.dynamics.checkpoint import Checkpoint
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
     from reluflow.theory.limit import certified_limit
@@ -103,7 +110,7 @@ def command(
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
     solver = _solver(method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
-    with training_bar() as progress:
+    with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
         trajectory = train(
             problem,
             solver,
@@ -111,6 +118,7 @@ def command(
             times=_times(times),
             horizon=np.inf if horizon is None else horizon,
             progress=progress,
+            checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
         )
     if save is not None:
         from reluflow.dynamics.storage import save_trajectory
@@ -174,6 +182,16 @@ def _rule(until: str | None, method: Method, problem: TrainingProblem) -> Abstra
     if end is None:
         raise InvalidInputError(f"`--until` must be stationary, aligned, direction or a positive time, got {until!r}.")
     return AtTime(end)
+
+
+def _known_end(
+    until: str | None, horizon: float | None, method: Method, lr: float, iterations: int | None
+) -> float | None:
+    """The time at which the run ends at the latest, for the progress bar; None where it ends by itself."""
+    ends = [end for end in (_as_time(until), horizon) if end is not None]
+    if method is not Method.FLOW and iterations is not None:
+        ends.append(lr * iterations)
+    return min(ends, default=None)
 
 
 def _as_time(text: str | None) -> float | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.dynamics.checkpoint import Checkpoint, fingerprint_of, interrupt_between_steps
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
@@ -26,6 +27,7 @@ def train(
     horizon: float = np.inf,
     log_horizon: float = np.inf,
     progress: Callable[[AbstractRun], None] | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Trajectory:
     """Train a network and return its trajectory.
 
@@ -44,6 +46,8 @@ def train(
         Give up at this time, or at this logarithm of the time, which may lie beyond the range of a double.
     progress
         Called with the run after every step.
+    checkpoint
+        Keep the run in a file, and go on from it if it is there.
 
     Returns
     -------
@@ -55,9 +59,13 @@ def train(
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}.")
     rule = until if until is not None else _default_rule(problem)
-    run = solver.start(problem)
+    fingerprint = fingerprint_of(problem, solver.describe(), requested.tolist(), horizon, log_horizon)
+    kept = checkpoint.read(fingerprint) if checkpoint is not None else None
     records: list[tuple[float, float, float, FloatArray]] = []
     snapshots: list[Snapshot] = []
+    run = solver.start(problem) if kept is None else kept[0]
+    if kept is not None:
+        _, rule, records, snapshots = kept
 
     def record() -> None:
         outputs = run.outputs()
@@ -66,23 +74,40 @@ def train(
         while len(snapshots) < len(requested) and requested[len(snapshots)] <= run.time:
             snapshots.append(Snapshot(float(requested[len(snapshots)]), loss, outputs, run.network()))
 
-    record()
+    def keep() -> None:
+        if checkpoint is not None:
+            checkpoint.write(fingerprint, (run, rule, records, snapshots))
+
+    if kept is None:
+        record()
     outcome = run.outcome
+    is_between_steps = True
     try:
-        while outcome is None:
-            waits = len(snapshots) < len(requested)
-            following = float(requested[len(snapshots)]) if waits else np.inf
-            run.advance(min(following, horizon, np.inf if waits else rule.time_limit))
-            record()
-            if progress is not None:
-                progress(run)
-            outcome = run.outcome
-            if outcome is None and len(snapshots) == len(requested):
-                outcome = rule.check(run)
-            if outcome is None and (min(run.time, horizon) == horizon < np.inf or run.log_time >= log_horizon):
-                outcome = Outcome.HORIZON
+        with interrupt_between_steps() as interrupted:
+            while outcome is None:
+                if interrupted():
+                    raise KeyboardInterrupt
+                waits = len(snapshots) < len(requested)
+                following = float(requested[len(snapshots)]) if waits else np.inf
+                is_between_steps = False
+                run.advance(min(following, horizon, np.inf if waits else rule.time_limit))
+                record()
+                is_between_steps = True
+                if progress is not None:
+                    progress(run)
+                outcome = run.outcome
+                if outcome is None and len(snapshots) == len(requested):
+                    outcome = rule.check(run)
+                if outcome is None and (min(run.time, horizon) == horizon < np.inf or run.log_time >= log_horizon):
+                    outcome = Outcome.HORIZON
+                if outcome is None and checkpoint is not None and checkpoint.is_due():
+                    keep()
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
+        if is_between_steps:  # a state in the middle of a step could not be gone on from
+            keep()
+    if checkpoint is not None and outcome is not Outcome.INTERRUPTED:
+        checkpoint.remove()
     limit = run.limit(outcome)
     columns = list(zip(*records, strict=True))
     recorded_times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])

@@ -169,6 +169,15 @@ class Trajectory:
         """h(x_k) at the end point, shape (n,)."""
         return self.network.outputs(self.problem.dataset.X)
 
+    def populations(self) -> tuple[dict[tuple[int, ...], int], ...]:
+        """For each snapshot, how many neurons each activation pattern holds, most populous first."""
+        counted = []
+        for snapshot in self.snapshots:
+            patterns, counts = np.unique(snapshot.network.patterns(self.problem.dataset.X), axis=0, return_counts=True)
+            order = np.argsort(-counts, kind="stable")
+            counted.append({tuple(int(u) for u in patterns[k]): int(counts[k]) for k in order})
+        return tuple(counted)
+
     def snapshot_at(self, time: float) -> Snapshot:
         """The snapshot taken at a requested time."""
         return next(snapshot for snapshot in self.snapshots if snapshot.time == time)

@@ -32,7 +32,7 @@ def circle_quadrature(dataset: Dataset, *, num_nodes: int, scale: Scale, leak: f
     dataset
         Samples in dimension 2; they fix the arcs.
     num_nodes
-        About how many directions; shared among the arcs in proportion to their length, at least one panel of 12 on each.
+        About how many directions, shared among the arcs by their length; at least one panel of 12 on each.
     scale
         lambda of `balanced_initialization`.
     leak
