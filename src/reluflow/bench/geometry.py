@@ -11,11 +11,11 @@ from reluflow.bench.linear_programs import cells_by_linear_programs
 
 
 def cones() -> list[Comparison]:
-    """Activation cones: n = 12, d = 3 against one linear program per cell; larger sizes alone."""
+    """Activation cones: n = 12, d = 3 and n = 20, d = 4 against one linear program per cell; larger sizes alone."""
     from reluflow.geometry.cones import activation_cones, num_open_cones
 
     results = []
-    for n, d, with_peer in ((12, 3, True), (20, 4, False), (1000, 2, False), (30, 5, False)):
+    for n, d, with_peer in ((12, 3, True), (20, 4, True), (1000, 2, False), (30, 5, False)):
         X = np.random.default_rng(n).standard_normal((n, d))
         ours_s, found = best_time(partial(activation_cones, X, open_only=True), repeats=1 if n == 30 else 3)
         expected = num_open_cones(n, d)

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-import reluflow
 from reluflow.data.atomic import replacing
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
@@ -109,6 +109,6 @@ def fingerprint_of(problem: TrainingProblem, *words: object) -> str:
     digest = hashlib.sha256()
     for array in (problem.dataset.X, problem.dataset.y, network.w, network.a, network.weight):
         digest.update(np.ascontiguousarray(array).tobytes())
-    settings = (network.leak, network.log_scale, loss.name, loss.reduction, loss.factor, reluflow.__version__, *words)
+    settings = (network.leak, network.log_scale, loss.name, loss.reduction, loss.factor, version("reluflow"), *words)
     digest.update(repr(settings).encode())
     return digest.hexdigest()
