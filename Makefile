@@ -15,14 +15,14 @@ test-all: $(VENV)/.ready-test   ## run every test
 	$(BIN)/python -m pytest -q -m "slow or not slow"
 
 lint: $(VENV)/.ready-dev        ## ruff, the type checker, the import direction
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 format: $(VENV)/.ready-dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks
 
 docs: $(VENV)/.ready-docs       ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

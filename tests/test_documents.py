@@ -61,3 +61,11 @@ def test_conditions_page_lists_every_key():
     text = (ROOT / "docs" / "conditions.md").read_text()
     for item in (*ASSUMPTIONS, *THEOREMS):
         assert f"| `{item.key}` |" in text
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_examples_run(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__"})
+    assert "local-minimum" in capsys.readouterr().out
+    assert list(tmp_path.glob("*.png"))
