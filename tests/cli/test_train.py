@@ -71,6 +71,18 @@ def test_direction_of_a_classifier(reluflow):
     assert answer["log_time"] > 5
 
 
+def test_a_classifier_that_cannot_fit_ends_at_a_minimum(reluflow, tmp_path):
+    """One neuron on the line cannot fit three samples; the run must not wait for a direction for ever."""
+    (tmp_path / "data.csv").write_text("x1,y\n1,1\n2,-1\n3,1\n")
+    (tmp_path / "neuron.csv").write_text("w1,a\n0.1,0.1\n")
+    answer = reluflow("train", tmp_path / "data.csv", "--init", tmp_path / "neuron.csv", "--json").json
+    assert answer["outcome"] == "stationary"
+    assert answer["limit"]["kind"] == "global-minimum"  # on samples x > 0 every network is linear
+    h = answer["predictions"][0]  # outputs are h, 2h, 3h; dL/dh = 0 at the minimum
+    slope = -1 / (1 + np.exp(h)) + 2 / (1 + np.exp(-2 * h)) - 3 / (1 + np.exp(3 * h))
+    assert abs(slope) < 1e-8
+
+
 def test_gradient_descent_follows_the_flow(reluflow, tmp_path):
     flow = reluflow("train", "three-points", "--width", 10, "--scale", 0.1, "--until", 5, "--json").json
     errors = []

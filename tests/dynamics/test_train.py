@@ -205,3 +205,17 @@ def test_populations_count_every_neuron_at_every_snapshot(three_points):
     assert len(start) == 6  # every open cone of three points in the plane
     assert (1, 1, 1) in end
     assert list(end.values()) == sorted(end.values(), reverse=True)
+
+
+def test_a_sample_that_no_neuron_sees_leaves_no_finite_limit_to_polish():
+    """Random labels, width 20: one sample ends at h = 0 with every neuron off while the others fade for ever.
+
+    The run is stationary to the tolerance, but Newton's method towards its limit once ran away and overflowed.
+    """
+    X = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, -0.5]])
+    problem = TrainingProblem(Dataset(X, [1.0, 1.0, 1.0]), LogisticLoss(), Network([[1.0, 1.0]], [1.0]))
+    trajectory = train(problem, EventDrivenFlow(), until=Stationary())
+    assert trajectory.outcome is Outcome.STATIONARY
+    assert trajectory.predictions[2] == 0.0
+    assert not trajectory.limit.is_polished
+    assert np.all(np.isfinite(trajectory.network.w))

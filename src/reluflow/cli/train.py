@@ -162,18 +162,19 @@ def _solver(
 
 def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
     """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
-    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
+    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, FirstOf, Stationary
     from reluflow.theory.limit import LimitIdentified
 
     rules: dict[str, AbstractStoppingRule] = {
         "stationary": Stationary(),
         "aligned": Aligned(),
-        "direction": LimitIdentified(),
+        # on data that cannot be fitted the loss has a minimum and no direction is ever reached
+        "direction": FirstOf((LimitIdentified(), Stationary())),
     }
     if until is None and method is not Method.FLOW:
         return Exhausted()
     if until is None:
-        return LimitIdentified() if problem.loss.is_classification else Stationary()
+        return rules["direction" if problem.loss.is_classification else "stationary"]
     if until == "direction" and not problem.loss.is_classification:
         raise InvalidInputError(f"`--until direction` needs a classification loss, got {problem.loss.name}.")
     if until in rules:

@@ -150,4 +150,6 @@ class FlowState:
             return replace(here, reason="Not polished: the rest of the way meets another boundary.")
         if gradient > here.gradient_norm:
             return replace(here, reason="Not polished: Newton's method did not reduce the gradient.")
+        if found.num_iterations == 0:
+            return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
         return Limit(network, gradient, True, found.num_iterations, "Polished by Newton's method in the final pattern.")

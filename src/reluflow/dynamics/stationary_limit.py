@@ -13,6 +13,7 @@ from reluflow.losses import AbstractLoss
 FloatArray = NDArray[np.float64]
 
 _MOST_ITERATIONS = 12
+_FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck
 _RESTING = 1e-3  # groups pulled less than this fraction of the initial pull take part; the others are spectators
 
 
@@ -29,9 +30,10 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
 
     Near its limit the flow carries group g by the boost with vector v_g = integral of D_g dt. With the forces
     r = -c dl/dh, the outputs change by K u when all groups are boosted by v_g = sum_k eta_gk x_k u_k, where
-    K = sum_g A_g^T S_g A_g, A_g = (eta_gk x_k)_k and S_g = sum over the group of a^2 I + w w^T; so u = integral of r dt
-    solves c l'' K u = r to first order. Solving and boosting again converges quadratically, to the point the flow
-    itself tends to, up to terms of second order in what was left of its way.
+    K = sum_g A_g^T S_g A_g, A_g = (eta_gk x_k)_k and S_g = sum over the group of a^2 I + w w^T. At the limit the pulls
+    A_g r vanish, though r itself need not; so u = integral of r dt solves A_g c l'' K u = A_g r for all g to first order.
+    Solving and boosting again converges quadratically, to the point the flow itself tends to, up to terms of second
+    order in what was left of its way.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
     d = layout.samples.shape[1]
     scale = float(np.max(np.abs(loss.label_forces(layout.labels)) @ np.abs(layout.samples), initial=0.0)) or 1.0
     slopes = _tangent_slopes(layout)  # (G, d, n)
-    best = columns
+    start = best = columns
     best_pull = np.inf
     boosts = 0
     while boosts <= _MOST_ITERATIONS:
@@ -63,12 +65,18 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
             moment = _group_moment(columns, layout, int(g))
             stiffness = moment[d, d] * np.eye(d) + moment[:d, :d]
             gain += slopes[g].T @ stiffness @ slopes[g]
-        remaining, *_ = np.linalg.lstsq(curvature[:, None] * gain, forces, rcond=1e-13)
+        taking_part = slopes[resting]
+        system = (taking_part @ (curvature[:, None] * gain)).reshape(-1, len(forces))
+        remaining, *_ = np.linalg.lstsq(system, (taking_part @ forces).ravel(), rcond=1e-13)
+        if not np.max(np.linalg.norm(slopes @ remaining, axis=1)[resting], initial=0.0) <= _FARTHEST_BOOST:
+            break
         columns = columns.copy()
         boosts += 1
         for g in np.flatnonzero(resting):
             rows = slice(layout.starts[g], layout.starts[g + 1])
             columns[rows] = boosted(columns[rows], slopes[g] @ remaining)
+    else:  # still falling by a constant factor: a loss that fades for ever, not a limit
+        return PolishedColumns(start, np.inf, 0)
     return PolishedColumns(best, best_pull, max(boosts - 1, 0))
 
 
