@@ -31,9 +31,9 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
     Near its limit the flow carries group g by the boost with vector v_g = integral of D_g dt. With the forces
     r = -c dl/dh, the outputs change by K u when all groups are boosted by v_g = sum_k eta_gk x_k u_k, where
     K = sum_g A_g^T S_g A_g, A_g = (eta_gk x_k)_k and S_g = sum over the group of a^2 I + w w^T. At the limit the pulls
-    A_g r vanish, though r itself need not; so u = integral of r dt solves A_g c l'' K u = A_g r for all g to first order.
-    Solving and boosting again converges quadratically, to the point the flow itself tends to, up to terms of second
-    order in what was left of its way.
+    A_g r vanish, though r itself need not; so u = integral of r dt solves A_g c l'' K u = A_g r for all g to first
+    order. Solving and boosting again converges quadratically, to the point the flow itself tends to, up to terms of
+    second order in what was left of its way.
 
     Parameters
     ----------

@@ -32,19 +32,27 @@ class Stationary(AbstractStoppingRule):
 
     The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
     that are about to leave it. For a classification loss the gradient is measured against the total force
-    c sum |dl/dh|, so that a loss that fades for ever on separable data is not taken for a minimum.
+    c sum |dl/dh|, so that a loss that fades for ever on separable data is not taken for a minimum. For the square loss
+    a fit that leaves less than `loss_rtol` of the loss of the zero network is the end as well: no neuron has anything
+    left to grow for, and near a fit forces change sign at rounding level, so neurons may slide on and off for ever.
     """
 
     atol: float = 1e-8
+    loss_rtol: float = 1e-10
 
     def __post_init__(self) -> None:
         _check_positive("atol", self.atol)
+        _check_positive("loss_rtol", self.loss_rtol)
 
     def check(self, run: AbstractRun) -> Outcome | None:
         gradient = run.gradient()
-        if gradient.log_norm - gradient.log_rate <= np.log(self.atol) and run.is_settled():
-            return Outcome.STATIONARY
-        return None
+        if gradient.log_norm - gradient.log_rate > np.log(self.atol):
+            return None
+        return Outcome.STATIONARY if run.is_settled() or self._is_fitted(run) else None
+
+    def _is_fitted(self, run: AbstractRun) -> bool:
+        loss, labels = run.problem.loss, run.problem.dataset.y
+        return not loss.is_classification and run.loss() <= self.loss_rtol * loss.total(np.zeros_like(labels), labels)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from reluflow.certificates.certify import Certificate, certify
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule
+from reluflow.dynamics.stopping import AbstractStoppingRule, Stationary
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network.network import Network
 
@@ -58,7 +58,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     """
     problem = trajectory.problem
     if not problem.loss.is_classification or not np.all(trajectory.predictions * problem.dataset.y > 0.0):
-        certificate = certify(trajectory.network, problem.dataset, problem.loss)
+        certificate = certify(trajectory.network, problem.dataset, problem.loss, rtol=_tolerance(trajectory))
         is_proof = trajectory.outcome is Outcome.STATIONARY and certificate.kind != "not-stationary"
         words = (
             trajectory.limit.reason if is_proof else f"{trajectory.outcome.sentence} The last state is judged as it is."
@@ -79,6 +79,14 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     if not is_proof:
         words += f" Not a proof: {trajectory.outcome.sentence}"
     return CertifiedLimit(solved, certificate, distance, is_proof, words)
+
+
+def _tolerance(trajectory: Trajectory) -> float:
+    """Relative residuals that count as 0: those of a fit that `Stationary` takes for the end, else the usual ones."""
+    problem = trajectory.problem
+    nothing_fitted = problem.loss.total(np.zeros(problem.dataset.n), problem.dataset.y)
+    is_fit = not problem.loss.is_classification and trajectory.loss <= Stationary().loss_rtol * nothing_fitted
+    return float(np.sqrt(Stationary().loss_rtol)) if is_fit else 1e-6
 
 
 @dataclass(frozen=True)
