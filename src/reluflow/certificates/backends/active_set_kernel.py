@@ -7,10 +7,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @njit(cache=True)
-def _solve_factored(upper, size, rhs, out):  # type: ignore[no-untyped-def]
+def _solve_factored(upper: FloatArray, size: int, rhs: FloatArray, out: FloatArray) -> None:
     """out = (R^T R)^{-1} rhs for the leading block of an upper triangular R."""
     for i in range(size):
         total = rhs[i]
@@ -25,7 +26,7 @@ def _solve_factored(upper, size, rhs, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _append(upper, size, gram, passive, column, pivot_floor):  # type: ignore[no-untyped-def]
+def _append(upper: FloatArray, size: int, gram: FloatArray, passive: IntArray, column: int, pivot_floor: float) -> bool:
     """Append one column to the factor; False where it depends on the columns already there."""
     norm = gram[column, column]
     remainder = norm
@@ -43,7 +44,7 @@ def _append(upper, size, gram, passive, column, pivot_floor):  # type: ignore[no
 
 
 @njit(cache=True)
-def _remove(upper, size, passive, place):  # type: ignore[no-untyped-def]
+def _remove(upper: FloatArray, size: int, passive: IntArray, place: int) -> None:
     """Delete the column at `place` and restore the triangle by Givens rotations."""
     for j in range(place, size - 1):
         passive[j] = passive[j + 1]
@@ -60,9 +61,14 @@ def _remove(upper, size, passive, place):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def nonnegative_least_squares(  # type: ignore[no-untyped-def]
-    gram, target, start, tolerance, pivot_floor, max_iterations
-):
+def nonnegative_least_squares(
+    gram: FloatArray,
+    target: FloatArray,
+    start: FloatArray,
+    tolerance: float,
+    pivot_floor: float,
+    max_iterations: int,
+) -> tuple[FloatArray, int, bool]:
     """Minimise l^T gram l / 2 - target^T l over l >= 0, from a nonnegative start.
 
     Returns (l, iterations, converged). A column enters when its gradient exceeds `tolerance` and its squared

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
 
 
 @njit(cache=True, fastmath=True)
-def _dot(x, y):  # type: ignore[no-untyped-def]
+def _dot(x: FloatArray, y: FloatArray) -> float:
     total = 0.0
     for k in range(x.shape[0]):
         total += x[k] * y[k]
@@ -15,7 +18,7 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=True)
-def coordinate_descent(Z, max_updates, tolerance):  # type: ignore[no-untyped-def]
+def coordinate_descent(Z: FloatArray, max_updates: int, tolerance: float) -> tuple[FloatArray, int]:
     """Minimise |Z^T l|^2 / 2 - sum l over l >= 0 one coordinate at a time; returns (l, updates).
 
     Stops after `max_updates` looks at a coordinate, or when the projected gradient varies by less than `tolerance`

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from reluflow.certificates.backends.active_set_kernel import _append, _remove, _solve_factored
 
+FloatArray = NDArray[np.float64]
+
 
 @njit(cache=True)
-def _dot(x, y):  # type: ignore[no-untyped-def]
+def _dot(x: FloatArray, y: FloatArray) -> float:
     total = 0.0
     for k in range(x.shape[0]):
         total += x[k] * y[k]
@@ -17,7 +20,9 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def shortest_combination(base, columns, lower, upper):  # type: ignore[no-untyped-def]
+def shortest_combination(
+    base: FloatArray, columns: FloatArray, lower: float, upper: float
+) -> tuple[FloatArray, FloatArray]:
     """Minimise |base + sum_i c_i columns[i]| over lower <= c_i <= upper; returns (vector, c).
 
     Active set over the coefficients strictly inside their interval. Any c in the box gives an upper bound on the
@@ -89,7 +94,7 @@ def shortest_combination(base, columns, lower, upper):  # type: ignore[no-untype
 
 
 @njit(cache=True)
-def shortest_over_bases(bases, columns, lower, upper):  # type: ignore[no-untyped-def]
+def shortest_over_bases(bases: FloatArray, columns: FloatArray, lower: float, upper: float) -> FloatArray:
     """`shortest_combination` for every row of `bases`: vectors of shape (num_bases, d)."""
     vectors = np.empty_like(bases)
     for k in range(bases.shape[0]):
