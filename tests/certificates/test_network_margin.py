@@ -237,7 +237,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("leak", [0.0, 0.1, 0.5, 0.9])
 def test_relaxed_upper_bound_is_never_below_the_optimum(leak):
-    """The relaxation once forgot that with a leak the pushing samples can help a neuron."""
+    """End to end: whatever the oracle does without enumeration, the bracket holds the exact optimum."""
     rng = np.random.default_rng(11)
     for _ in range(8):
         X = rng.standard_normal((5, 2))
@@ -260,3 +260,19 @@ def test_orthogonally_separable_data_need_no_enumeration(rng):
     assert not result.is_exact
     assert result.margin == pytest.approx(expected, rel=1e-8)
     assert result.upper == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("leak", [0.1, 0.5, 0.9])
+def test_relaxed_gain_counts_the_pushing_samples(leak):
+    """The relaxation once forgot that with a leak the pushing samples can help a neuron.
+
+    One tiny pulling and one long pushing sample: u = (0, -1) gains leak |x_2|, far above what pulling alone allows.
+    """
+    X, forces = np.array([[0.01, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+    oracle = NeuronOracle(X, forces, leak, signs=(1,), max_patterns=0)
+    angles = np.linspace(0.0, 2 * np.pi, 2001)
+    products = np.column_stack([np.cos(angles), np.sin(angles)]) @ X.T
+    best = np.max(np.maximum(products, leak * products) @ forces)
+    assert best >= leak - 1e-9
+    assert not oracle.is_exact
+    assert oracle.gains(forces).upper >= best
