@@ -109,13 +109,15 @@ def command(
     problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
-    solver = _solver(method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
+    solver = solver_from(
+        method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until
+    )
     with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
         trajectory = train(
             problem,
             solver,
             until=_rule(until, method, problem),
-            times=_times(times),
+            times=requested_times(times),
             horizon=np.inf if horizon is None else horizon,
             progress=progress,
             checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
@@ -131,7 +133,7 @@ def command(
     _print(trajectory, limit)
 
 
-def _solver(
+def solver_from(
     method: Method,
     *,
     rtol: float,
@@ -142,6 +144,7 @@ def _solver(
     seed: int,
     until: str | None,
 ) -> AbstractSolver:
+    """The method asked for, with its settings."""
     if method is Method.FLOW:
         from reluflow.dynamics.event_driven_flow import EventDrivenFlow
 
@@ -203,7 +206,8 @@ def _as_time(text: str | None) -> float | None:
     return value if np.isfinite(value) and value > 0 else None
 
 
-def _times(text: str) -> list[float]:
+def requested_times(text: str) -> list[float]:
+    """Numbers separated by commas."""
     try:
         return [float(part) for part in text.split(",") if part.strip()]
     except ValueError:

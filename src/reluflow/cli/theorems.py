@@ -1,0 +1,61 @@
+"""`reluflow theorems`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reluflow.cli.arguments import JsonOption
+from reluflow.cli.output import print_json, print_table
+
+
+def command(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="[PAPER]", help="Only this paper, for example min2024.", show_default=False)
+    ] = None,
+    *,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Print the coverage table of docs/coverage.md instead.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """List every encoded result of the five papers; `reluflow check KEY` judges one.
+
+    Example: reluflow theorems boursier2024
+    """
+    from reluflow.theory.registry import PAPERS, results_of, theorems
+
+    papers = PAPERS if paper is None else (paper,)
+    for name in papers:
+        results_of(name)  # refuses an unknown paper before anything is printed
+    if coverage:
+        from reluflow.theory.coverage import coverage_page
+
+        print(coverage_page(papers), end="")
+        return
+    listed = theorems(papers)
+    if json:
+        rows = [
+            {
+                "key": theorem.key,
+                "paper": theorem.paper,
+                "reference": str(theorem.reference),
+                "statement": theorem.statement,
+                "erratum": theorem.erratum or None,
+                "parameters": [
+                    {"name": p.name, "default": p.default, "meaning": p.meaning} for p in theorem.parameters
+                ],
+                "example": theorem.example or None,
+            }
+            for theorem in listed
+        ]
+        print_json({"theorems": rows})
+        return
+    print_table(("key", "erratum", "statement"), [(t.key, _erratum_name(t.erratum), t.statement) for t in listed])
+    print(f"{len(listed)} results; judge one with: reluflow check KEY [DATASET]")
+
+
+def _erratum_name(erratum: str) -> str:
+    """The number alone, as in E3."""
+    return erratum.partition(":")[0] if erratum else ""

@@ -1,0 +1,105 @@
+"""Check a theorem on a problem in one call: meet its scale, run its plan, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import REGISTRY, load, suggested_settings
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.experiments.evidence import gather
+from reluflow.losses import loss_named
+from reluflow.network import initialization_named
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.theorem import Theorem
+from reluflow.theory.verdict import Verdict
+
+
+def check(
+    theorem: Theorem,
+    problem: TrainingProblem,
+    *,
+    solver: AbstractSolver | None = None,
+    at_own_scale: bool = False,
+    times: tuple[float, ...] = (),
+    horizon: float = float("inf"),
+    progress: Callable[[AbstractRun], None] | None = None,
+    **parameters: float,
+) -> Verdict:
+    """Judge a theorem on a problem; the run it needs is made here.
+
+    Parameters
+    ----------
+    theorem
+        For example `theorem_named("boursier2024:thm1")`.
+    problem
+        Dataset, loss and initial network.
+    solver
+        By default the exact flow.
+    at_own_scale
+        Multiply the network by the factor that meets the scale the theorem asks for, however small.
+    times
+        More snapshots than the theorem needs.
+    horizon
+        Give up at this time.
+    progress
+        Called with the run after every step.
+    parameters
+        The numbers the theorem leaves to its reader.
+
+    Examples
+    --------
+    >>> from reluflow.theory.registry import theorem_named
+    >>> lemma = theorem_named("boursier2024:lemma1")
+    >>> check(lemma, example_problem(lemma)).kind
+    <VerdictKind.HOLDS: 'holds'>
+    """
+    values = theorem.parameter_values(parameters)
+    bare = Evidence(problem, parameters=values)
+    refused = theorem.preliminary(bare)
+    if refused is not None:
+        return refused
+    if at_own_scale and theorem.log_scale is not None:
+        problem = replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
+    evidence = gather(
+        theorem, problem, parameters=values, solver=solver, times=times, horizon=horizon, progress=progress
+    )
+    return theorem.check(evidence)
+
+
+def example_problem(theorem: Theorem, dataset: Dataset | str | None = None, *, seed: int = 0) -> TrainingProblem:
+    """A problem in the setting a theorem is stated in: its loss, leak, initialisation and width.
+
+    Parameters
+    ----------
+    theorem
+        The result.
+    dataset
+        A dataset or the name of a registered one; by default the theorem's own example.
+    seed
+        Fixes the draw of the neurons.
+    """
+    chosen = theorem.example if dataset is None else dataset
+    setting = theorem.setting
+    leak = setting.leak
+    if leak is None:
+        leak = suggested_leak(chosen)
+    data = load(chosen, seed=seed) if isinstance(chosen, str) else chosen
+    loss = loss_named(setting.loss, reduction=setting.reduction, factor=setting.factor)
+    rng = np.random.default_rng(seed)
+    network = initialization_named(setting.init)(data, width=setting.width, scale=setting.scale, rng=rng, leak=leak)
+    return TrainingProblem(data, loss, network)
+
+
+DEFAULT_LEAK = 0.5  # of Lyu et al.'s pictures; used where neither the theorem nor the dataset names one
+
+
+def suggested_leak(dataset: Dataset | str) -> float:
+    """The leak a registered dataset was made for, or the default one."""
+    name = dataset if isinstance(dataset, str) else dataset.name
+    suggested = suggested_settings(name).leak if name.partition(":")[0] in REGISTRY else None
+    return DEFAULT_LEAK if suggested is None else suggested

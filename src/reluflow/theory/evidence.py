@@ -1,0 +1,152 @@
+"""Evidence: what a theorem judges (a problem, a run, perhaps a sweep of runs) and the plan that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeVar, cast
+
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import AbstractStoppingRule
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.errors import InvalidInputError
+from reluflow.losses import AbstractLoss
+from reluflow.network import Network
+from reluflow.theory.facts import DatasetFacts
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """What a run of the two-layer flow must record.
+
+    Parameters
+    ----------
+    times
+        Snapshots of the network at exactly these times.
+    until
+        When to stop; None runs to the last of `times`.
+    horizon, log_horizon
+        Give up at this time, or at this logarithm of the time.
+    sweep
+        Natural logarithms of factors: the same draw is also run with the network multiplied by exp of each. The plan
+        is asked anew for each, for times depend on the scale.
+    ridge
+        What to do where the flow is not unique: stop, positive, negative or stay.
+    """
+
+    times: tuple[float, ...] = ()
+    until: AbstractStoppingRule | None = None
+    horizon: float = float("inf")
+    log_horizon: float = float("inf")
+    sweep: tuple[float, ...] = ()
+    ridge: Literal["stop", "positive", "negative", "stay"] = "stop"
+
+
+@dataclass(frozen=True)
+class PopulationPlan:
+    """What a run of the single-neuron population model must record.
+
+    Parameters
+    ----------
+    kind
+        Name of the run, known to the room that produces it.
+    settings
+        Its numbers.
+    """
+
+    kind: str
+    settings: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a theorem judges.
+
+    Parameters
+    ----------
+    problem
+        Dataset, loss and initial network.
+    trajectory
+        The run, or None where the data alone decide or nothing was run yet.
+    parameters
+        Values for the numbers a result leaves to its reader.
+    sweep
+        Evidence from the same draw at other scales, largest scale first.
+    population
+        A run of the single-neuron population model, where the result speaks of that.
+    witnesses
+        Objects that take the place of those a check would draw by itself (random cones, random outputs), by name.
+    """
+
+    problem: TrainingProblem
+    trajectory: Trajectory | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    sweep: tuple[Evidence, ...] = ()
+    population: Any = None
+    witnesses: Mapping[str, Any] = field(default_factory=dict)
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The samples."""
+        return self.problem.dataset
+
+    @property
+    def loss(self) -> AbstractLoss:
+        """The loss."""
+        return self.problem.loss
+
+    @property
+    def network(self) -> Network:
+        """The network at time 0."""
+        return self.problem.network
+
+    @property
+    def leak(self) -> float:
+        """Negative slope of the activation."""
+        return self.problem.network.leak
+
+    @cached_property
+    def facts(self) -> DatasetFacts:
+        """The quantities assumptions share."""
+        return DatasetFacts(self.dataset, self.loss, self.leak)
+
+    @property
+    def run(self) -> Trajectory:
+        """The trajectory, refused where there is none."""
+        if self.trajectory is None:
+            raise InvalidInputError("`trajectory` must be given to judge this result, got none; run its plan first.")
+        return self.trajectory
+
+    @property
+    def is_flow(self) -> bool:
+        """Whether the trajectory was made by the exact flow."""
+        return self.trajectory is not None and self.trajectory.method.startswith(FLOW_METHOD)
+
+    def parameter(self, name: str) -> float:
+        """The value of a number the result leaves to its reader."""
+        return float(self.parameters[name])
+
+    def once(self, name: str, compute: Callable[[], Value]) -> Value:
+        """A quantity shared by hypotheses, constants and conclusions, computed at the first asking."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return cast(Value, self._kept[name])
+
+    def witness(self, name: str, draw: Callable[[], Value]) -> Value:
+        """The given witness of this name, or the one drawn here."""
+        return cast(Value, self.witnesses[name]) if name in self.witnesses else self.once(f"witness {name}", draw)
+
+    def with_parameters(self, parameters: Mapping[str, float]) -> Evidence:
+        """The same evidence with other parameters, also in its sweep; nothing computed is carried over."""
+        if dict(parameters) == dict(self.parameters):
+            return self
+        sweep = tuple(e.with_parameters(parameters) for e in self.sweep)
+        return replace(self, parameters=dict(parameters), sweep=sweep)
+
+
+FLOW_METHOD = "event-driven gradient flow"

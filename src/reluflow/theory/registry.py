@@ -1,0 +1,79 @@
+"""The registry of results: every theorem of the five papers by key, and where the rest of each paper is covered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+
+from reluflow.errors import InvalidInputError
+from reluflow.theory.theorem import Theorem
+
+PAPERS = ("boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021")
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A result that is no theorem object: an assumption, a definition, an algorithm, or one that is left out.
+
+    Parameters
+    ----------
+    key
+        `paper:result`.
+    locator
+        As the paper numbers it.
+    status
+        `condition` (judged by `reluflow diagnose`), `definition` (computed by a function), `part` (contained in
+        another result's check) or `left out`.
+    where
+        The condition's key, the function's dotted name, or the containing result's key; empty where left out.
+    note
+        What it says, or the reason for leaving it out.
+    test
+        The file that tests it; empty where left out.
+    """
+
+    key: str
+    locator: str
+    status: str
+    where: str
+    note: str
+    test: str = ""
+
+
+@cache
+def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
+    """Every result of a paper in the paper's order."""
+    if paper not in PAPERS:
+        raise InvalidInputError(f"`paper` must be one of {', '.join(PAPERS)}, got {paper!r}.")
+    results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}").RESULTS
+    return results
+
+
+@cache
+def theorems(papers: Iterable[str] = PAPERS) -> tuple[Theorem, ...]:
+    """Every result that can be checked, in the papers' order.
+
+    >>> "boursier2024:thm1" in [theorem.key for theorem in theorems()]
+    True
+    """
+    return tuple(result for paper in papers for result in results_of(paper) if isinstance(result, Theorem))
+
+
+def theorem_named(key: str) -> Theorem:
+    """The theorem of this key.
+
+    >>> theorem_named("boursier2024:lemma1").reference.locator
+    'Lemma 1'
+    """
+    paper = key.partition(":")[0]
+    among = theorems((paper,)) if paper in PAPERS else theorems()
+    for theorem in among:
+        if theorem.key == key:
+            return theorem
+    keys = [theorem.key for theorem in theorems()]
+    near = get_close_matches(key, keys, n=3) or [k for k in keys if k.startswith(paper)][:3]
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    raise InvalidInputError(f"`theorem` must be a key listed by `reluflow theorems`, got {key!r}{hint}")

@@ -1,0 +1,275 @@
+"""Theorem: a published result as an object that judges one problem and one trajectory, and never trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.errors import InvalidInputError
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
+from reluflow.theory.measurement import Level, Measurement
+from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
+
+Constants = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a result stands: the key of its paper in references.bib, the locator in the paper, the version read."""
+
+    paper: str
+    locator: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        version = f", {self.version}" if self.version else ""
+        return f"{self.locator} [{self.paper}{version}]"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number a result leaves to its reader, such as epsilon in (0, 1/3).
+
+    Parameters
+    ----------
+    name
+        As in `reluflow check --set name=value`.
+    default
+        Used where the reader does not choose.
+    meaning
+        What it is, in words.
+    low, high
+        Its open range.
+    """
+
+    name: str
+    default: float
+    meaning: str
+    low: float = float("-inf")
+    high: float = float("inf")
+
+    def checked(self, value: float) -> float:
+        """The value, refused outside the range."""
+        if not self.low < value < self.high:
+            raise InvalidInputError(
+                f"`{self.name}` must lie in ({self.low:g}, {self.high:g}), got {value:g}: {self.meaning}."
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One hypothesis of a result.
+
+    Parameters
+    ----------
+    name
+        Short and stable.
+    statement
+        One sentence, in the corrected form where there is an erratum.
+    judge
+        From evidence to a judgement with a signed margin, positive inside.
+    is_regime
+        Whether it only asks for a small enough scale or a late enough time. Where only such hypotheses fail the
+        conclusions are measured all the same, and the verdict is still `not-applicable`.
+    needs_trajectory
+        Whether it is judged on the run (for example "no ridge was met") and not before it.
+    """
+
+    name: str
+    statement: str
+    judge: Callable[[Evidence], Judgement]
+    is_regime: bool = False
+    needs_trajectory: bool = False
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """One conclusion of a result, measured on the evidence.
+
+    Parameters
+    ----------
+    name
+        Short and stable.
+    statement
+        One sentence.
+    measure
+        From evidence to measured value, bound and slack.
+    level
+        `exact` for identities and qualitative statements, `bound` for an explicit inequality, `scaling` for an
+        exponent fitted over a sweep of scales.
+    """
+
+    name: str
+    statement: str
+    measure: Callable[[Evidence], Measurement]
+    level: Level = Level.BOUND
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The setting a result is stated in, used by `reluflow check` wherever the reader does not choose.
+
+    `leak` None stands for the leak that suits the dataset.
+    """
+
+    loss: str = "square"
+    reduction: Literal["mean", "sum"] = "mean"
+    factor: float = 1.0
+    leak: float | None = 0.0
+    init: str = "balanced"
+    width: int = 30
+    scale: str = "1e-3"
+
+
+def _nothing(evidence: Evidence) -> Constants:
+    return {}
+
+
+def _no_plan(evidence: Evidence) -> FlowPlan | PopulationPlan | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A published result: hypotheses, constants, predictions, conclusions, and the erratum it incorporates.
+
+    Parameters
+    ----------
+    key
+        `paper:result`, for example `boursier2024:thm1`.
+    reference
+        Where it stands.
+    statement
+        The result in one or two plain sentences, in its corrected form.
+    hypotheses
+        In the paper's order.
+    conclusions
+        In the paper's order.
+    constants
+        The numbers of the statement for the given data; scales as logarithms, for they can be 1e-10000.
+    predictions
+        What the result foretells: times, directions, limits, rates.
+    parameters
+        The numbers it leaves to its reader.
+    plan
+        What a run must record to be judged; None where the data alone decide. `Evidence` then holds no trajectory.
+    log_scale
+        The factor, as a natural logarithm, by which to multiply the given network to meet the regime hypotheses.
+    setting, example
+        The setting it is stated in and a dataset on which it holds.
+    erratum
+        The erratum it incorporates, or nothing.
+    departs
+        How the check departs from the statement, or nothing.
+    """
+
+    key: str
+    reference: Reference
+    statement: str
+    hypotheses: tuple[Hypothesis, ...]
+    conclusions: tuple[Conclusion, ...]
+    constants: Callable[[Evidence], Constants] = _nothing
+    predictions: Callable[[Evidence], Constants] = _nothing
+    parameters: tuple[Parameter, ...] = ()
+    plan: Callable[[Evidence], FlowPlan | PopulationPlan | None] = _no_plan
+    log_scale: Callable[[Evidence], float] | None = None
+    setting: Setting = field(default_factory=Setting)
+    example: str = ""
+    erratum: str = ""
+    departs: str = ""
+
+    @property
+    def paper(self) -> str:
+        """Key of the paper in references.bib."""
+        return self.reference.paper
+
+    def parameter_values(self, chosen: Mapping[str, float]) -> dict[str, float]:
+        """All parameters of this result, with the chosen values checked and the defaults filled in."""
+        names = [parameter.name for parameter in self.parameters]
+        for name in chosen:
+            if name not in names:
+                known = ", ".join(names) if names else "none"
+                raise InvalidInputError(f"`{name}` is no parameter of {self.key}; it has {known}.")
+        return {p.name: p.checked(chosen.get(p.name, p.default)) for p in self.parameters}
+
+    def preliminary(self, evidence: Evidence) -> Verdict | None:
+        """The verdict where a hypothesis that no run can mend fails already; None where a run is needed to tell.
+
+        A result whose conclusions need no run is also left to `check`.
+        """
+        judged = tuple(_judged(h, evidence) for h in self.hypotheses if not h.needs_trajectory)
+        if not any(h.holds is False and not h.is_regime for h in judged):
+            return None
+        return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
+
+    def check(self, evidence: Evidence | Trajectory, **parameters: float) -> Verdict:
+        """Judge the evidence, or a trajectory alone.
+
+        Returns
+        -------
+        Verdict
+            `holds` where every hypothesis and every conclusion does; `not-applicable` where a hypothesis fails;
+            `fails` where all hypotheses hold and a conclusion does not; `inconclusive` where something could not be
+            decided. Missing evidence is never a pass.
+        """
+        if isinstance(evidence, Trajectory):
+            evidence = Evidence(problem=evidence.problem, trajectory=evidence)
+        chosen = {**dict(evidence.parameters), **parameters}
+        evidence = evidence.with_parameters(self.parameter_values(chosen))
+        judged = tuple(_judged(h, evidence) for h in (*_method_hypothesis(evidence), *self.hypotheses))
+        if any(h.holds is False and not h.is_regime for h in judged):
+            return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
+        constants = dict(self.constants(evidence))
+        predictions = dict(self.predictions(evidence))
+        measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
+        return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+
+
+def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
+    judgement = hypothesis.judge(evidence)
+    return JudgedHypothesis(
+        hypothesis.name,
+        hypothesis.statement,
+        judgement.holds,
+        judgement.margin,
+        judgement.detail,
+        is_regime=hypothesis.is_regime,
+    )
+
+
+def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
+    m = conclusion.measure(evidence)
+    return MeasuredConclusion(
+        conclusion.name, conclusion.statement, conclusion.level, m.holds, m.measured, m.bound, m.slack, m.detail
+    )
+
+
+def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredConclusion, ...]) -> VerdictKind:
+    if any(h.holds is False for h in hypotheses):
+        return VerdictKind.NOT_APPLICABLE
+    if any(h.holds is None for h in hypotheses):
+        return VerdictKind.INCONCLUSIVE
+    if any(c.holds is False for c in conclusions):
+        return VerdictKind.FAILS
+    if any(c.holds is None for c in conclusions):
+        return VerdictKind.INCONCLUSIVE
+    return VerdictKind.HOLDS
+
+
+def _method_hypothesis(evidence: Evidence) -> tuple[Hypothesis, ...]:
+    """The five papers speak of the flow; a run of descent is measured against them, but proves nothing about them."""
+    trajectory = evidence.trajectory
+    if trajectory is None or evidence.is_flow:
+        return ()
+    return (
+        Hypothesis(
+            "gradient-flow",
+            "the run is a gradient flow",
+            lambda e: Judgement(holds=False, margin=None, detail=f"the run is {trajectory.method}"),
+            is_regime=True,
+        ),
+    )

@@ -1,0 +1,152 @@
+"""Verdict: what a theorem says of one problem and one run, with every margin and slack."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from reluflow.theory.measurement import Level
+
+if TYPE_CHECKING:
+    from reluflow.theory.theorem import Theorem
+
+
+class VerdictKind(StrEnum):
+    """The four answers."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    NOT_APPLICABLE = "not-applicable"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class JudgedHypothesis:
+    """A hypothesis with its judgement: True, False, or None where it could not be decided."""
+
+    name: str
+    statement: str
+    holds: bool | None
+    margin: float | None
+    detail: str
+    is_regime: bool = False
+
+    def __post_init__(self) -> None:
+        if self.holds is not None:
+            object.__setattr__(self, "holds", bool(self.holds))
+        if self.margin is not None and not math.isfinite(self.margin):
+            object.__setattr__(self, "margin", None)
+
+
+@dataclass(frozen=True)
+class MeasuredConclusion:
+    """A conclusion with what was measured, the bound it was held against and the slack, positive where it holds."""
+
+    name: str
+    statement: str
+    level: Level
+    holds: bool | None
+    measured: float | None
+    bound: float | None
+    slack: float | None
+    detail: str
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a theorem says of one problem.
+
+    Parameters
+    ----------
+    theorem
+        The result.
+    kind
+        `holds`, `fails`, `not-applicable` or `inconclusive`.
+    hypotheses
+        In the paper's order, with signed margins.
+    constants, predictions
+        The numbers of the statement for these data; empty where the hypotheses fail.
+    conclusions
+        In the paper's order, with slack; empty where a hypothesis on the data fails.
+    """
+
+    theorem: Theorem
+    kind: VerdictKind
+    hypotheses: tuple[JudgedHypothesis, ...]
+    constants: Mapping[str, Any]
+    predictions: Mapping[str, Any]
+    conclusions: tuple[MeasuredConclusion, ...]
+
+    @property
+    def failing_hypotheses(self) -> tuple[str, ...]:
+        """Names of the hypotheses that fail."""
+        return tuple(h.name for h in self.hypotheses if h.holds is False)
+
+    @property
+    def failing_conclusions(self) -> tuple[str, ...]:
+        """Names of the conclusions that fail."""
+        return tuple(c.name for c in self.conclusions if c.holds is False)
+
+    def conclusion(self, name: str) -> MeasuredConclusion:
+        """The conclusion of this name."""
+        return next(c for c in self.conclusions if c.name == name)
+
+    def hypothesis(self, name: str) -> JudgedHypothesis:
+        """The hypothesis of this name."""
+        return next(h for h in self.hypotheses if h.name == name)
+
+    @property
+    def why(self) -> str:
+        """One sentence that gives the reason for the verdict."""
+        if self.kind is VerdictKind.NOT_APPLICABLE:
+            failing = [h for h in self.hypotheses if h.holds is False]
+            return "not applicable: " + "; ".join(f"{h.name} fails ({h.detail})" for h in failing)
+        if self.kind is VerdictKind.FAILS:
+            failed = [c for c in self.conclusions if c.holds is False]
+            return "fails: " + "; ".join(f"{c.name} ({c.detail})" for c in failed)
+        if self.kind is VerdictKind.INCONCLUSIVE:
+            open_ones = [(h.name, h.detail) for h in self.hypotheses if h.holds is None]
+            open_ones += [(c.name, c.detail) for c in self.conclusions if c.holds is None]
+            return "inconclusive: " + "; ".join(f"{name} is undecided ({detail})" for name, detail in open_ones)
+        slacks = {c.name: c.slack for c in self.conclusions if c.slack is not None and c.level is not Level.EXACT}
+        if not slacks:
+            return "holds"
+        tightest = min(slacks, key=slacks.__getitem__)
+        return f"holds; the smallest slack is {slacks[tightest]:.4g} ({tightest})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdict as the command line prints it."""
+        return {
+            "theorem": self.theorem.key,
+            "reference": str(self.theorem.reference),
+            "statement": self.theorem.statement,
+            "verdict": str(self.kind),
+            "why": self.why,
+            "hypotheses": [
+                {"name": h.name, "statement": h.statement, "holds": h.holds, "margin": h.margin, "detail": h.detail}
+                for h in self.hypotheses
+            ],
+            "constants": dict(self.constants),
+            "predictions": dict(self.predictions),
+            "conclusions": [
+                {
+                    "name": c.name,
+                    "statement": c.statement,
+                    "level": str(c.level),
+                    "holds": c.holds,
+                    "measured": c.measured,
+                    "bound": c.bound,
+                    "slack": c.slack,
+                    "detail": c.detail,
+                }
+                for c in self.conclusions
+            ],
+            "erratum": self.theorem.erratum or None,
+            "departs": self.theorem.departs or None,
+        }
+
+    def __repr__(self) -> str:
+        return f"Verdict({self.theorem.key}, {self.why})"

@@ -1,0 +1,85 @@
+"""The contract every theorem goes through: a problem on which it holds, one it does not apply to, a forged run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.trajectory import Snapshot, Trajectory
+from reluflow.experiments.check import check, example_problem
+from reluflow.experiments.evidence import gather
+from reluflow.network import Network
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.theorem import Theorem
+from reluflow.theory.verdict import VerdictKind
+
+
+def own_problem(theorem: Theorem) -> TrainingProblem:
+    """The theorem's example, at the scale it asks for."""
+    problem = example_problem(theorem)
+    if theorem.log_scale is not None:
+        bare = Evidence(problem, parameters=theorem.parameter_values({}))
+        problem = replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
+    return problem
+
+
+@dataclass(frozen=True)
+class TheoremCase:
+    """What the contract needs to know of one theorem.
+
+    `problem` is one it holds on; `inapplicable` one on which the hypothesis named `failing` fails, or None for a result
+    without hypotheses, with `universal` saying so; `forge` turns the evidence of `problem` into false evidence.
+    """
+
+    key: str
+    forge: Callable[[Evidence], Evidence]
+    failing: str = ""
+    inapplicable: Callable[[], TrainingProblem] | None = None
+    problem: Callable[[Theorem], TrainingProblem] = own_problem
+    universal: str = ""
+
+    @property
+    def theorem(self) -> Theorem:
+        return theorem_named(self.key)
+
+
+def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
+    """One run serves both: the true evidence holds with its slack, the forged one fails."""
+    theorem = case.theorem
+    evidence = gather(theorem, case.problem(theorem))
+    verdict = theorem.check(evidence)
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+    assert verdict.conclusions
+    assert all(c.detail for c in verdict.conclusions)
+    assert any(c.slack is not None for c in verdict.conclusions)
+    forged = theorem.check(case.forge(evidence))
+    assert forged.kind is VerdictKind.FAILS, forged.why
+    assert forged.failing_conclusions
+
+
+def assert_not_applicable(case: TheoremCase) -> None:
+    """The verdict names the failing hypothesis."""
+    if case.inapplicable is None:
+        assert case.universal
+        assert not case.theorem.hypotheses
+        return
+    verdict = check(case.theorem, case.inapplicable())
+    assert verdict.kind is VerdictKind.NOT_APPLICABLE, verdict.why
+    assert case.failing in verdict.failing_hypotheses
+    assert case.failing in verdict.why
+
+
+def with_networks(evidence: Evidence, change: Callable[[int, Network], Network]) -> Evidence:
+    """Forged evidence: every snapshot's network replaced; `change` gets its index and the true network."""
+    run = evidence.run
+    snapshots = tuple(replace_network(s, change(k, s.network), run) for k, s in enumerate(run.snapshots))
+    return replace(evidence, trajectory=replace(run, snapshots=snapshots))
+
+
+def replace_network(snapshot: Snapshot, network: Network, run: Trajectory) -> Snapshot:
+    """A snapshot of another network, with the outputs and the loss that network has."""
+    outputs = network.outputs(run.problem.dataset.X)
+    loss = run.problem.loss.total(outputs, run.problem.dataset.y)
+    return replace(snapshot, network=network, outputs=outputs, loss=loss)
