@@ -220,3 +220,10 @@ def test_a_million_samples_stay_bounded(rng):
     undecided = diagnose(Dataset(positive, np.ones(n)))["orthogonally-separable-strict"]
     assert undecided.holds is None
     assert "too many pairs" in undecided.detail
+
+
+def test_labels_that_are_all_zero_are_judged():
+    """The smallest label was divided by the largest: 0/0 raised a warning on data without any signal."""
+    found = diagnose(Dataset([[1.0, 0.5], [0.2, 1.0], [-1.0, 0.3]], [0.0, 0.0, 0.0]))
+    assert found["boursier-a4"].holds is False
+    assert found["boursier-a4"].margin == 0.0

@@ -19,6 +19,7 @@ from reluflow.cli.arguments import (
     OutOption,
     ReductionName,
     ReductionOption,
+    ScaleOption,
     SeedOption,
 )
 from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
@@ -39,19 +40,34 @@ def command(
     reduction: ReductionOption = ReductionName.MEAN,
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
-    width: Annotated[int, typer.Option("--width", min=1, help="Neurons followed to their alignment.")] = 10_000,
+    width: Annotated[
+        int | None,
+        typer.Option("--width", min=1, help="Neurons; default 200, 30 for large data.", show_default=False),
+    ] = None,
+    scale: ScaleOption = "1e-3",
     init: InitOption = "balanced",
     seed: SeedOption = 0,
+    seeds: Annotated[int, typer.Option("--seeds", min=0, help="Draws the run is repeated from, at each scale.")] = 3,
+    scales: Annotated[
+        str, typer.Option("--scales", metavar="S1,S2,...", help="Scales the run is repeated at.")
+    ] = "1e-1,1e-3,1e-6",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One run, no repetitions, no theorems: seconds on small data.")
+    ] = False,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell what a dataset does to small neurons: diagnosis, extremal vectors, alignment, pictures, one report.html.
+    """Tell the whole story of a dataset and write one self-contained report.html.
+
+    Diagnosis, extremal vectors, the flow to its limit with its phases, the certified end point, every applicable
+    theorem's verdict, and whether another draw or scale would change the story.
 
     Example: reluflow study three-points --out out/three-points
     """
     from reluflow.network import initialization_named
+    from reluflow.study.export import as_json
     from reluflow.study.pictures import draw_study
-    from reluflow.study.report import as_json, write_report
+    from reluflow.study.report import write_report
     from reluflow.study.story import study
 
     data = dataset_from(dataset, bias=bias, seed=seed)
@@ -66,7 +82,11 @@ def command(
             leak=leak,
             initialization=initialization_named(init),
             width=width,
+            scale=scale,
             seed=seed,
+            seeds=0 if quick else seeds,
+            scales=_scales(scales),
+            theorems=() if quick else None,
             on_stage=on_stage,
         )
         on_stage("drawing")
@@ -75,9 +95,17 @@ def command(
     if json:
         print_json(as_json(found) | {"files": [str(report), *(str(picture.path) for picture in pictures)]})
         return
-    for sentence in found.sentences():
+    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
         print(sentence)
-    print(f"Report: {report}")
+
+
+def _scales(text: str) -> list[str]:
+    from reluflow.network import log_of_scale
+
+    scales = [part.strip() for part in text.split(",") if part.strip()]
+    for scale in scales:
+        log_of_scale(scale)  # refuses what is no positive decimal
+    return scales
 
 
 def _folder_name(spec: str) -> str:

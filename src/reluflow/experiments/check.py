@@ -71,7 +71,9 @@ def check(
     return theorem.check(evidence)
 
 
-def example_problem(theorem: Theorem, dataset: Dataset | str | None = None, *, seed: int = 0) -> TrainingProblem:
+def example_problem(
+    theorem: Theorem, dataset: Dataset | str | None = None, *, seed: int = 0, leak: float | None = None
+) -> TrainingProblem:
     """A problem in the setting a theorem is stated in: its loss, leak, initialisation and width.
 
     Parameters
@@ -82,11 +84,14 @@ def example_problem(theorem: Theorem, dataset: Dataset | str | None = None, *, s
         A dataset or the name of a registered one; by default the theorem's own example.
     seed
         Fixes the draw of the neurons.
+    leak
+        Used where the theorem names none; by default the one that suits the dataset.
     """
     chosen = theorem.example if dataset is None else dataset
     setting = theorem.setting
-    leak = setting.leak
-    if leak is None:
+    if setting.leak is not None:
+        leak = setting.leak
+    elif leak is None:
         leak = suggested_leak(chosen)
     data = load(chosen, seed=seed) if isinstance(chosen, str) else chosen
     loss = loss_named(setting.loss, reduction=setting.reduction, factor=setting.factor)

@@ -4,35 +4,92 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from reluflow.study.flow_story import FlowStory
+from reluflow.study.motion import motion_of, picked_frames
+from reluflow.study.sentences import best_linear_loss
 from reluflow.study.story import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure file with its caption."""
+    """A figure file with its caption; `name` is the file's stem."""
 
+    name: str
     path: Path
     caption: str
 
 
 def draw_study(found: Study, folder: Path) -> list[Picture]:
-    """Draw the dataset, its geometry where it can be seen (d = 2 and 3), and the conditions, as PNG files."""
+    """Draw the dataset, its geometry where it can be seen (d = 2 and 3), the run and the conditions, as PNG files."""
+    from reluflow import viz
+
+    figures = [*_data_figures(found), *(_flow_figures(found, found.flow) if found.flow is not None else [])]
+    if found.diagnosis is not None:
+        caption = "The data assumptions of the five papers, with their signed margins."
+        figures.append(("conditions", viz.plot_conditions(found.diagnosis), caption))
+    pictures = []
+    for name, figure, words in figures:
+        path = folder / f"{name}.png"
+        viz.save_figure(figure, path)
+        pictures.append(Picture(name, path, words))
+    return pictures
+
+
+def _data_figures(found: Study) -> list[tuple[str, Figure, str]]:
     from reluflow import viz
 
     data, loss, leak = found.dataset, found.loss, found.leak
     figures = [("dataset", viz.plot_dataset(data), f"{data.name}: {data.n} samples in dimension {data.d}.")]
+    if found.extremal is None:
+        return figures
     if data.d == 2:
         caption = "Cones, the potential G, the extremal vectors, and the basins of positive and negative neurons."
         figures.append(("geometry", viz.plot_plane_geometry(data, loss, leak), caption))
     elif data.d == 3:
         caption = "The sphere of directions: boundaries of the cones, the potential G, and the extremal vectors."
         figures.append(("geometry", viz.plot_sphere_geometry(data, loss, leak), caption))
-    caption = "The data assumptions of the five papers, with their signed margins."
-    figures.append(("conditions", viz.plot_conditions(found.diagnosis), caption))
-    pictures = []
-    for name, figure, words in figures:
-        path = folder / f"{name}.png"
-        viz.save_figure(figure, path)
-        pictures.append(Picture(path, words))
-    return pictures
+    return figures
+
+
+def _flow_figures(found: Study, flow: FlowStory) -> list[tuple[str, Figure, str]]:
+    from reluflow import viz
+
+    motion = motion_of(flow)
+    moments = picked_frames(flow, motion)
+    figures = [
+        (
+            "neurons",
+            viz.plot_neuron_frames(
+                [motion.places[k] for k, _ in moments],
+                [motion.signs[k] for k, _ in moments],
+                [title for _, title in moments],
+                sample_directions=motion.samples,
+                plane=motion.plane,
+            ),
+            "The neurons at the turning points of the run: angle is direction, distance from the inner circle is size.",
+        ),
+        (
+            "loss",
+            viz.plot_loss_phases(flow.trajectory, reference_loss=best_linear_loss(found)),
+            "The loss over time, with the phases of the run as bands.",
+        ),
+        (
+            "norms",
+            viz.plot_norms_and_angles(
+                flow.trajectory, motion.times, motion.log_times, motion.log_norms, motion.angles, motion.signs[-1]
+            ),
+            "Sizes and directions of the neurons over time.",
+        ),
+    ]
+    if found.dataset.d <= 2:
+        network = flow.limit.network
+        words = (
+            "The function at the end of the run." if not found.loss.is_classification else "The limiting classifier."
+        )
+        figures.append(("function", viz.plot_network_function(network, found.dataset), words))
+    return figures

@@ -1,39 +1,26 @@
-"""report.html: one file, no network needed, readable without JavaScript, with the numbers inside as JSON."""
+"""report.html: one file, no network needed, complete without JavaScript, with the numbers inside as JSON."""
 
 from __future__ import annotations
 
-import base64
-import html
-import json
-import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import reluflow
 from reluflow.data.atomic import replacing
+from reluflow.study.export import as_json
+from reluflow.study.motion import motion_of
+from reluflow.study.page import Mark, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
+from reluflow.study.scale_advice import power_of_ten
+from reluflow.study.sentences import linear_network_margin
+from reluflow.study.slider import slider
 from reluflow.study.story import Study
+from reluflow.study.verdicts import TheoremAnswer
 
-_SYMBOLS = {True: ("yes", "✓ yes"), False: ("no", "✗ no"), None: ("open", "? open")}
-
-_STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
-body { color: #1a1a1a; background: #fff; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.story { background: #f3f6fa; border-left: 4px solid #0072b2; padding: .5rem 1rem; }
-figure { margin: 1rem 0; } img { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid #ddd; }
-td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.yes { color: #005a3c; } .no { color: #8a3300; } .open { color: #555; }
-pre { background: #f5f5f5; padding: .5rem; overflow-x: auto; }
-@media print { body { max-width: none; } figure { break-inside: avoid; } }
-"""
+MOST_VECTORS = 50
 
 
 def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, command: str) -> Path:
@@ -50,121 +37,184 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
     command
         The exact command that reproduces it.
     """
-    title = f"reluflow study: {found.dataset.name}"
-    body = [
-        f"<h1>{html.escape(title)}</h1>",
-        '<div class="story">',
-        *(f"<p>{html.escape(sentence)}</p>" for sentence in found.sentences()),
-        "</div>",
-        *(_figure(picture) for picture in pictures),
-        "<h2>Assumptions</h2>",
-        _table(
-            ("condition", "paper", "holds", "margin", "measured"),
-            [
-                (c.key, c.paper, _verdict(c.holds), _number(c.margin), f"{c.statement}. {c.detail}")
-                for c in found.diagnosis.conditions
-            ],
-        ),
-        "<h2>Theorems whose data hypotheses hold</h2>",
-        _table(
-            ("theorem", "data allow it", "why"),
-            [(t.key, _verdict(t.applicable), t.why) for t in found.diagnosis.theorems],
-        ),
-        "<h2>Extremal vectors</h2>",
-        _table(
-            ("D", "|D|", "kind", "side", "pattern"),
-            [
-                (
-                    _vector(vector),
-                    _number(norm),
-                    kind,
-                    f"{int(side):+d}",
-                    _short("".join("-0+"[int(u) + 1] for u in pattern)),
-                )
-                for vector, norm, kind, side, pattern in zip(
-                    found.extremal.vectors[:50],
-                    found.extremal.norms[:50],
-                    found.extremal.kinds[:50],
-                    found.extremal.sides[:50],
-                    found.extremal.patterns[:50],
-                    strict=True,
-                )
-            ],
-        ),
-        "<h2>To reproduce</h2>",
-        f"<pre>{html.escape(command)}</pre>",
-        f"<p>reluflow {reluflow.__version__}, NumPy {np.__version__}, Python {platform.python_version()}.</p>",
-        f'<script type="application/json" id="study">{_embedded_json(found)}</script>',
+    by_name = {picture.name: picture for picture in pictures}
+
+    def show(*names: str) -> str:
+        return "".join(figure(by_name[n].path, by_name[n].caption) for n in names if n in by_name)
+
+    sections = [
+        ("run", "The run", _run(found, show)),
+        ("end", "Where it ends", show("function") + _end(found)),
+        ("theorems", "Theorems", _theorems(found)),
+        ("sensitivity", "Other draws, other scales", _sensitivity(found)),
+        ("data", "The data and their geometry", show("dataset", "geometry") + _extremal(found)),
+        ("assumptions", "Assumptions", show("conditions") + _assumptions(found)),
+        ("reproduce", "To reproduce", _reproduce(command)),
     ]
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{html.escape(title)}</title>\n'
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
-    )
+    shown = [(name, title, content) for name, title, content in sections if content]
+    title = f"reluflow study: {found.dataset.name}"
+    links = "".join(f'<li><a href="#{name}">{escape(words)}</a></li>' for name, words, _ in shown)
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
+        f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
+        section("story", "The story", paragraphs(found.sentences())),
+        *(section(name, words, content) for name, words, content in shown),
+    ]
     with replacing(path) as stream:
-        stream.write(page.encode())
+        stream.write(document(title, body, data=as_json(found)).encode())
     return path
 
 
-def as_json(found: Study) -> dict[str, Any]:
-    """The numbers of a study as plain JSON values."""
-    data = found.dataset
-    return {
-        "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
-        "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
-        "leak": found.leak,
-        "story": found.sentences(),
-        "conditions": [
-            {"key": c.key, "paper": c.paper, "holds": c.holds, "margin": c.margin, "detail": c.detail}
-            for c in found.diagnosis.conditions
+def _run(found: Study, show: Callable[..., str]) -> str:
+    if found.flow is None:
+        return ""
+    phases = table(
+        ("phase", "from", "to"),
+        [(p.name, number(p.start), number(p.end)) for p in found.flow.trajectory.phases],
+        label="Phases of the run",
+    )
+    return slider(motion_of(found.flow)) + show("neurons", "loss") + phases + show("norms")
+
+
+def _end(found: Study) -> str:
+    if found.flow is None:
+        return ""
+    certificate = found.flow.limit.certificate
+    rows = [
+        ("kind", str(certificate.kind)),
+        ("proved", "yes" if found.flow.limit.is_proof else "no"),
+        ("how", found.flow.limit.reason),
+        ("loss", number(found.flow.trajectory.loss)),
+        ("margin", number(certificate.margin)),
+        ("margin of the best linear function, as a network", number(_linear_margin(found))),
+        ("margin of the best network", number(certificate.global_margin)),
+        *((f"residual: {name}", number(value)) for name, value in certificate.residuals.items()),
+        *(("because", reason) for reason in certificate.reasons),
+    ]
+    groups = table(
+        ("group", "sign of a", "neurons", "share of the weight", "active samples", "direction"),
+        [
+            (
+                g.name,
+                {1: "+", -1: "-", 0: "both"}[g.sign],
+                str(g.size),
+                f"{g.share:.3%}",
+                "-" if g.num_active is None else str(g.num_active),
+                "-" if g.direction is None else vector(g.direction),
+            )
+            for g in found.groups
         ],
-        "theorems": [{"key": t.key, "applicable": t.applicable, "why": t.why} for t in found.diagnosis.theorems],
-        "extremal": {
-            "exact": found.extremal.exact,
-            "vectors": found.extremal.vectors.tolist(),
-            "norms": found.extremal.norms.tolist(),
-            "kinds": list(found.extremal.kinds),
-        },
-        "alignment": {"counts": found.alignment.counts, "width": found.width, "seed": found.seed},
-    }
-
-
-def _embedded_json(found: Study) -> str:
-    return json.dumps(as_json(found), allow_nan=False).replace("</", "<\\/")
-
-
-def _figure(picture: Picture) -> str:
-    data = base64.b64encode(picture.path.read_bytes()).decode()
-    caption = html.escape(picture.caption)
+        label="Where the neurons went",
+    )
+    words = [row for row in rows if row[1] != "-"]
     return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+        table(("quantity", "value"), words, label="Certificate of the end point")
+        + "<h3>Where the neurons went</h3>"
+        + groups
     )
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
-    lines = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
-    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+def _linear_margin(found: Study) -> float:
+    assert found.flow is not None
+    return linear_network_margin(found.flow.limit.certificate.best_linear_margin, found.leak)
 
 
-def _cell(text: str) -> str:
-    for css, words in _SYMBOLS.values():
-        if text == words:
-            return f'<td class="{css}">{text}</td>'
-    return f"<td>{html.escape(text)}</td>"
+def _theorems(found: Study) -> str:
+    if not found.answers:
+        return ""
+    advice = ""
+    if found.advice:
+        rows = [(a.theorem, power_of_ten(a.log_asked), power_of_ten(a.log_used), Mark(a.is_met)) for a in found.advice]
+        advice = "<h3>How small must the start be?</h3>" + table(
+            ("theorem", "asks for sqrt(sum a^2) at most", "used in this run", "met"), rows, label="Scales"
+        )
+    rows_of_answers = [
+        (a.theorem.key, Mark(_as_answer(a), a.word), f"{a.theorem.statement} {a.sentence[:1].upper()}{a.sentence[1:]}")
+        for a in sorted(found.answers, key=lambda a: not a.is_applicable)
+    ]
+    verdicts = table(("theorem", "verdict", "statement and reason"), rows_of_answers, label="Verdicts")
+    details = "".join(_details(a) for a in found.answers if a.is_applicable)
+    return verdicts + advice + details
 
 
-def _verdict(value: bool | None) -> str:
-    return _SYMBOLS[value][1]
+def _as_answer(answer: TheoremAnswer) -> bool | None:
+    return {"holds": True, "fails": False}.get(answer.word)
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None or not math.isfinite(value) else f"{value:.6g}"
+def _details(answer: TheoremAnswer) -> str:
+    verdict = answer.verdict
+    if verdict is None:
+        return ""
+    hypotheses = table(
+        ("hypothesis", "holds", "margin", "measured"),
+        [(h.name, Mark(h.holds), number(h.margin), f"{h.statement}: {h.detail}") for h in verdict.hypotheses],
+        label=f"Hypotheses of {answer.theorem.key}",
+    )
+    conclusions = table(
+        ("conclusion", "holds", "measured", "bound", "slack", "in words"),
+        [
+            (c.name, Mark(c.holds), number(c.measured), number(c.bound), number(c.slack), f"{c.statement}: {c.detail}")
+            for c in verdict.conclusions
+        ],
+        label=f"Conclusions of {answer.theorem.key}",
+    )
+    erratum = f"<p>Erratum {escape(answer.theorem.erratum)}</p>" if answer.theorem.erratum else ""
+    return (
+        f"<details><summary>{escape(answer.theorem.key)} in full</summary>{hypotheses}{conclusions}{erratum}</details>"
+    )
 
 
-def _vector(values: np.ndarray[Any, np.dtype[np.float64]]) -> str:
-    items = [f"{value:.5g}" for value in values]
-    return "(" + ", ".join(items if len(items) <= 6 else [*items[:5], "..."]) + ")"
+def _sensitivity(found: Study) -> str:
+    rows = [
+        (
+            v.scale,
+            str(v.seed),
+            v.outcome,
+            v.kind,
+            number(v.loss),
+            number(v.margin),
+            str(v.num_bundles),
+            number(v.difference),
+            Mark(v.tells_the_same),
+        )
+        for v in found.variations
+    ]
+    header = ("scale", "seed", "outcome", "end point", "loss", "margin", "bundles", "difference", "same function")
+    return table(header, rows, label="Other draws and scales") if rows else ""
+
+
+def _extremal(found: Study) -> str:
+    extremal = found.extremal
+    if extremal is None or len(extremal) == 0:
+        return ""
+    rows = [
+        (vector(v), number(norm), kind, f"{int(side):+d}", _short("".join("-0+"[int(u) + 1] for u in pattern)))
+        for v, norm, kind, side, pattern in zip(
+            extremal.vectors[:MOST_VECTORS],
+            extremal.norms[:MOST_VECTORS],
+            extremal.kinds[:MOST_VECTORS],
+            extremal.sides[:MOST_VECTORS],
+            extremal.patterns[:MOST_VECTORS],
+            strict=True,
+        )
+    ]
+    return "<h3>Extremal vectors</h3>" + table(("D", "|D|", "kind", "side", "pattern"), rows, label="Extremal vectors")
+
+
+def _assumptions(found: Study) -> str:
+    if found.diagnosis is None:
+        return ""
+    rows = [
+        (c.key, c.paper, Mark(c.holds), number(c.margin), f"{c.statement}. {c.detail}")
+        for c in found.diagnosis.conditions
+    ]
+    return table(("condition", "paper", "holds", "margin", "measured"), rows, label="Assumptions")
+
+
+def _reproduce(command: str) -> str:
+    versions = f"reluflow {reluflow.__version__}, NumPy {np.__version__}, Python {platform.python_version()}."
+    return f"<pre>{escape(command)}</pre><p>{escape(versions)}</p>"
 
 
 def _short(pattern: str) -> str:

@@ -1,62 +1,111 @@
-"""The story of one dataset: what holds, where neurons can go, where they do go, told in sentences with numbers."""
+"""The story of one dataset: what holds, where neurons can go, where they do go, where training ends, and what if."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from reluflow.certificates.hard_margin import HardMargin, linear_separator
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.errors import ReluflowError
 from reluflow.geometry.alignment import Alignment, alignment_of
 from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
 from reluflow.losses import AbstractLoss
 from reluflow.network.initialization import Initialization, balanced_initialization
+from reluflow.network.network import Network
+from reluflow.study.flow_story import FlowStory, estimated_seconds, follow_flow
+from reluflow.study.neuron_groups import NeuronGroup, neuron_groups
+from reluflow.study.scale_advice import ScaleAdvice, scale_advice
+from reluflow.study.sensitivity import Variation, vary
+from reluflow.study.verdicts import TheoremAnswer, ask_theorems
 from reluflow.theory.diagnosis import Diagnosis, default_loss, diagnose
+from reluflow.theory.theorem import Theorem
 
 Stage = Callable[[str], None]
+Found = TypeVar("Found")
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
+ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
+LARGEST_FOR_THEOREMS = 20_000  # n d beyond which the theorems' own runs would take minutes
+DEFAULT_WIDTH, WIDE_WORK, NARROW_WIDTH = 200, 1e6, 30
+SENSITIVITY_SECONDS = 20.0
+DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Everything found about one dataset, without training.
+    """Everything found about one dataset.
 
     Parameters
     ----------
     dataset, loss, leak
         The problem.
+    initialization, width, scale, seed
+        How its neurons are drawn.
     diagnosis
-        Every data assumption of the five papers, and the theorems they leave.
+        Every data assumption of the five papers; None where there are too few samples to compare.
     extremal
         Where neurons can align.
     alignment
-        Where `width` drawn neurons do go as the scale vanishes.
-    initialization, width, seed
-        How those neurons were drawn.
+        Where drawn neurons do go as the scale vanishes.
     separator
         The max-margin linear classifier; None for regression or where it is out of reach.
+    advice
+        The scale each applicable theorem asks for.
+    flow
+        The flow from the drawn neurons to its limit.
+    groups
+        Where the neurons of that run went.
+    answers
+        The theorems' verdicts.
+    variations
+        The same run from other seeds and scales.
+    open_questions
+        A sentence for each thing that could not be decided.
     """
 
     dataset: Dataset
     loss: AbstractLoss
     leak: float
-    diagnosis: Diagnosis
-    extremal: ExtremalVectors
-    alignment: Alignment
     initialization: Initialization
     width: int
+    scale: str
     seed: int
+    diagnosis: Diagnosis | None
+    extremal: ExtremalVectors | None
+    alignment: Alignment | None
     separator: HardMargin | None
+    advice: tuple[ScaleAdvice, ...]
+    flow: FlowStory | None
+    groups: tuple[NeuronGroup, ...]
+    answers: tuple[TheoremAnswer, ...]
+    variations: tuple[Variation, ...]
+    open_questions: tuple[str, ...]
+
+    def verdict(self) -> list[str]:
+        """The end of the story in a few sentences: where training ends and whether that depends on the draw."""
+        from reluflow.study.sentences import verdict
+
+        return verdict(self)
 
     def sentences(self) -> list[str]:
-        """The findings in plain words, most important first."""
-        return [*_about_data(self), *_about_directions(self), *_about_neurons(self), *_about_theorems(self)]
+        """The whole story in plain words, in the order it happens."""
+        from reluflow.study.sentences import sentences
+
+        return sentences(self)
 
     def __repr__(self) -> str:
-        return "\n".join(self.sentences())
+        return "\n".join([*self.verdict(), "", *self.sentences()])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        paragraphs = [*self.verdict(), *self.sentences()]
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in paragraphs)
 
 
 def study(
@@ -65,106 +114,109 @@ def study(
     *,
     leak: float = 0.0,
     initialization: Initialization = balanced_initialization,
-    width: int = 10_000,
+    width: int | None = None,
+    scale: str = "1e-3",
     seed: int = 0,
+    seeds: int = 3,
+    scales: Sequence[str] = DEFAULT_SCALES,
+    theorems: Sequence[Theorem] | None = None,
+    max_steps: int | None = None,
     on_stage: Stage | None = None,
 ) -> Study:
-    """Diagnose a dataset, find its extremal vectors, and follow drawn neurons to where they align.
+    """Tell the whole story of a dataset.
+
+    Diagnose it, find its extremal vectors, follow drawn neurons to their alignment, run the flow to its limit, certify
+    the end point, ask the theorems, and repeat the run from other seeds and scales. What cannot be decided is a
+    sentence in `open_questions`, never an error.
 
     Parameters
     ----------
     dataset
-        At least two distinct, non-zero samples.
+        Distinct, non-zero samples.
     loss
         By default the averaged square loss for regression, logistic for classification.
     leak
         Negative slope of the activation.
-    initialization, width, seed
-        How the neurons of the alignment are drawn.
+    initialization, width, scale, seed
+        How the neurons are drawn; by default 200 of them, 30 where the data are large.
+    seeds, scales
+        How many draws and which scales the story is repeated with; 0 or none leaves that part out.
+    theorems
+        Which to ask; by default the main theorems of the five papers.
+    max_steps
+        Steps allowed to each run; by default as many as cost some ten seconds.
     on_stage
         Called with the name of each stage as it starts, for a progress bar.
     """
     say = on_stage or (lambda name: None)
     chosen = default_loss(dataset) if loss is None else loss
-    say("checking every assumption")
-    diagnosis = diagnose(dataset, chosen, leak=leak)
-    say("finding the extremal vectors")
-    extremal = extremal_vectors(dataset, chosen, leak=leak)
-    say("following neurons to their alignment")
-    network = initialization(dataset, width=width, scale=1.0, rng=np.random.default_rng(seed), leak=leak)
-    alignment = alignment_of(dataset, chosen, network.w, network.a, leak=leak)
+    neurons = default_width(dataset) if width is None else width
+    open_questions: list[str] = []
+
+    def attempt(stage: str, what: str, compute: Callable[[], Found]) -> Found | None:
+        say(stage)
+        try:
+            return compute()
+        except ReluflowError as error:
+            open_questions.append(f"{what} could not be told: {error}")
+            return None
+
+    def draw(draw_seed: int, draw_scale: str, draw_width: int = neurons) -> Network:
+        rng = np.random.default_rng(draw_seed)
+        return initialization(dataset, width=draw_width, scale=draw_scale, rng=rng, leak=leak)
+
+    def aligned() -> Alignment:
+        followed = int(np.clip(ALIGNMENT_WORK / dataset.X.size, 100, ALIGNED_NEURONS))
+        network = draw(seed, "1", followed)
+        return alignment_of(dataset, chosen, network.w, network.a, leak=leak)
+
+    asked = main_theorems() if theorems is None else theorems
+    problem = TrainingProblem(dataset, chosen, draw(seed, scale))
+    diagnosis = attempt(
+        "checking every assumption", "Which assumptions hold", lambda: diagnose(dataset, chosen, leak=leak)
+    )
+    extremal = attempt(
+        "finding the extremal vectors",
+        "Where neurons can align",
+        lambda: extremal_vectors(dataset, chosen, leak=leak),
+    )
+    alignment = attempt("following neurons to their alignment", "Where neurons align", aligned)
     separator = None
     if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
-        say("separating the classes")
-        separator = linear_separator(dataset)
-    return Study(dataset, chosen, leak, diagnosis, extremal, alignment, initialization, width, seed, separator)
-
-
-def _about_data(found: Study) -> list[str]:
-    data = found.dataset
-    sentences = [f"{data.name}: {data.n} samples in dimension {data.d}, {data.task}; {data.provenance}."]
-    if found.separator is not None:
-        if found.separator.separable:
-            sentences.append(
-                f"A linear classifier through the origin separates it with margin {found.separator.margin:.6g}."
-            )
-        else:
-            sentences.append("No linear classifier through the origin separates it.")
-    elif data.task == "regression":
-        residual = data.y - data.X @ np.linalg.lstsq(data.X, data.y, rcond=None)[0]
-        value = found.loss.total(data.y - residual, data.y)
-        sentences.append(
-            f"The best linear function leaves a loss of {value:.7g} ({found.loss.name}, {found.loss.reduction})."
+        separator = attempt("separating the classes", "A separator", lambda: linear_separator(dataset))
+    flow = attempt("running the flow to its limit", "The flow", lambda: follow_flow(problem, max_steps=max_steps))
+    groups = neuron_groups(flow.limit.network, dataset) if flow is not None else ()
+    advice: tuple[ScaleAdvice, ...] = ()
+    answers: tuple[TheoremAnswer, ...] = ()
+    if asked and dataset.X.size > LARGEST_FOR_THEOREMS:
+        open_questions.append(
+            f"The theorems were not asked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
+            "`reluflow check` asks one."
         )
-    return sentences
+    elif asked:
+        advice = attempt("finding the theorems' scales", "Scales", lambda: scale_advice(problem, asked)) or ()
+        answers = ask_theorems(dataset, asked, leak=leak, seed=seed, on_theorem=say)
+    variations: tuple[Variation, ...] = ()
+    if flow is not None and seeds > 0 and scales:
+        fewer = max(1, min(seeds, int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3)))))
+        if fewer < seeds:
+            open_questions.append(
+                f"Only {fewer} of {seeds} draws were repeated at each scale: a run takes {flow.trajectory.steps} steps."
+            )
+        variations = vary(flow, draw, seeds=range(seed, seed + fewer), scales=scales, on_run=say)
+    return Study(
+        dataset, chosen, leak, initialization, neurons, scale, seed, diagnosis, extremal, alignment, separator,
+        advice, flow, groups, answers, variations, tuple(open_questions),
+    )  # fmt: skip
 
 
-def _about_directions(found: Study) -> list[str]:
-    extremal = found.extremal
-    if len(extremal) == 0:
-        return ["There is no extremal vector: no direction attracts neurons."]
-    kinds = {kind: sum(k == kind for k in extremal.kinds) for kind in ("maximum", "minimum", "saddle")}
-    plural = {"maximum": "maxima", "minimum": "minima", "saddle": "saddles"}
-    parts = [f"{count} {kind if count == 1 else plural[kind]}" for kind, count in kinds.items() if count]
-    certainty = "" if extremal.exact else " (found by search; there may be more)"
-    count = "one extremal vector" if len(extremal) == 1 else f"{len(extremal)} extremal vectors"
-    return [
-        f"Small neurons can align with {count}: {', '.join(parts)}{certainty}. "
-        f"The strongest pulls with |D| = {extremal.norms[0]:.6g}, so a neuron aligned with it grows e-fold every "
-        f"{1 / extremal.norms[0]:.4g} time units."
-    ]
+def default_width(dataset: Dataset) -> int:
+    """200 neurons, 30 where the data are large."""
+    return DEFAULT_WIDTH if dataset.X.size * DEFAULT_WIDTH <= WIDE_WORK else NARROW_WIDTH
 
 
-def _about_neurons(found: Study) -> list[str]:
-    counts, alignment = found.alignment.counts, found.alignment
-    words = {
-        "maximum": "align with a maximum and push outputs up",
-        "minimum": "align with a minimum and push outputs down",
-        "dead": "die: no sample pulls them any more",
-        "saddle": "stay at a saddle",
-        "open": "meet a point where the flow is not unique",
-    }
-    shares = [f"{counts[name] / found.width:.1%} {words[name]}" for name in words if counts[name]]
-    settled = alignment.times[np.isfinite(alignment.times)]
-    last = f"; the last one enters its final cone at time {settled.max():.4g}" if settled.size else ""
-    return [
-        f"As the scale vanishes, of {found.width:,} neurons ({found.initialization.name}, seed {found.seed}) "
-        f"{'; '.join(shares)}{last}."
-    ]
+def main_theorems() -> tuple[Theorem, ...]:
+    """The theorems proper of the five papers, without their lemmas."""
+    from reluflow.theory.registry import theorems
 
-
-def _about_theorems(found: Study) -> list[str]:
-    by_verdict: dict[bool | None, list[str]] = {True: [], False: [], None: []}
-    for theorem in found.diagnosis.theorems:
-        by_verdict[theorem.applicable].append(theorem.key)
-    sentences = []
-    if by_verdict[True]:
-        sentences.append(f"The data meet the hypotheses of {', '.join(by_verdict[True])}.")
-    else:
-        sentences.append("The data meet the hypotheses of none of the theorems.")
-    if by_verdict[None]:
-        sentences.append(f"Undecided: {', '.join(by_verdict[None])}.")
-    near = [c for c in found.diagnosis.conditions if c.holds and c.margin is not None and 0 < c.margin < 1e-3]
-    if near:
-        sentences.append(f"Close calls (margin below 0.001): {', '.join(f'{c.key} {c.margin:.2g}' for c in near)}.")
-    return sentences
+    return tuple(theorem for theorem in theorems() if theorem.key.partition(":")[2].startswith("thm"))

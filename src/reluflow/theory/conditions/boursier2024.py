@@ -77,7 +77,7 @@ def acute_positive_data(facts: DatasetFacts) -> Judgement:
     X, y = facts.dataset.X, facts.dataset.y
     n, d = X.shape
     if not np.all(y > 0):
-        return fails(f"smallest label {y.min():.6g}", float(y.min() / np.abs(y).max()))
+        return fails(f"smallest label {y.min():.6g}", float(y.min() / (np.abs(y).max() or 1.0)))
     if n < d:
         return fails(f"n = {n} < d = {d}", float(n - d))
     ones = np.ones(n)
@@ -132,6 +132,8 @@ def residual_condition(facts: DatasetFacts) -> Judgement:
         return undecided(_too_many_cones(facts))
     if facts.rank < facts.dataset.d:
         return fails(f"X^T X is singular: rank {facts.rank} in dimension {facts.dataset.d}")
+    if not np.any(facts.dataset.y):
+        return fails("all labels are 0, so there is no residual", 0.0)
     X, facets = facts.dataset.X, facts.active_facets
     rho = facts.dataset.y - X @ facts.least_squares
     size = float(np.abs(facts.dataset.y).max()) * float(facts.norms.max())

@@ -1,0 +1,141 @@
+"""A study as plain JSON values: the numbers inside the report and on `reluflow study --json`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from reluflow.study.story import Study
+
+
+def as_json(found: Study) -> dict[str, Any]:
+    """The numbers of a study; what is not a finite number becomes null."""
+    data = found.dataset
+    plain: dict[str, Any] = {
+        "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
+        "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
+        "leak": found.leak,
+        "start": {
+            "init": found.initialization.name,
+            "width": found.width,
+            "scale": found.scale,
+            "seed": found.seed,
+        },
+        "verdict": found.verdict(),
+        "story": found.sentences(),
+        "conditions": _conditions(found),
+        "theorems": _theorems(found),
+        "extremal": _extremal(found),
+        "alignment": None if found.alignment is None else {"counts": found.alignment.counts},
+        "scales": [
+            {"theorem": a.theorem, "log_asked": a.log_asked, "log_used": a.log_used, "met": a.is_met}
+            for a in found.advice
+        ],
+        "flow": _flow(found),
+        "groups": [
+            {
+                "name": g.name,
+                "sign": g.sign,
+                "neurons": g.size,
+                "share": g.share,
+                "direction": g.direction,
+                "active_samples": g.num_active,
+            }
+            for g in found.groups
+        ],
+        "verdicts": [
+            a.verdict.as_json()
+            if a.verdict is not None
+            else {"theorem": a.theorem.key, "verdict": None, "why": a.sentence}
+            for a in found.answers
+        ],
+        "sensitivity": [
+            {
+                "seed": v.seed,
+                "scale": v.scale,
+                "outcome": v.outcome,
+                "kind": v.kind,
+                "loss": v.loss,
+                "margin": v.margin,
+                "bundles": v.num_bundles,
+                "difference": v.difference,
+                "same_story": v.tells_the_same,
+            }
+            for v in found.variations
+        ],
+        "open_questions": list(found.open_questions),
+    }
+    return {key: plain_value(value) for key, value in plain.items()}
+
+
+def _conditions(found: Study) -> list[dict[str, Any]]:
+    if found.diagnosis is None:
+        return []
+    return [
+        {"key": c.key, "paper": c.paper, "holds": c.holds, "margin": c.margin, "detail": c.detail}
+        for c in found.diagnosis.conditions
+    ]
+
+
+def _theorems(found: Study) -> list[dict[str, Any]]:
+    if found.diagnosis is None:
+        return []
+    return [{"key": t.key, "applicable": t.applicable, "why": t.why} for t in found.diagnosis.theorems]
+
+
+def _extremal(found: Study) -> dict[str, Any] | None:
+    if found.extremal is None:
+        return None
+    extremal = found.extremal
+    return {
+        "exact": extremal.exact,
+        "vectors": extremal.vectors,
+        "norms": extremal.norms,
+        "kinds": list(extremal.kinds),
+    }
+
+
+def _flow(found: Study) -> dict[str, Any] | None:
+    if found.flow is None:
+        return None
+    trajectory, limit = found.flow.trajectory, found.flow.limit
+    certificate = limit.certificate
+    return {
+        "outcome": trajectory.outcome.code,
+        "time": trajectory.time,
+        "log_time": trajectory.log_time,
+        "loss": trajectory.loss,
+        "predictions": trajectory.predictions,
+        "steps": trajectory.steps,
+        "crossings": trajectory.crossings,
+        "slides": trajectory.slides,
+        "phases": [{"name": p.name, "start": p.start, "end": p.end} for p in trajectory.phases],
+        "limit": {
+            "kind": str(certificate.kind),
+            "proof": limit.is_proof,
+            "residuals": certificate.residuals,
+            "margin": certificate.margin,
+            "best_linear_margin": certificate.best_linear_margin,
+            "global_margin": certificate.global_margin,
+            "reason": limit.reason,
+        },
+    }
+
+
+def plain_value(value: Any) -> Any:
+    """Arrays, NumPy scalars, tuples and non-finite floats as plain JSON values."""
+    if isinstance(value, dict):
+        return {str(key): plain_value(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_value(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_value(item) for item in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value

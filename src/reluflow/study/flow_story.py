@@ -1,0 +1,119 @@
+"""The flow to its limit, with frames kept on the way for pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.stopping import AbstractStoppingRule, FirstOf, Stationary
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.network.network import Network
+from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
+
+MAX_FRAMES = 80
+# What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
+STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 1e-8  # per step, and per step and product n d m
+RUN_SECONDS = 10.0
+FEWEST_STEPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The network at one moment of the run; `log_time` is finite beyond the range of a double."""
+
+    time: float
+    log_time: float
+    loss: float
+    network: Network
+
+
+@dataclass(frozen=True, eq=False)
+class FlowStory:
+    """One run of the flow.
+
+    Parameters
+    ----------
+    trajectory
+        The run.
+    frames
+        Networks on the way, from the first to the last, thinned by dropping every other one.
+    limit
+        What the end point provably is.
+    max_steps
+        Steps it was allowed.
+    """
+
+    trajectory: Trajectory
+    frames: tuple[Frame, ...]
+    limit: CertifiedLimit
+    max_steps: int
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run reached its own end."""
+        return self.trajectory.outcome.code in ("stationary", "direction-converged")
+
+
+def follow_flow(
+    problem: TrainingProblem, *, max_steps: int | None = None, on_step: Callable[[AbstractRun], None] | None = None
+) -> FlowStory:
+    """Run the flow to its limit, or until the allowed steps are spent, and keep frames.
+
+    Parameters
+    ----------
+    problem
+        Dataset, loss, initial network.
+    max_steps
+        By default as many as cost some ten seconds; the same on every machine, so that a study is reproducible.
+    on_step
+        Called after every step.
+    """
+    allowed = affordable_steps(problem) if max_steps is None else max_steps
+    keeper = _FrameKeeper(problem, on_step)
+    trajectory = train(problem, EventDrivenFlow(max_steps=allowed), until=end_of(problem), progress=keeper)
+    last = Frame(trajectory.time, trajectory.log_time, trajectory.loss, trajectory.network)
+    return FlowStory(trajectory, (*keeper.frames, last), certified_limit(trajectory), allowed)
+
+
+def affordable_steps(problem: TrainingProblem) -> int:
+    """Steps that take some ten seconds, whatever the size of the problem."""
+    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(problem)))
+
+
+def estimated_seconds(story: FlowStory) -> float:
+    """What a run of this kind takes, by the steps it needed."""
+    return story.trajectory.steps * _seconds_per_step(story.trajectory.problem)
+
+
+def _seconds_per_step(problem: TrainingProblem) -> float:
+    return STEP_SECONDS + PRODUCT_SECONDS * problem.dataset.X.size * problem.network.num_neurons
+
+
+def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
+    """A classifier stops when its limiting direction is known, any other network where it is stationary."""
+    return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
+
+
+class _FrameKeeper:
+    """Keeps every `stride`-th network; when there are too many, every other one is dropped and the stride doubled."""
+
+    def __init__(self, problem: TrainingProblem, on_step: Callable[[AbstractRun], None] | None) -> None:
+        self.frames = [Frame(0.0, -np.inf, problem.initial_loss, problem.network)]
+        self._on_step = on_step
+        self._stride, self._seen = 1, 0
+
+    def __call__(self, run: AbstractRun) -> None:
+        self._seen += 1
+        if self._seen % self._stride == 0:
+            self.frames.append(Frame(run.time, run.log_time, run.loss(), run.network()))
+            if len(self.frames) > MAX_FRAMES:
+                self.frames = self.frames[::2]
+                self._stride *= 2
+        if self._on_step is not None:
+            self._on_step(run)

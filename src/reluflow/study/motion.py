@@ -1,0 +1,105 @@
+"""The motion of the neurons as plain arrays, for the static pictures and for the time slider of the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.study.flow_story import FlowStory
+from reluflow.study.neuron_groups import neuron_groups
+
+FloatArray = NDArray[np.float64]
+
+MOST_SAMPLES = 40  # sample directions drawn at most
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Neurons in a plane over time.
+
+    Parameters
+    ----------
+    times, log_times, losses
+        Of the frames, shape (T,).
+    places
+        Coordinates in the plane, shape (T, m, 2), scaled so that the largest |w| of the run is 1.
+    signs
+        Signs of a_j, shape (T, m).
+    log_norms
+        ln |w_j|, shape (T, m).
+    angles
+        Angle of w_j with its own final direction in degrees, shape (T, m).
+    samples
+        Unit directions of the samples in the plane, shape (k, 2).
+    plane
+        Which plane it is, in words.
+    """
+
+    times: FloatArray
+    log_times: FloatArray
+    losses: FloatArray
+    places: FloatArray
+    signs: FloatArray
+    log_norms: FloatArray
+    angles: FloatArray
+    samples: FloatArray
+    plane: str
+
+
+def motion_of(story: FlowStory) -> Motion:
+    """The frames of a run in the plane itself, or in the plane that holds most of the final weights."""
+    dataset = story.trajectory.problem.dataset
+    frames = story.frames
+    shapes = np.stack([frame.network.w for frame in frames])  # (T, m, d)
+    norms = np.linalg.norm(shapes, axis=2)
+    units = shapes / np.maximum(norms, np.finfo(float).tiny)[:, :, None]
+    with np.errstate(divide="ignore"):
+        log_norms = np.log(norms) + np.array([frame.network.log_scale for frame in frames])[:, None]
+    sizes = np.maximum(np.exp(log_norms - float(log_norms.max())), 1e-9)  # a direction is kept at any size
+    basis, plane = _plane(story)
+    cosines = np.clip(np.sum(units * units[-1], axis=2), -1.0, 1.0)
+    directions = dataset.X @ basis
+    lengths = np.linalg.norm(directions, axis=1)
+    samples = directions[lengths > 0] / lengths[lengths > 0, None]
+    return Motion(
+        np.array([frame.time for frame in frames]),
+        np.array([frame.log_time for frame in frames]),
+        np.array([frame.loss for frame in frames]),
+        (units @ basis) * sizes[:, :, None],
+        np.stack([np.sign(frame.network.a) for frame in frames]),
+        log_norms,
+        np.degrees(np.arccos(cosines)),
+        samples[:MOST_SAMPLES],
+        plane,
+    )
+
+
+def _plane(story: FlowStory) -> tuple[FloatArray, str]:
+    """An orthonormal basis of the plane shown, shape (d, 2), and its name."""
+    network = story.limit.network
+    d = network.d
+    if d == 1:
+        return np.array([[1.0, 0.0]]), "input weight along the horizontal axis"
+    if d == 2:
+        return np.eye(2), "plane of the input weights: w1 to the right, w2 upwards"
+    bundles = [g for g in neuron_groups(network, story.trajectory.problem.dataset) if g.direction is not None]
+    heavy = np.concatenate([g.neurons for g in bundles]) if bundles else np.arange(network.num_neurons)
+    rows = network.w[heavy] * np.sqrt(np.abs(network.a[heavy]) * network.weight[heavy])[:, None]
+    _, _, right = np.linalg.svd(rows, full_matrices=True)
+    return right[:2].T, f"plane of the two largest singular directions of the final weights, of {d}"
+
+
+def picked_frames(story: FlowStory, motion: Motion) -> list[tuple[int, str]]:
+    """Up to six moments that tell the run: start, end of each phase, end."""
+    picked: list[tuple[int, str]] = [(0, "start, t = 0")]
+    for phase in story.trajectory.phases:
+        if phase.name == "plateau" or not phase.end < motion.times[-1]:
+            continue
+        index = int(np.searchsorted(motion.times, phase.end))
+        if index < len(motion.times) - 1 and index not in [k for k, _ in picked]:
+            picked.append((index, f"end of {phase.name}, t = {motion.times[index]:.4g}"))
+    last = len(motion.times) - 1
+    end = f"t = {motion.times[-1]:.4g}" if np.isfinite(motion.times[-1]) else f"ln t = {motion.log_times[-1]:.4g}"
+    return [*picked[:5], (last, f"end, {end}")]

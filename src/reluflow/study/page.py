@@ -1,0 +1,120 @@
+"""Pieces of a self-contained HTML page: tables, figures, the frame around them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
+body { color: #1a1a1a; background: #fff; overflow-wrap: break-word; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; } h3 { font-size: 1.05rem; }
+a { color: #00527f; }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; padding: 0; list-style: none; font-size: .95rem; }
+nav a { display: inline-block; padding: .25rem 0; }
+.story { background: #f3f6fa; border-left: 4px solid #0072b2; padding: .5rem 1rem; }
+figure { margin: 1rem 0; } img { max-width: 100%; height: auto; } figcaption { color: #444; font-size: .9rem; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; width: 100%; }
+caption { text-align: left; font-weight: 600; padding: .25rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid #ddd; }
+td { font-variant-numeric: tabular-nums; }
+.yes { color: #005a3c; } .no { color: #8a3300; } .open { color: #555; }
+pre { background: #f5f5f5; padding: .5rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+details { margin: .25rem 0; } summary { cursor: pointer; padding: .25rem 0; }
+.motion { border: 1px solid #ccc; padding: .75rem; } .motion svg { width: 100%; height: auto; max-width: 30rem; }
+.motion .views { display: flex; flex-wrap: wrap; gap: 1rem; } .motion .views > svg { flex: 1 1 16rem; }
+.motion input[type=range] { width: 100%; } .motion button { font: inherit; padding: .3rem .9rem; }
+@media print { body { max-width: none; } figure, tr { break-inside: avoid; } nav, .motion { display: none; } }
+"""
+
+_SYMBOLS = {True: ("yes", "✓ yes"), False: ("no", "✗ no"), None: ("open", "? open")}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A cell that answers yes, no or open, in words as well as in colour."""
+
+    value: bool | None
+    words: str = ""
+
+
+Cell = str | Mark
+
+
+def escape(text: str) -> str:
+    """Text as HTML."""
+    return html.escape(text)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], *, label: str) -> str:
+    """A table that scrolls sideways on a narrow screen; `label` names it for screen readers."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    lines = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, Mark):
+        css, words = _SYMBOLS[cell.value]
+        return f'<td class="{css}">{escape(cell.words or words)}</td>'
+    return f"<td>{escape(cell)}</td>"
+
+
+def figure(path: Path, caption: str) -> str:
+    """A PNG file embedded with its caption."""
+    data = base64.b64encode(path.read_bytes()).decode()
+    return (
+        f'<figure><img alt="{escape(caption)}" src="data:image/png;base64,{data}">'
+        f"<figcaption>{escape(caption)}</figcaption></figure>"
+    )
+
+
+def paragraphs(sentences: Sequence[str]) -> str:
+    """One paragraph per sentence."""
+    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+
+
+def section(name: str, title: str, *parts: str) -> str:
+    """A section with its heading, which the table of contents links to."""
+    heading = f'<h2 id="{name}-title">{escape(title)}</h2>'
+    return f'<section id="{name}" aria-labelledby="{name}-title">{heading}{"".join(parts)}</section>'
+
+
+def document(title: str, body: Sequence[str], *, data: Any) -> str:
+    """The whole page, with its numbers inside as JSON."""
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + f'\n<script type="application/json" id="study">{embedded_json(data)}</script>\n</main>\n</body>\n</html>\n'
+    )
+
+
+def embedded_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+
+
+def number(value: float | None) -> str:
+    """A number for a table, or a dash."""
+    return "-" if value is None or not math.isfinite(value) else f"{value:.6g}"
+
+
+def vector(values: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """A short vector for a table."""
+    items = [f"{value:.5g}" for value in values]
+    return "(" + ", ".join(items if len(items) <= 6 else [*items[:5], "..."]) + ")"

@@ -1,0 +1,275 @@
+"""The findings of a study in plain sentences with numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reluflow.study.scale_advice import power_of_ten
+
+if TYPE_CHECKING:
+    from reluflow.study.flow_story import FlowStory
+    from reluflow.study.sensitivity import Variation
+    from reluflow.study.story import Study
+
+_KINDS = {
+    "global-minimum": "a global minimum",
+    "local-minimum": "a local minimum",
+    "saddle": "a saddle",
+    "kkt-direction": "a KKT direction of the margin problem",
+    "max-margin": "the max-margin direction",
+    "not-stationary": "no stationary point",
+}
+
+
+def verdict(found: Study) -> list[str]:
+    """Where training ends and whether that depends on the draw."""
+    return [*_about_end(found), *_about_variations(found)]
+
+
+def sentences(found: Study) -> list[str]:
+    """The story in the order it happens."""
+    return [
+        *_about_data(found),
+        *_about_directions(found),
+        *_about_neurons(found),
+        *_about_scale(found),
+        *_about_phases(found),
+        *_about_groups(found),
+        *_about_theorems(found),
+        *found.open_questions,
+    ]
+
+
+def best_linear_loss(found: Study) -> float | None:
+    """Loss of the least-squares linear function; None for a classification loss."""
+    if found.loss.is_classification:
+        return None
+    data = found.dataset
+    beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    return found.loss.total(data.X @ beta, data.y)
+
+
+def _about_end(found: Study) -> list[str]:
+    flow = found.flow
+    if flow is None:
+        return ["The flow could not be run on these data; see the open questions below."]
+    certificate, trajectory = flow.limit.certificate, flow.trajectory
+    who = f"The gradient flow of {found.width} small neurons"
+    if not flow.has_ended:
+        told = [
+            f"{who} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
+            f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here."
+        ]
+        if found.loss.is_classification and certificate.margin > 0:
+            told.append("By then it classifies every sample.")
+            told += _margins(flow)
+        return told
+    proof = "" if flow.limit.is_proof else " (not a proof)"
+    kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
+    if trajectory.outcome.code == "direction-converged":
+        return [
+            f"{who} classifies every sample and grows for ever; its direction converges to {kind}{proof}.",
+            *_margins(flow),
+        ]
+    words = [f"{who} ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."]
+    words += _against_linear(found, flow)
+    if certificate.escape is not None and str(certificate.kind) != "global-minimum":
+        words.append(
+            "A network can do better: a change that lowers the loss exists, but no neuron is there to make it."
+        )
+    return words
+
+
+def _against_linear(found: Study, flow: FlowStory) -> list[str]:
+    linear = best_linear_loss(found)
+    if linear is None:
+        return []
+    data, loss = found.dataset, flow.trajectory.loss
+    beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    gap = float(np.max(np.abs(flow.trajectory.predictions - data.X @ beta)))
+    size = float(np.max(np.abs(data.y))) or 1.0
+    if gap <= 1e-6 * size:
+        return [f"On the samples it is the least-squares linear function (largest difference {gap:.2g}), no more."]
+    if loss <= 1e-9 * found.loss.total(np.zeros(data.n), data.y):
+        return [f"It fits every sample; the best linear function leaves a loss of {linear:.6g}."]
+    return [f"The best linear function has loss {linear:.6g}, {_ratio(linear, loss)} times that of the network."]
+
+
+def _margins(flow: FlowStory) -> list[str]:
+    certificate = flow.limit.certificate
+    words = f"Its normalised margin is {certificate.margin:.6g}"
+    if math.isfinite(certificate.best_linear_margin):
+        linear = linear_network_margin(certificate.best_linear_margin, flow.trajectory.problem.network.leak)
+        words += f"; the best network that computes a linear function has {linear:.6g}"
+    if math.isfinite(certificate.global_margin):
+        share = certificate.margin / certificate.global_margin
+        words += f", the best two-layer network {certificate.global_margin:.6g} (it reaches {share:.1%} of that)"
+    else:
+        words += "; the best margin of a two-layer network is out of reach here"
+    return [words + "."]
+
+
+def linear_network_margin(margin: float, leak: float) -> float:
+    """Largest q_min / |theta|^2 of a network that computes <w, x>: (1 + leak)/4 times the margin of the unit vector w.
+
+    Two opposite neurons do it: s(z) - s(-z) = (1 + leak) z.
+
+    References
+    ----------
+    Lyu et al. (2021), Thm 4.2 [lyu2021].
+
+    >>> linear_network_margin(1.0, 0.0)
+    0.25
+    """
+    return (1.0 + leak) / 4.0 * margin
+
+
+def _about_variations(found: Study) -> list[str]:
+    if not found.variations:
+        return []
+    same = [v for v in found.variations if v.tells_the_same is True]
+    other = [v for v in found.variations if v.tells_the_same is False]
+    unknown = [v for v in found.variations if v.tells_the_same is None]
+    total = len(found.variations)
+    scales = ", ".join(dict.fromkeys(v.scale for v in found.variations))
+    words = f"Repeated from {len({v.seed for v in found.variations})} draws at scales {scales}: "
+    if len(same) == total:
+        return [words + f"all {total} runs end in the same function."]
+    parts = [f"{len(same)} of {total} runs end in the same function"] if same else []
+    if other:
+        parts.append(f"{len(other)} end{'s' if len(other) == 1 else ''} elsewhere ({_elsewhere(found, other)})")
+    if unknown:
+        parts.append(f"{len(unknown)} did not reach an end, or the first run did not")
+    return [words + "; ".join(parts) + "."]
+
+
+def _elsewhere(found: Study, other: list[Variation]) -> str:
+    """Losses, or margins of a classifier, and the scales of the runs that end elsewhere."""
+    values = sorted(v.margin if found.loss.is_classification else v.loss for v in other)
+    name = "margin" if found.loss.is_classification else "loss"
+    span = f"{values[0]:.4g}" if len(values) == 1 else f"{values[0]:.4g} to {values[-1]:.4g}"
+    return f"{name} {span}, at scale {', '.join(dict.fromkeys(v.scale for v in other))}"
+
+
+def _about_data(found: Study) -> list[str]:
+    data = found.dataset
+    told = [f"{data.name}: {data.n} samples in dimension {data.d}, {data.task}; {data.provenance}."]
+    if found.separator is not None:
+        if found.separator.separable:
+            told.append(
+                f"A linear classifier through the origin separates it with margin {found.separator.margin:.6g}."
+            )
+        else:
+            told.append("No linear classifier through the origin separates it.")
+    return told
+
+
+def _about_directions(found: Study) -> list[str]:
+    extremal = found.extremal
+    if extremal is None:
+        return []
+    if len(extremal) == 0:
+        return ["There is no extremal vector: no direction attracts neurons."]
+    kinds = {kind: sum(k == kind for k in extremal.kinds) for kind in ("maximum", "minimum", "saddle")}
+    plural = {"maximum": "maxima", "minimum": "minima", "saddle": "saddles"}
+    parts = [f"{count} {kind if count == 1 else plural[kind]}" for kind, count in kinds.items() if count]
+    certainty = "" if extremal.exact else " (found by search; there may be more)"
+    count = "one extremal vector" if len(extremal) == 1 else f"{len(extremal)} extremal vectors"
+    return [
+        f"Small neurons can align with {count}: {', '.join(parts)}{certainty}. "
+        f"The strongest pulls with |D| = {extremal.norms[0]:.6g}, so a neuron aligned with it grows e-fold every "
+        f"{1 / extremal.norms[0]:.4g} time units."
+    ]
+
+
+def _about_neurons(found: Study) -> list[str]:
+    alignment = found.alignment
+    if alignment is None:
+        return []
+    counts = alignment.counts
+    total = sum(counts.values())
+    words = {
+        "maximum": "align with a maximum and push outputs up",
+        "minimum": "align with a minimum and push outputs down",
+        "dead": "die: no sample pulls them any more",
+        "saddle": "stay at a saddle",
+        "open": "meet a point where the flow is not unique",
+    }
+    shares = [f"{counts[name] / total:.1%} {words[name]}" for name in words if counts[name]]
+    settled = alignment.times[np.isfinite(alignment.times)]
+    last = f"; the last one enters its final cone at time {settled.max():.4g}" if settled.size else ""
+    drawn = f"{total:,} neurons ({found.initialization.name}, seed {found.seed})"
+    return [f"As the scale vanishes, of {drawn} {'; '.join(shares)}{last}."]
+
+
+def _about_scale(found: Study) -> list[str]:
+    if not found.advice:
+        return []
+    parts = [f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}" for a in found.advice]
+    used = power_of_ten(found.advice[0].log_used)
+    return [
+        f"The start has size sqrt(sum a^2) = {used}. The theorems ask for at most: {', '.join(parts)}. "
+        "Each was asked at its own scale."
+    ]
+
+
+def _about_phases(found: Study) -> list[str]:
+    if found.flow is None or not found.flow.trajectory.phases:
+        return []
+    phases = [f"{p.name} from {p.start:.4g} to {p.end:.4g}" for p in found.flow.trajectory.phases]
+    trajectory = found.flow.trajectory
+    return [
+        f"Phases of the run: {'; '.join(phases)}. Neurons met data boundaries {trajectory.crossings} times"
+        f"{f', {trajectory.slides} times to slide along one' if trajectory.slides else ''}."
+    ]
+
+
+def _about_groups(found: Study) -> list[str]:
+    if not found.groups:
+        return []
+    bundles = [g for g in found.groups if g.name == "bundle"]
+    total = sum(g.size for g in found.groups)
+    parts = [
+        f"{g.size} with a {'>' if g.sign > 0 else '<'} 0 and {g.share:.1%} of the weight, active on {g.num_active} of "
+        f"{found.dataset.n} samples"
+        for g in bundles[:5]
+    ]
+    more = f", and {len(bundles) - 5} more" if len(bundles) > 5 else ""
+    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
+    count = f"{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
+    tail = f"; {', '.join(others)}" if others else ""
+    return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{more}{tail}."]
+
+
+_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "are scattered in other directions"}
+
+
+def _about_theorems(found: Study) -> list[str]:
+    told = []
+    if found.answers:
+        for word, opening in (("holds", "Theorems that apply and are borne out"), ("fails", "Theorems that FAIL here")):
+            keys = [a.theorem.key for a in found.answers if a.word == word]
+            if keys:
+                told.append(f"{opening}: {', '.join(keys)}.")
+        if not any(a.is_applicable for a in found.answers):
+            told.append("None of the theorems asked applies to these data.")
+        undecided = [a.theorem.key for a in found.answers if a.word == "inconclusive"]
+        if undecided:
+            told.append(f"Inconclusive: {', '.join(undecided)}.")
+    if found.diagnosis is not None:
+        close = [c for c in found.diagnosis.conditions if c.holds and c.margin is not None and 0 < c.margin < 1e-3]
+        if close:
+            told.append(f"Close calls (margin below 0.001): {', '.join(f'{c.key} {c.margin:.2g}' for c in close)}.")
+    return told
+
+
+def _clock(flow: FlowStory) -> str:
+    trajectory = flow.trajectory
+    return f"t = {trajectory.time:.5g}" if math.isfinite(trajectory.time) else f"ln t = {trajectory.log_time:.5g}"
+
+
+def _ratio(one: float, two: float) -> str:
+    return f"{one / two:.3g}" if two > 0 else "infinitely many"

@@ -1,0 +1,119 @@
+"""The time slider of a report: neurons and loss at any moment of the run, drawn in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reluflow.study.motion import Motion
+from reluflow.study.page import embedded_json, escape
+
+MOST_NEURONS = 300
+HOLE = 0.35  # as in the static picture
+
+_SCRIPT = """
+(function () {
+  const data = JSON.parse(document.getElementById('motion-data').textContent);
+  const root = document.getElementById('motion');
+  const slider = root.querySelector('input'), words = root.querySelector('output'), play = root.querySelector('button');
+  const disc = root.querySelector('.disc'), dot = root.querySelector('.now');
+  const space = 'http://www.w3.org/2000/svg';
+  const round = 'M-0.028,0a0.028,0.028 0 1,0 0.056,0a0.028,0.028 0 1,0 -0.056,0';
+  const marks = data.places[0].map(function () {
+    const mark = document.createElementNS(space, 'path');
+    mark.setAttribute('stroke-width', '0.012');
+    mark.setAttribute('d', round);
+    disc.appendChild(mark);
+    return mark;
+  });
+  function show(k) {
+    data.places[k].forEach(function (place, j) {
+      const norm = Math.hypot(place[0], place[1]) || 1e-9;
+      const far = data.hole + (1 - data.hole) * Math.min(norm, 1);
+      const positive = data.signs[k][j] > 0;
+        marks[j].setAttribute('fill', positive ? '#D55E00' : '#ffffff');
+      marks[j].setAttribute('stroke', positive ? '#D55E00' : '#0072B2');
+      marks[j].setAttribute('transform', 'translate(' + far * place[0] / norm + ',' + -far * place[1] / norm + ')');
+    });
+    dot.setAttribute('cx', data.curve[k][0]);
+    dot.setAttribute('cy', data.curve[k][1]);
+    words.textContent = data.captions[k];
+    slider.setAttribute('aria-valuetext', data.captions[k]);
+  }
+  let timer = null;
+  function stop() { clearInterval(timer); timer = null; play.textContent = 'Play'; }
+  slider.addEventListener('input', function () { stop(); show(+slider.value); });
+  play.addEventListener('click', function () {
+    if (timer) { stop(); return; }
+    if (+slider.value >= data.places.length - 1) { slider.value = 0; }
+    play.textContent = 'Pause';
+    timer = setInterval(function () {
+      slider.value = +slider.value + 1;
+      show(+slider.value);
+      if (+slider.value >= data.places.length - 1) { stop(); }
+    }, 120);
+  });
+  root.hidden = false;
+  show(0);
+})();
+"""
+
+
+def slider(motion: Motion) -> str:
+    """The interactive view; hidden where there is no JavaScript, for the static picture shows the same run."""
+    last = len(motion.times) - 1
+    data = slider_data(motion)
+    points = " ".join(f"{x},{y}" for x, y in data["curve"])
+    ticks = "".join(
+        f'<line x1="{x:.3f}" y1="{-y:.3f}" x2="{1.08 * x:.3f}" y2="{-1.08 * y:.3f}" stroke="#707070" '
+        'stroke-width="0.015"/>'
+        for x, y in motion.samples
+    )
+    return (
+        '<div class="motion" id="motion" hidden>'
+        f'<div class="views"><svg class="disc" viewBox="-1.15 -1.15 2.3 2.3" role="img" aria-label="Neurons in the '
+        f'{escape(motion.plane)}; filled circles have a positive output weight, open ones a negative one">'
+        f'<circle r="1" fill="none" stroke="#c8c8c8" stroke-width="0.01"/>'
+        f'<circle r="{HOLE}" fill="none" stroke="#333" stroke-width="0.01"/>{ticks}</svg>'
+        '<svg viewBox="-4 -4 108 68" role="img" aria-label="Loss over the frames of the run">'
+        '<line x1="0" y1="60" x2="100" y2="60" stroke="#333" stroke-width="0.5"/>'
+        '<line x1="0" y1="0" x2="0" y2="60" stroke="#333" stroke-width="0.5"/>'
+        f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="1.2"/>'
+        '<circle class="now" r="2.2" fill="#1a1a1a"/></svg></div>'
+        f'<label>Moment of the run <input type="range" min="0" max="{last}" value="0" step="1"></label>'
+        '<p><button type="button">Play</button> <output></output></p>'
+        f"<p>{escape(motion.plane[0].upper() + motion.plane[1:])}. Distance from the inner circle is the size of a "
+        "neuron; grey ticks are the samples' directions. On the right the loss, frame by frame.</p></div>"
+        f'<script type="application/json" id="motion-data">{embedded_json(data)}</script>'
+        f"<script>{_SCRIPT}</script>"
+    )
+
+
+def slider_data(motion: Motion) -> dict[str, Any]:
+    """What the browser needs: places and signs of at most 300 neurons, the loss curve, a caption per frame."""
+    num_neurons = motion.places.shape[1]
+    picked = np.unique(np.linspace(0, num_neurons - 1, min(num_neurons, MOST_NEURONS)).astype(int))
+    high = float(np.max(motion.losses)) or 1.0
+    across = np.linspace(0.0, 100.0, len(motion.losses))
+    curve = [
+        [round(float(x), 2), round(60.0 - 60.0 * float(y) / high, 2)]
+        for x, y in zip(across, motion.losses, strict=True)
+    ]
+    captions = [
+        f"{f't = {t:.5g}' if np.isfinite(t) else f'ln t = {log_t:.5g}'}, loss {loss:.5g}"
+        for t, log_t, loss in zip(motion.times, motion.log_times, motion.losses, strict=True)
+    ]
+    # four digits of the direction survive at any size: a coordinate is rounded relative to the neuron's own norm
+    places = motion.places[:, picked]
+    norms = np.maximum(np.linalg.norm(places, axis=2, keepdims=True), 1e-9)
+    units = np.round(places / norms, 4)
+    return {
+        "hole": HOLE,
+        "places": np.array([[float(f"{v:.4g}") for v in row] for row in (units * norms).reshape(-1, 2)])
+        .reshape(places.shape)
+        .tolist(),
+        "signs": motion.signs[:, picked].astype(int).tolist(),
+        "curve": curve,
+        "captions": captions,
+    }

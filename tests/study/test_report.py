@@ -1,0 +1,117 @@
+"""report.html: self-contained, well-formed, complete without JavaScript, with its numbers inside."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.study.motion import motion_of
+from reluflow.study.pictures import draw_study
+from reluflow.study.report import write_report
+from reluflow.study.scale_advice import power_of_ten
+from reluflow.study.slider import slider_data
+from reluflow.study.story import study
+from reluflow.theory.registry import theorem_named
+
+VOID = {"meta", "img", "input", "br", "hr", "link"}
+
+
+class Outline(HTMLParser):
+    """Checks that tags nest, and collects ids, links and images."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.ids, self.links, self.images, self.problems = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        if tag not in VOID:
+            self.stack.append(tag)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag == "a":
+            self.links.append(attributes["href"])
+        if tag == "img":
+            self.images.append(attributes)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.stack or self.stack.pop() != tag:
+            self.problems.append(tag)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    found = study(
+        load("three-points"),
+        width=20,
+        seeds=1,
+        scales=("1e-2",),
+        theorems=(theorem_named("boursier2024:thm1"), theorem_named("boursier2024:thm2")),
+    )
+    path = write_report(found, draw_study(found, folder), folder / "report.html", command="reluflow study <three>")
+    return found, path.read_text()
+
+
+def test_the_page_is_well_formed(page):
+    outline = Outline()
+    outline.feed(page[1])
+    assert outline.problems == []
+    assert outline.stack == []
+    assert len(outline.ids) == len(set(outline.ids))
+    assert all(link[1:] in outline.ids for link in outline.links)
+    assert len(outline.images) == 7
+    assert all(image["alt"] and image["src"].startswith("data:image/png;base64,") for image in outline.images)
+
+
+def test_nothing_is_fetched(page):
+    text = re.sub(r'xmlns="[^"]*"|http://www.w3.org/2000/svg', "", page[1])
+    assert "http://" not in text
+    assert "https://" not in text
+
+
+def test_the_numbers_are_inside(page):
+    found, text = page
+    inside = json.loads(re.search(r'id="study">(.*?)</script>', text, re.S).group(1))
+    assert inside["flow"]["loss"] == pytest.approx(found.flow.trajectory.loss)
+    assert inside["verdict"] == found.verdict()
+    assert inside["verdicts"][0]["theorem"] == "boursier2024:thm1"
+    assert inside["sensitivity"][0]["scale"] == "1e-2"
+
+
+def test_the_command_is_escaped(page):
+    assert "reluflow study &lt;three&gt;" in page[1]
+
+
+def test_a_name_cannot_break_the_page(tmp_path):
+    data = Dataset([[1.0, 0.5], [0.2, 1.0]], [1.0, 0.5], name="</script><b>&", provenance="<!-- x")
+    found = study(data, width=5, seeds=0, theorems=())
+    text = write_report(found, draw_study(found, tmp_path), tmp_path / "r.html", command="x").read_text()
+    outline = Outline()
+    outline.feed(text)
+    assert outline.problems == []
+    assert "<b>" not in text
+
+
+def test_the_slider_keeps_directions_at_any_scale():
+    found = study(load("three-points"), width=8, scale="1e-400", seeds=0, theorems=())
+    motion = motion_of(found.flow)
+    data = slider_data(motion)
+    assert len(data["places"]) == len(data["captions"]) == len(found.flow.frames)
+    first = data["places"][0]
+    assert all(abs(x) + abs(y) > 0 for x, y in first)
+    assert max(abs(v) for place in data["places"][-1] for v in place) <= 1.0
+
+
+def test_powers_of_ten():
+    assert power_of_ten(0.0) == "1"
+    assert power_of_ten(-533.0) == "3.32e-232"
+    assert power_of_ten(-6931.471805599453) == "5.01e-3011"

@@ -1,0 +1,122 @@
+"""The story of a dataset: true sentences for data of every kind, never a traceback."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.study.export import as_json
+from reluflow.study.sentences import best_linear_loss, linear_network_margin
+from reluflow.study.story import study
+
+
+def _quick(dataset, **more):
+    options = {"width": 30, "seeds": 0, "theorems": (), "max_steps": 3000} | more
+    return study(dataset, **options)
+
+
+@pytest.fixture(scope="module")
+def three_points():
+    return study(load("three-points"), width=60, seeds=2, scales=("1e-2", "1e-5"), theorems=())
+
+
+def test_three_points_end_on_a_line(three_points):
+    """Boursier & Flammarion (2024), Sec. 6: spurious convergence to the least-squares line, loss 0.0875214."""
+    text = " ".join(three_points.verdict())
+    assert "ends at a local minimum, with loss 0.0875214" in text
+    assert "it is the least-squares linear function" in text
+    assert "A network can do better" in text
+    assert three_points.flow.limit.is_proof
+    assert best_linear_loss(three_points) == pytest.approx(0.08752137, abs=5e-9)
+
+
+def test_neurons_are_told_by_group(three_points):
+    names = [group.name for group in three_points.groups]
+    assert names == ["bundle", "dead"]
+    bundle = three_points.groups[0]
+    assert bundle.sign == 1
+    assert bundle.num_active == 3
+    assert bundle.share == pytest.approx(1.0, abs=1e-5)
+    angle = np.degrees(np.arctan2(bundle.direction[1], bundle.direction[0]))
+    assert angle == pytest.approx(95.4619, abs=1e-3)  # the angle of beta*, digest of the paper, golden numbers
+    assert sorted(np.concatenate([g.neurons for g in three_points.groups])) == list(range(60))
+
+
+def test_sensitivity_compares_with_the_first_run(three_points):
+    assert [(v.seed, v.scale) for v in three_points.variations] == [(0, "1e-2"), (1, "1e-2"), (0, "1e-5"), (1, "1e-5")]
+    assert all(v.tells_the_same for v in three_points.variations)
+    assert "all 4 runs end in the same function" in three_points.verdict()[-1]
+
+
+def test_a_large_start_tells_another_story():
+    """At scale 10 the neurons fit every point (another function), and the study says so."""
+    found = study(load("three-points"), width=60, seeds=1, scales=("10",), theorems=())
+    assert found.variations[0].tells_the_same is False
+    assert found.variations[0].loss < 1e-8
+    assert "1 ends elsewhere (loss" in found.verdict()[-1]
+
+
+def test_a_classifier_is_told_by_its_margins():
+    found = _quick(load("min-toy"))
+    text = " ".join(found.verdict())
+    assert "its direction converges to the max-margin direction" in text
+    assert "it reaches 100.0% of that" in text
+    linear = linear_network_margin(found.separator.margin, 0.0)
+    assert f"linear function has {linear:.6g}" in text
+    assert found.flow.limit.certificate.margin > linear
+
+
+def test_one_sample_has_a_story():
+    found = _quick(Dataset([[0.5, 1.0]], [2.0]))
+    assert found.diagnosis is None
+    assert found.flow.trajectory.loss < 1e-8
+    assert any("needs at least 2" in sentence for sentence in found.open_questions)
+
+
+RNG = np.random.default_rng(0)
+ODD_ONES = {
+    "labels all zero": Dataset([[1.0, 0.5], [0.2, 1.0], [-1.0, 0.3]], [0.0, 0.0, 0.0]),
+    "collinear samples": Dataset([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0]], [1.0, 2.5, 0.3]),
+    "one class only": Dataset(RNG.normal(size=(6, 2)), np.ones(6), task="classification"),
+    "exclusive or": Dataset(
+        [[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]], [1, 1, -1, -1], task="classification"
+    ),
+    "one input": Dataset([[0.5], [-0.3], [1.2]], [1.0, 0.3, -0.7]),
+    "large numbers": Dataset(1e8 * np.column_stack([RNG.normal(size=4), np.ones(4)]), 1e6 * RNG.normal(size=4)),
+    "small numbers": Dataset(1e-9 * np.column_stack([RNG.normal(size=4), np.ones(4)]), RNG.normal(size=4)),
+    "more dimensions than samples": Dataset(RNG.normal(size=(4, 30)), [1, -1, 1, -1], task="classification"),
+    "an orthogonal triple": load("orthogonal-triple"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_ONES)
+def test_odd_data_have_a_story(name):
+    found = _quick(ODD_ONES[name], max_steps=600)
+    assert found.verdict()
+    assert found.sentences()
+    assert "nan" not in " ".join([*found.verdict(), *found.sentences()])
+    assert as_json(found)["dataset"]["n"] == found.dataset.n
+
+
+def test_a_run_cut_short_is_told_as_such():
+    found = _quick(load("stewart"), max_steps=50)
+    assert not found.flow.has_ended
+    assert "did not reach its end" in found.verdict()[0]
+    assert "not decided here" in found.verdict()[0]
+
+
+def test_theorems_are_asked_in_their_own_setting():
+    from reluflow.theory.registry import theorem_named
+
+    asked = [theorem_named(key) for key in ("boursier2024:thm1", "min2024:thm1")]
+    found = _quick(load("three-points"), theorems=asked)
+    assert [answer.word for answer in found.answers] == ["holds", "not asked"]
+    assert "labels -1 and 1" in found.answers[1].sentence
+    assert any(advice.theorem == "boursier2024:thm1" and not advice.is_met for advice in found.advice)
+
+
+def test_the_repr_is_the_story(three_points):
+    assert repr(three_points).startswith(three_points.verdict()[0])
+    assert three_points._repr_html_().startswith("<p>The gradient flow")
