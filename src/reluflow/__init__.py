@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.gradient_descent import GradientDescent as GradientDescent
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
     from reluflow.dynamics.train import train as train
+    from reluflow.experiments.check import check as check
     from reluflow.geometry.alignment import align as align
     from reluflow.geometry.cones import activation_cones as activation_cones
     from reluflow.geometry.extremal import extremal_vectors as extremal_vectors
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from reluflow.network.network import Network as Network
     from reluflow.theory.diagnosis import diagnose as diagnose
     from reluflow.theory.limit import certified_limit as certified_limit
+    from reluflow.theory.registry import theorem_named as theorem_named
 
 __version__ = "0.1.0"
 
@@ -56,6 +58,7 @@ _HOMES = {
     "balanced_initialization": "network.initialization",
     "certified_limit": "theory.limit",
     "certify": "certificates.certify",
+    "check": "experiments.check",
     "diagnose": "theory.diagnosis",
     "dominated_initialization": "network.initialization",
     "extremal_vectors": "geometry.extremal",
@@ -65,6 +68,7 @@ _HOMES = {
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
+    "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
     "write_dataset": "data.files",

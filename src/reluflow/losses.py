@@ -96,6 +96,9 @@ class SquareLoss(AbstractLoss):
 
     Boursier & Flammarion (2024), Eq. (10) [boursier2024]; their Sec. 2 offers (h - y)^2, which breaks their own
     Assumption 1 (erratum E1).
+
+    >>> SquareLoss().total([0.0, 0.0], [1.0, 3.0])
+    2.5
     """
 
     name: ClassVar[str] = "square"
@@ -117,7 +120,11 @@ class SquareLoss(AbstractLoss):
 
 @dataclass(frozen=True)
 class LogisticLoss(AbstractLoss):
-    """l(h, y) = ln(1 + exp(-y h)) for labels -1 and 1."""
+    """l(h, y) = ln(1 + exp(-y h)) for labels -1 and 1.
+
+    >>> LogisticLoss(reduction="sum").label_forces([1.0, -1.0])
+    array([ 0.5, -0.5])
+    """
 
     name: ClassVar[str] = "logistic"
     is_classification: ClassVar[bool] = True
@@ -140,7 +147,11 @@ class LogisticLoss(AbstractLoss):
 
 @dataclass(frozen=True)
 class ExponentialLoss(AbstractLoss):
-    """l(h, y) = exp(-y h) for labels -1 and 1; infinite once the value leaves the range of a double."""
+    """l(h, y) = exp(-y h) for labels -1 and 1; infinite once the value leaves the range of a double.
+
+    >>> ExponentialLoss().total([0.0, 0.0], [1.0, -1.0])
+    1.0
+    """
 
     name: ClassVar[str] = "exponential"
     is_classification: ClassVar[bool] = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
+from reluflow.tables import html_table
 
 FloatArray = NDArray[np.float64]
 
@@ -66,6 +68,22 @@ class Certificate:
     escape: Escape | None
     reasons: tuple[str, ...]
 
+    def table(self) -> list[dict[str, Any]]:
+        """One row per number that proves the kind, ready for a data frame."""
+        margins = {
+            "margin": self.margin,
+            "best linear margin": self.best_linear_margin,
+            "global margin": self.global_margin,
+        }
+        rows = [{"quantity": f"residual: {name}", "value": float(value)} for name, value in self.residuals.items()]
+        return rows + [{"quantity": name, "value": float(v)} for name, v in margins.items() if np.isfinite(v)]
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.kind}: {' '.join(self.reasons)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
+
 
 def certify(
     network: Network,
@@ -98,6 +116,13 @@ def certify(
         Pre-activations below this times |w| |x| count as zero.
     zero_rtol
         Neurons below this times the largest one count as zero, and so do weights within a neuron.
+
+    Examples
+    --------
+    >>> from reluflow.losses import LogisticLoss
+    >>> dataset = Dataset([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
+    >>> certify(Network(w=[[1.0, 0.0], [-1.0, 0.0]], a=[1.0, -1.0]), dataset, LogisticLoss()).kind.value
+    'max-margin'
     """
     if network.d != dataset.d:
         raise InvalidInputError(

@@ -58,6 +58,11 @@ class HardMargin:
     support: NDArray[np.intp]
     gap: float
 
+    def __repr__(self) -> str:
+        if not self.separable:
+            return f"HardMargin({self.status})"
+        return f"HardMargin(margin={self.margin:.8g}, {len(self.support)} support rows, relative gap {self.gap:.1e})"
+
     @property
     def separable(self) -> bool:
         """Whether a half-space through the origin holds every row in its interior."""

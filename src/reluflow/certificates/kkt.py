@@ -75,6 +75,12 @@ def kkt_certificate(
     kink_rtol
         |<w_k, x_i>| <= kink_rtol |w_k| |x_i| counts as a kink, where the slope is free.
 
+    Examples
+    --------
+    >>> dataset = Dataset([[1.0, 0.0], [-1.0, 0.0]], [1, -1])
+    >>> kkt_certificate(Network(w=[[1.0, 0.0], [-1.0, 0.0]], a=[1.0, -1.0]), dataset).residual
+    0.0
+
     References
     ----------
     Lyu et al. (2021), Def. B.8 and Lemma B.9 [lyu2021].

@@ -55,6 +55,10 @@ class NetworkMargin:
     network: Network | None
     rounds: int
 
+    def __repr__(self) -> str:
+        neurons = 0 if self.network is None else self.network.num_neurons
+        return f"NetworkMargin({self.margin:.8g} of at most {self.upper:.8g}, {neurons} neurons)"
+
     @property
     def gap(self) -> float:
         """(upper - margin) / upper; 0 when both vanish."""

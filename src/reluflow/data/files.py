@@ -40,6 +40,14 @@ def read_dataset(path: str | os.PathLike[str], *, bias: bool = False, task: Task
     ------
     InvalidInputError
         One sentence naming the file and, in a CSV, the line and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_dataset(Dataset([[1.0], [2.0]], [0.5, 1.5]), Path(folder) / "mine.csv")
+    ...     read_dataset(path, bias=True)
+    Dataset('mine', n=2, d=2, regression)
     """
     source = Path(path)
     chosen = _task(task)

@@ -32,6 +32,15 @@ class EventDrivenFlow(AbstractSolver):
     max_steps
         Give up after this many steps.
 
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> reluflow.train(problem, EventDrivenFlow(rtol=1e-8)).outcome.code
+    'stationary'
+
     References
     ----------
     Boursier & Flammarion (2024), Sec. 2 and Eq. (6) [boursier2024]; Lyu et al. (2021), Lemma B.15 [lyu2021].

@@ -58,6 +58,15 @@ class GradientDescent(AbstractSolver):
         Whether the rate becomes lr c l(0) / L once L is below c l(0), as every sample is then rightly classified
         (c is the weight of a sample, so c l(0) = ln 2 / n for the mean logistic loss).
 
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> reluflow.train(problem, GradientDescent(lr=0.01, iterations=100)).time
+    1.0
+
     References
     ----------
     Boursier & Flammarion (2024), Sec. 6 and App. B [boursier2024]; loss-scaled rate: Lyu et al. (2021), App. J

@@ -54,6 +54,16 @@ def train(
     Trajectory
         One record per step, the snapshots, the events, the phases, the outcome and the limit. Ctrl-C ends the run with
         outcome `interrupted` and keeps what was done.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> trajectory = train(problem, reluflow.EventDrivenFlow(), times=[5.0])
+    >>> round(trajectory.loss, 7), [phase.name for phase in trajectory.phases]
+    (0.0875214, ['alignment', 'growth', 'fitting', 'convergence'])
     """
     requested = _checked_times(times)
     if not horizon > 0:

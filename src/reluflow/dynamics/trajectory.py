@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network import Network
+from reluflow.tables import html_table
+
+if TYPE_CHECKING:
+    import xarray
 
 FloatArray = NDArray[np.float64]
 
@@ -181,6 +186,19 @@ class Trajectory:
     def snapshot_at(self, time: float) -> Snapshot:
         """The snapshot taken at a requested time."""
         return next(snapshot for snapshot in self.snapshots if snapshot.time == time)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The run as labelled arrays (times, losses, outputs, snapshots, events); needs the extra `storage`."""
+        from reluflow.dynamics.storage import to_xarray
+
+        return to_xarray(self)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per phase, ready for a data frame."""
+        return [{"phase": phase.name, "start": phase.start, "end": phase.end} for phase in self.phases]
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ decouple. Every neuron then moves by Lorentz boosts, exactly, from one data hype
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.frozen_flow import FlowRun, FrozenFlow
 from reluflow.geometry.hyperplanes import Hyperplanes
 from reluflow.losses import AbstractLoss
+from reluflow.tables import html_table
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -86,6 +88,20 @@ class Alignment:
     def counts(self) -> dict[str, int]:
         """How many neurons end in each way."""
         return {name: int(np.sum(self.ends == code)) for code, name in enumerate(END_NAMES)}
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per neuron, ready for a data frame."""
+        return [
+            {"end": name, "extremal": int(index), "time": float(time), "crossings": int(crossed)}
+            for name, index, time, crossed in zip(self.end_names, self.indices, self.times, self.crossings, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count)
+        return f"Alignment({len(self.ends)} neurons: {counts}; {len(self.extremal)} extremal vectors reached)"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
 
     @property
     def vectors(self) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from reluflow.geometry.extremal_search import settled_signs
 from reluflow.geometry.landscape import check_leak
 from reluflow.geometry.subgradient import LineCoefficients, check_forces, line_coefficients, slopes_of_samples
 from reluflow.losses import AbstractLoss
+from reluflow.tables import html_table
 
 FloatArray = NDArray[np.float64]
 PatternArray = NDArray[np.int8]
@@ -69,6 +70,29 @@ class ExtremalVectors:
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per vector, ready for a data frame."""
+        return [
+            {
+                "vector": tuple(map(float, vector)),
+                "norm": float(norm),
+                "kind": kind,
+                "side": int(side),
+                "pattern": "".join("-0+"[int(u) + 1] for u in pattern),
+            }
+            for vector, norm, kind, side, pattern in zip(
+                self.vectors, self.norms, self.kinds, self.sides, self.patterns, strict=True
+            )
+        ]
+
+    def __repr__(self) -> str:
+        counts = [f"{self.kinds.count(kind)} {kind}" for kind in ("maximum", "minimum", "saddle") if kind in self.kinds]
+        longest = f", longest |D| = {self.norms[0]:.6g}" if len(self) else ""
+        return f"ExtremalVectors({', '.join(counts) or 'none'}{longest}{'' if self.exact else ', found by search'})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
 
     @property
     def directions(self) -> FloatArray:

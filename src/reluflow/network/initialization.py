@@ -40,6 +40,14 @@ class Initialization:
         (width, d, rng) -> (w, a) at scale 1.
     divides_by_sqrt_width
         Whether the paper's scale carries the factor 1/sqrt(m).
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=5, scale="1e-400", rng=np.random.default_rng(0))
+    >>> network.num_neurons, bool(np.allclose(np.abs(network.a), np.linalg.norm(network.w, axis=1)))
+    (5, True)
     """
 
     name: str
@@ -103,7 +111,8 @@ def _draw_uniform_fan_in(width: int, d: int, rng: np.random.Generator) -> tuple[
 
 
 def _draw_positive_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w = rng.standard_normal((width, d))
+    # a stream of its own: the registered teacher is the first draw of its seed, and the student must not be parallel to it
+    w = rng.spawn(1)[0].standard_normal((width, d))
     return w, np.linalg.norm(w, axis=1)
 
 

@@ -2,9 +2,9 @@
 
 >>> import reluflow
 >>> from reluflow.study import study
->>> found = study(reluflow.load("three-points"), width=100)
->>> len(found.extremal)
-1
+>>> found = study(reluflow.load("three-points"), width=20, seeds=0, theorems=())
+>>> print(found.verdict()[0])
+The gradient flow of 20 small neurons ends at a local minimum, with loss 0.0875214, at t = 195.39.
 """
 
 from __future__ import annotations

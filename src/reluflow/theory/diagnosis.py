@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
+from reluflow.tables import html_table
 from reluflow.theory.condition import Condition, Judgement
 from reluflow.theory.conditions import boursier2024, lee2022, lyu2021, min2024, phuong2021
 from reluflow.theory.facts import DatasetFacts
@@ -257,6 +259,21 @@ class Diagnosis:
     conditions: tuple[Condition, ...]
     theorems: tuple[Applicability, ...]
 
+    def table(self) -> list[dict[str, Any]]:
+        """One row per condition, ready for a data frame."""
+        return [asdict(condition) for condition in self.conditions]
+
+    def __repr__(self) -> str:
+        holding = sum(c.holds is True for c in self.conditions)
+        allowed = ", ".join(t.key for t in self.theorems if t.applicable) or "none"
+        return (
+            f"Diagnosis({self.dataset.name}: {holding} of {len(self.conditions)} conditions hold; "
+            f"theorems the data allow: {allowed})"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
+
     def __getitem__(self, key: str) -> Condition:
         for condition in self.conditions:
             if condition.key == key:
@@ -280,6 +297,13 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | None = None, *, leak: float 
     -------
     Diagnosis
         `conditions` in a fixed order with signed margins, and `theorems` with the data hypotheses that fail.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> found = diagnose(reluflow.load("three-points"))
+    >>> found["boursier-a5"].holds, round(found["boursier-a5"].margin, 4)
+    (False, -0.9658)
     """
     if dataset.n < 2:
         raise InvalidInputError("a diagnosis compares samples and needs at least 2 of them, got 1; add a sample.")

@@ -13,6 +13,7 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Stationary
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network.network import Network
+from reluflow.tables import html_table
 
 _ENDED = (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED)
 
@@ -42,6 +43,13 @@ class CertifiedLimit:
     is_proof: bool
     reason: str
 
+    def __repr__(self) -> str:
+        proof = "proved" if self.is_proof else "not a proof"
+        return f"CertifiedLimit({self.certificate.kind}, {proof}: {self.reason})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.certificate.table())
+
 
 def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedLimit:
     """Find the limit of a run from its last state and certify it.
@@ -55,6 +63,16 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
         A finished run.
     close
         A solved direction farther than this from the run's own is not taken for its limit.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> limit = certified_limit(reluflow.train(problem, reluflow.EventDrivenFlow()))
+    >>> limit.certificate.kind.value, limit.is_proof
+    ('local-minimum', True)
     """
     problem = trajectory.problem
     if not problem.loss.is_classification or not np.all(trajectory.predictions * problem.dataset.y > 0.0):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from reluflow.tables import html_table
 from reluflow.theory.measurement import Level
 
 if TYPE_CHECKING:
@@ -148,5 +149,27 @@ class Verdict:
             "departs": self.theorem.departs or None,
         }
 
+    def table(self) -> list[dict[str, Any]]:
+        """One row per hypothesis and conclusion, ready for a data frame."""
+        hypotheses = [
+            {"what": "hypothesis", "name": h.name, "holds": h.holds, "measured": None, "bound": None, "slack": h.margin}
+            for h in self.hypotheses
+        ]
+        conclusions = [
+            {
+                "what": "conclusion",
+                "name": c.name,
+                "holds": c.holds,
+                "measured": c.measured,
+                "bound": c.bound,
+                "slack": c.slack,
+            }
+            for c in self.conclusions
+        ]
+        return hypotheses + conclusions
+
     def __repr__(self) -> str:
         return f"Verdict({self.theorem.key}, {self.why})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.table())
