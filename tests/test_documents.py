@@ -44,8 +44,8 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
     Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")
     words = shlex.split(line)[1:]
-    if "DATASET" in words:
-        words[words.index("DATASET")] = "three-points"
+    stand_ins = {"DATASET": "three-points", "KEY": "boursier2024:lemma1", "THEOREM": "boursier2024:lemma1"}
+    words = [stand_ins.get(word, word) for word in words]
     with pytest.raises(SystemExit) as end:
         run(words)
     assert end.value.code == 0, capsys.readouterr().err

@@ -78,7 +78,17 @@ def _gather(
         if isinstance(its_plan, FlowPlan):
             run = run_plan(its_plan, other.problem, solver=solver, horizon=horizon, progress=progress)
             sweep.append(replace(other, trajectory=run))
-    return replace(evidence, trajectory=trajectory, sweep=tuple(sweep))
+    companions = {
+        companion.name: run_plan(
+            FlowPlan(times=companion.times, until=companion.until, horizon=plan.horizon, ridge=plan.ridge),
+            replace(evidence.problem, network=companion.network),
+            solver=solver,
+            horizon=horizon,
+            progress=progress,
+        )
+        for companion in plan.companions
+    }
+    return replace(evidence, trajectory=trajectory, sweep=tuple(sweep), companions=companions)
 
 
 def run_plan(

@@ -19,6 +19,26 @@ from reluflow.theory.facts import DatasetFacts
 Value = TypeVar("Value")
 
 
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """Another network to run beside the problem's own, on the same samples with the same loss.
+
+    Parameters
+    ----------
+    name
+        Key of its trajectory in `Evidence.companions`.
+    network
+        The network at time 0.
+    times, until
+        As in `FlowPlan`.
+    """
+
+    name: str
+    network: Network
+    times: tuple[float, ...] = ()
+    until: AbstractStoppingRule | None = None
+
+
 @dataclass(frozen=True)
 class FlowPlan:
     """What a run of the two-layer flow must record.
@@ -36,6 +56,8 @@ class FlowPlan:
         is asked anew for each, for times depend on the scale.
     ridge
         What to do where the flow is not unique: stop, positive, negative or stay.
+    companions
+        Other networks to run beside this one, where a result compares two runs; not repeated over the sweep.
     """
 
     times: tuple[float, ...] = ()
@@ -44,6 +66,7 @@ class FlowPlan:
     log_horizon: float = float("inf")
     sweep: tuple[float, ...] = ()
     ridge: Literal["stop", "positive", "negative", "stay"] = "stop"
+    companions: tuple[Companion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +101,8 @@ class Evidence:
         Evidence from the same draw at other scales, largest scale first.
     population
         A run of the single-neuron population model, where the result speaks of that.
+    companions
+        The runs of the plan's companions, by name.
     witnesses
         Objects that take the place of those a check would draw by itself (random cones, random outputs), by name.
     """
@@ -87,6 +112,7 @@ class Evidence:
     parameters: Mapping[str, float] = field(default_factory=dict)
     sweep: tuple[Evidence, ...] = ()
     population: Any = None
+    companions: Mapping[str, Trajectory] = field(default_factory=dict)
     witnesses: Mapping[str, Any] = field(default_factory=dict)
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 

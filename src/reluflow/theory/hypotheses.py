@@ -26,7 +26,7 @@ def loss_among(*names: str) -> Hypothesis:
         name = evidence.loss.name
         return Judgement(holds=name in names, margin=None, detail=f"the loss is {name}")
 
-    return Hypothesis("loss", f"the loss is {' or '.join(names)}", judge)
+    return Hypothesis("loss", f"the loss is {' or '.join(names)}", judge, is_setting=True)
 
 
 def relu_activation() -> Hypothesis:
@@ -35,7 +35,7 @@ def relu_activation() -> Hypothesis:
     def judge(evidence: Evidence) -> Judgement:
         return Judgement(holds=evidence.leak == 0.0, margin=None, detail=f"leak {evidence.leak:g}")
 
-    return Hypothesis("relu", "the activation is ReLU, leak 0", judge)
+    return Hypothesis("relu", "the activation is ReLU, leak 0", judge, is_setting=True)
 
 
 def leaky_activation() -> Hypothesis:
@@ -45,7 +45,7 @@ def leaky_activation() -> Hypothesis:
         leak = evidence.leak
         return Judgement(holds=0.0 < leak < 1.0, margin=min(leak, 1.0 - leak), detail=f"leak {leak:g}")
 
-    return Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", judge)
+    return Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", judge, is_setting=True)
 
 
 def balanced_start(*, rtol: float = 1e-12) -> Hypothesis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -77,6 +77,9 @@ class Hypothesis:
         conclusions are measured all the same, and the verdict is still `not-applicable`.
     needs_trajectory
         Whether it is judged on the run (for example "no ridge was met") and not before it.
+    is_setting
+        Whether it names the setting (the loss, the activation) without which the other hypotheses make no sense; where
+        it fails they are not judged.
     """
 
     name: str
@@ -84,6 +87,7 @@ class Hypothesis:
     judge: Callable[[Evidence], Judgement]
     is_regime: bool = False
     needs_trajectory: bool = False
+    is_setting: bool = False
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,7 @@ class Theorem:
 
         A result whose conclusions need no run is also left to `check`.
         """
-        judged = tuple(_judged(h, evidence) for h in self.hypotheses if not h.needs_trajectory)
+        judged = _judge_all([h for h in self.hypotheses if not h.needs_trajectory], evidence)
         if not any(h.holds is False and not h.is_regime for h in judged):
             return None
         return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
@@ -220,13 +224,28 @@ class Theorem:
             evidence = Evidence(problem=evidence.problem, trajectory=evidence)
         chosen = {**dict(evidence.parameters), **parameters}
         evidence = evidence.with_parameters(self.parameter_values(chosen))
-        judged = tuple(_judged(h, evidence) for h in (*_method_hypothesis(evidence), *self.hypotheses))
+        judged = _judge_all((*_method_hypothesis(evidence), *self.hypotheses), evidence)
         if any(h.holds is False and not h.is_regime for h in judged):
             return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
         constants = dict(self.constants(evidence))
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
         return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+
+
+def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[JudgedHypothesis, ...]:
+    """Judge the setting first, then the rest; the order of the answer is that of the paper."""
+    answers = {h.name: _judged(h, evidence) for h in hypotheses if h.is_setting}
+    wrong = next((name for name, answer in answers.items() if answer.holds is False), None)
+    for h in hypotheses:
+        if h.name not in answers:
+            answers[h.name] = _judged(h, evidence) if wrong is None else _not_judged(h, wrong)
+    return tuple(answers[h.name] for h in hypotheses)
+
+
+def _not_judged(hypothesis: Hypothesis, wrong: str) -> JudgedHypothesis:
+    words = f"not judged, for {wrong} fails"
+    return JudgedHypothesis(hypothesis.name, hypothesis.statement, None, None, words, is_regime=hypothesis.is_regime)
 
 
 def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:

@@ -1,0 +1,252 @@
+"""Activations change one way only: (7), (8), Definition 1, Lemma 12, Appendix E.2 and the orthogonal case [min2024]."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.measurement import Level, Measurement, all_of, at_least, missing, none_of
+from reluflow.theory.min2024.assumptions import (
+    BALANCED,
+    BINARY,
+    CLASSIFICATION,
+    EXAMPLE,
+    FLOW,
+    NONZERO,
+    REGULAR,
+    RELU,
+    SEPARATED,
+    SETTING,
+    reference,
+)
+from reluflow.theory.min2024.constants import data_constants
+from reluflow.theory.min2024.landmarks import landmarks
+from reluflow.theory.min2024.moments import DEAD, FloatArray, Moment, moments
+from reluflow.theory.min2024.patterns import disagreements, pattern_history
+from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
+
+ROUNDING = 1e-10  # relative; increments of <w_j, x_i> were at least -3e-16 of |w_j||x_i| where they vanish
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    """Through alignment and past the fit."""
+    marks = landmarks(evidence)
+    late = marks.last_fitted
+    times = {*np.linspace(0.0, 1.1 * marks.alignment + 0.01, 9), *np.linspace(0.0, late, 5), late + 2.0, late + 20.0}
+    return FlowPlan(times=tuple(sorted(float(t) for t in times)))
+
+
+def _increments(before: Moment, after: Moment) -> FloatArray:
+    """Change of s_j y_i <x_i, w_j> between two moments over the larger of the norms |w_j||x_i|, shape (m, n)."""
+    scale = np.maximum(before.log_norms, after.log_norms)
+    known = np.isfinite(scale)
+    with np.errstate(invalid="ignore"):
+        shares = [np.exp(np.where(known, moment.log_norms - scale, -np.inf)) for moment in (before, after)]
+    change = shares[1][:, None] * after.cosines - shares[0][:, None] * before.cosines
+    return np.asarray(before.signs[:, None] * before.data.y * change)
+
+
+def _monotone(evidence: Evidence) -> Measurement:
+    found = moments(evidence)
+    if len(found) < 2:
+        return missing("at least two snapshots")
+    smallest = min(float(np.min(_increments(one, two))) for one, two in pairwise(found))
+    words = f"smallest increment of s_j y_i <x_i, w_j> is {smallest:.3g} of |w_j||x_i| (rounding {ROUNDING:g})"
+    return at_least(smallest, 0.0, allowance=ROUNDING, detail=words)
+
+
+def _pushed(evidence: Evidence) -> Measurement:
+    """(46): s_j y_i <x_i, G_j> > 0 for every neuron that is not dead; over |x_i||G_j|, where it is at least mu."""
+    smallest = math.inf
+    for moment in moments(evidence):
+        alive = moment.cones != DEAD
+        if np.any(alive):
+            pulls = moment.pulls[alive]
+            lengths = np.linalg.norm(pulls, axis=1, keepdims=True)
+            smallest = min(smallest, float(np.min(pulls / lengths @ moment.data.unit_signed.T)))
+    if math.isinf(smallest):
+        return missing("every neuron is dead at every snapshot")
+    return at_least(
+        smallest, 0.0, detail=f"smallest cosine of a pull with a y_i x_i is {smallest:.6g}, must be positive"
+    )
+
+
+def _allowed(evidence: Evidence) -> Measurement:
+    """Positive neurons gain positives and lose negatives, and each hyperplane is crossed at most once."""
+    history, signs, y = pattern_history(evidence), np.sign(evidence.network.a), evidence.dataset.y
+    wrong = sum(1 for flip in history.flips if flip.is_gain != (signs[flip.neuron] == y[flip.sample]))
+    pairs = [(flip.neuron, flip.sample) for flip in history.flips]
+    repeated = len(pairs) - len(set(pairs))
+    words = f"{wrong} forbidden and {repeated} repeated changes among {len(pairs)}"
+    return none_of(wrong + repeated, detail=words)
+
+
+def _log_agrees(evidence: Evidence) -> Measurement:
+    return none_of(disagreements(evidence), detail=f"{disagreements(evidence)} patterns differ from the event log")
+
+
+def _dead_stay_dead(evidence: Evidence) -> Measurement:
+    found, escaped = moments(evidence), 0
+    for before, after in pairwise(found):
+        escaped += int(np.sum((before.cones == DEAD) & (after.cones != DEAD)))
+    ever = int(np.sum(found[-1].cones == DEAD)) if found else 0
+    return none_of(escaped, detail=f"{escaped} neurons left S_dead; {ever} are in it at the end")
+
+
+def _dead_are_frozen(evidence: Evidence) -> Measurement:
+    """A neuron of S_dead keeps its norm and direction: its pull vanishes."""
+    largest = max(
+        (float(np.max(np.abs(moment.pulls[moment.cones == DEAD]), initial=0.0)) for moment in moments(evidence)),
+        default=math.nan,
+    )
+    return at_least(-largest, 0.0, detail=f"largest pull on a dead neuron is {largest:.3g}")
+
+
+def _traps_hold(evidence: Evidence) -> Measurement:
+    """A positive neuron in S_+ stays, a negative one in S_- stays."""
+    found, lost, held = moments(evidence), 0, 0
+    for before, after in pairwise(found):
+        own = before.cones == before.signs
+        held += int(np.sum(own))
+        lost += int(np.sum(own & (after.cones != before.cones)))
+    return none_of(lost, total=held) if held else missing("no neuron in its own cone at any snapshot")
+
+
+def _few_crossings(evidence: Evidence) -> Measurement:
+    m, n = evidence.network.num_neurons, evidence.dataset.n
+    count = len(pattern_history(evidence).flips)
+    return at_least(m * n - count, 0.0, detail=f"{count} crossings, at most m n = {m * n}")
+
+
+def _no_stop(evidence: Evidence) -> Measurement:
+    outcome = evidence.run.outcome
+    is_fine = outcome not in (Outcome.RIDGE, Outcome.STALLED, Outcome.MAX_STEPS)
+    return all_of([(is_fine, f"the run ended with {outcome}")], detail=f"the run ended with {outcome}")
+
+
+def _starts_off_boundaries(evidence: Evidence) -> Measurement:
+    """Remark 7: no drawn neuron starts on a hyperplane, so no branching point is met."""
+    z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
+    norms = np.linalg.norm(evidence.network.w, axis=1)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
+    smallest = float(np.min(z / norms))
+    return at_least(smallest, 0.0, detail=f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
+
+
+def _orthogonal_classes(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return Judgement(False, None, "the labels are not -1 and 1")
+    unit = data_constants(evidence).unit_signed
+    cosines = unit @ unit.T
+    largest = float(np.max(np.abs(cosines - np.diag(np.diag(cosines))), initial=0.0))
+    return Judgement(largest <= 1e-12, -largest, f"largest |cosine| of two samples is {largest:.3g}")
+
+
+def _never_gained(evidence: Evidence) -> Measurement:
+    found, gained = moments(evidence), 0
+    for before, after in pairwise(found):
+        gained += int(np.sum(~before.active & after.active & (np.abs(after.cosines) > 1e-9)))
+    return none_of(gained, detail=f"{gained} activations gained over {len(found)} snapshots")
+
+
+def _membership_is_decided(evidence: Evidence) -> Measurement:
+    """The positive neurons of S_+ at the end are those active on all positives at the start, mirrored for S_-.
+
+    Losing samples of the other class is allowed, gaining own ones is not.
+    """
+    found = moments(evidence)
+    first, last = found[0], found[-1]
+    wrong = 0
+    for sign in (1, -1):
+        own = first.data.members(sign)
+        chosen = first.signs == sign
+        could = np.all(first.active[:, own], axis=1) & chosen
+        wrong += int(np.sum((last.cones == sign) & chosen & ~could))
+    return none_of(wrong, detail=f"{wrong} neurons reached their cone without all own samples at the start")
+
+
+ORTHOGONAL = Hypothesis("orthogonal", "any two samples are orthogonal: mu = 0", _orthogonal_classes)
+
+EQUATION_7 = Theorem(
+    key="min2024:eq7",
+    reference=reference("Eqs. (7), (8)"),
+    statement="s_j y_i <x_i, w_j> grows for every neuron that is not dead, so activations change one way, each once.",
+    hypotheses=(SEPARATED, CLASSIFICATION, BALANCED, NONZERO),
+    conclusions=(
+        Conclusion("monotone", "s_j y_i <x_i, w_j> does not decrease between snapshots", _monotone),
+        Conclusion("pushed", "the velocity of s_j y_i <x_i, w_j> is positive", _pushed),
+        Conclusion("one-way", "no forbidden and no repeated change of activation", _allowed, Level.EXACT),
+        Conclusion("event-log", "the event log and the snapshots show the same patterns", _log_agrees, Level.EXACT),
+    ),
+    plan=_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="(7) and (8) speak of the boundary and of [0, T]; here of every snapshot, which is stronger.",
+)
+
+DEFINITION_1 = Theorem(
+    key="min2024:def1",
+    reference=reference("Def. 1"),
+    statement="A solution is regular if a neuron that enters S_dead stays there.",
+    hypotheses=(BINARY, RELU),
+    conclusions=(
+        Conclusion("absorbing", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
+        Conclusion("frozen", "nothing pulls a neuron of S_dead", _dead_are_frozen, Level.EXACT),
+    ),
+    plan=_plan,
+    setting=SETTING,
+    example="min-toy",
+)
+
+LEMMA_12 = Theorem(
+    key="min2024:lemma12",
+    reference=reference("Lemma 12"),
+    statement="S_dead absorbs regular solutions; positive neurons stay in S_+ and negative ones in S_- once there.",
+    hypotheses=(*FLOW, REGULAR),
+    conclusions=(
+        Conclusion("dead", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
+        Conclusion("own-cone", "no neuron leaves the cone of its sign", _traps_hold, Level.EXACT),
+    ),
+    plan=_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E5: part (a) needs a regular solution, against the printed 'any'; (b), (c) follow from (7), (8).",
+)
+
+APPENDIX_E2 = Theorem(
+    key="min2024:appE.2",
+    reference=reference("App. E.2"),
+    statement="Under Assumption 1 regular solutions exist for all time: every hyperplane is crossed one way, at most "
+    "m n crossings happen, and neurons that start off the hyperplanes meet no branching point.",
+    hypotheses=(SEPARATED, CLASSIFICATION, RELU, BALANCED, NONZERO),
+    conclusions=(
+        Conclusion("pushed", "y_i s_j <x_i, -grad_w_j L> > 0 for every neuron that is not dead (46)", _pushed),
+        Conclusion("one-way", "each hyperplane is crossed at most once, the allowed way", _allowed, Level.EXACT),
+        Conclusion("count", "at most m n crossings", _few_crossings),
+        Conclusion("start", "no neuron starts on a hyperplane (Remark 7)", _starts_off_boundaries, Level.EXACT),
+        Conclusion("global", "the run met no ridge and did not stall", _no_stop, Level.EXACT),
+    ),
+    plan=_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="(46) is printed with the opposite sign of the gradient.",
+)
+
+ORTHOGONAL_COMPARISON = Theorem(
+    key="min2024:orthogonal-comparison",
+    reference=reference("Sec. 3.3, comparison with orthogonal data"),
+    statement="On orthogonal data (mu = 0) no activation is ever gained, so only neurons active on all samples of "
+    "their class at the start end in its cone.",
+    hypotheses=(ORTHOGONAL, CLASSIFICATION, RELU, BALANCED, NONZERO),
+    conclusions=(
+        Conclusion("no-gain", "no neuron becomes active on a sample", _never_gained, Level.EXACT),
+        Conclusion("membership", "the cones hold no newcomer", _membership_is_decided, Level.EXACT),
+    ),
+    plan=_plan,
+    setting=SETTING,
+    example="min-orthogonal",
+)

@@ -1,0 +1,304 @@
+"""How fast neurons align: boundary speed, dwell times, paths, (30) and the sharper bound [min2024]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.data.published.min2024 import two_points
+from reluflow.geometry.alignment import align
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28, reference
+from reluflow.theory.min2024.constants import (
+    data_constants,
+    longest_path_by_search,
+    path_length,
+    proof_constants,
+)
+from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
+from reluflow.theory.min2024.moments import DEAD, OUTSIDE, FloatArray, cones_of, moments_until
+from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
+from reluflow.theory.min2024.scale_choice import alignment_constants_of, unit_rate
+from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
+
+ANGLES = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the two samples of App. A.2; mu = sin t
+AT_BOUNDARY = 1e-7  # cosine within which a snapshot at a predicted crossing stands on the hyperplane
+
+
+def _boundary_speed(evidence: Evidence) -> Measurement:
+    """s_j d/dt <u_j, y_i x_i/|x_i|> at <w_j, x_i> = 0, for neurons active on some other sample."""
+    data, slowest, count = data_constants(evidence), math.inf, 0
+    for moment in moments_until(evidence, proof_constants(evidence).horizon):
+        on = np.abs(moment.cosines) < AT_BOUNDARY
+        elsewhere = np.any(moment.cosines > AT_BOUNDARY, axis=1)
+        neurons, samples = np.nonzero(on & elsewhere[:, None])
+        for j, i in zip(neurons, samples, strict=True):
+            slopes = np.where(moment.cosines[j] > AT_BOUNDARY, 1.0, 0.0)
+            pull = (slopes * moment.forces) @ data.X
+            across = pull - (pull @ moment.directions[j]) * moment.directions[j]
+            slowest = min(slowest, float(moment.ratios[j] * (across @ data.unit_signed[i])))
+            count += 1
+    if count == 0:
+        if pattern_history(evidence).flips:
+            return missing("no snapshot holds a living neuron on a hyperplane")
+        return none_of(0, detail="no neuron met a hyperplane")
+    bound = data.mu**1.5 * data.smallest_norm / 2.0
+    return at_least(slowest, bound, detail=f"slowest of {count} crossings {slowest:.6g}, at least {bound:.6g}")
+
+
+def _wandering(evidence: Evidence) -> list[Stay]:
+    """The stays outside the traps of their neuron that ended in [0, T]."""
+    y, signs, horizon = evidence.dataset.y, np.sign(evidence.network.a), proof_constants(evidence).horizon
+    found = []
+    for stay in pattern_history(evidence).stays:
+        cone = int(cones_of(stay.active[None, :], y)[0])
+        if cone != DEAD and cone != signs[stay.neuron] and stay.start < horizon:
+            found.append(stay)
+    return found
+
+
+def _dwell(evidence: Evidence) -> Measurement:
+    """Length of every stay outside the traps over 4/(kappa sqrt(mu) X_min n_a)."""
+    horizon, rate = proof_constants(evidence).horizon, unit_rate(evidence)
+    stays = _wandering(evidence)
+    ratios = [(min(s.end, horizon) - s.start) * rate * s.num_active / 4.0 for s in stays]
+    worst = max(ratios, default=0.0)
+    return at_most(worst, 1.0, detail=f"longest of {len(stays)} stays is {worst:.6g} of its bound")
+
+
+def _unseen(evidence: Evidence, where: str, chosen: Callable[[int, int], bool]) -> Measurement:
+    """What to say of stays that no snapshot shows: nothing to show where there was none, else not enough evidence."""
+    y, signs = evidence.dataset.y, np.sign(evidence.network.a)
+    stays = _wandering(evidence)
+    missed = [s for s in stays if chosen(int(cones_of(s.active[None, :], y)[0]), int(signs[s.neuron]))]
+    if missed:
+        return missing(f"a snapshot during one of {len(missed)} stays {where}")
+    return none_of(0, detail=f"no neuron was ever {where}")
+
+
+def _turning_towards(evidence: Evidence) -> Measurement:
+    """(a) outside S_+, S_-, S_dead: s d/dt cos(w_j, x_a) >= xi sqrt(mu) n_a X_min/2; ratio of the two sides."""
+    data, xi = data_constants(evidence), proof_constants(evidence).xi
+    smallest, count = math.inf, 0
+    for moment in moments_until(evidence, proof_constants(evidence).horizon):
+        chosen = moment.cones == OUTSIDE
+        if np.any(chosen):
+            sums = moment.active_sums[chosen]
+            speeds = np.sum(moment.turning[chosen] * sums, axis=1) / np.linalg.norm(sums, axis=1)
+            speeds = speeds * moment.signs[chosen]
+            bounds = 0.5 * xi * math.sqrt(data.mu) * moment.active[chosen].sum(axis=1) * data.smallest_norm
+            smallest, count = min(smallest, float(np.min(speeds / bounds))), count + int(np.sum(chosen))
+    if count == 0:
+        return _unseen(evidence, "outside all three cones", lambda cone, sign: cone == OUTSIDE)
+    return at_least(smallest, 1.0, detail=f"smallest speed over its bound is {smallest:.6g} in {count} cases")
+
+
+def _turning_away(evidence: Evidence) -> Measurement:
+    """(b) in the other sign's cone: d/dt cos(w_j, x_other) <= -zeta sqrt(mu) n_a X_min/2; ratio of the two sides."""
+    data, constants = data_constants(evidence), proof_constants(evidence)
+    smallest, count = math.inf, 0
+    for moment in moments_until(evidence, constants.horizon):
+        for sign in (1, -1):
+            chosen = (moment.cones == -sign) & (moment.signs == sign)
+            if np.any(chosen):
+                other = data.total(-sign) / np.linalg.norm(data.total(-sign))
+                bound = 0.5 * constants.zeta * math.sqrt(data.mu) * data.count(-sign) * data.smallest_norm
+                smallest = min(smallest, float(np.min(-(moment.turning[chosen] @ other))) / bound)
+                count += int(np.sum(chosen))
+    if count == 0:
+        return _unseen(evidence, "in the cone of the other sign", lambda cone, sign: cone == -sign)
+    return at_least(smallest, 1.0, detail=f"smallest speed over its bound is {smallest:.6g} in {count} cases")
+
+
+def _cap_not_entered(evidence: Evidence) -> Measurement:
+    """cos(w_j, x_-) <= sqrt(1 - zeta) on [0, T] for positive neurons, mirrored for negative ones."""
+    data, constants = data_constants(evidence), proof_constants(evidence)
+    largest = -1.0
+    for moment in moments_until(evidence, constants.horizon):
+        for sign in (1, -1):
+            chosen = moment.signs == sign
+            if data.count(-sign) and np.any(chosen):
+                other = data.total(-sign) / np.linalg.norm(data.total(-sign))
+                largest = max(largest, float(np.max(moment.directions[chosen] @ other)))
+    bound = math.sqrt(1.0 - constants.zeta)
+    return at_most(largest, bound, allowance=1e-12, detail=f"largest cosine {largest:.9g}, at most {bound:.9g}")
+
+
+def paths_of(evidence: Evidence) -> list[list[tuple[int, int]]]:
+    """For every neuron the pairs (own active samples, other active samples) it goes through."""
+    history, signs, y = pattern_history(evidence), np.sign(evidence.network.a), evidence.dataset.y
+    found = []
+    for j in range(evidence.network.num_neurons):
+        own = y == signs[j]
+        found.append([(int(np.sum(s.active & own)), int(np.sum(s.active & ~own))) for s in history.of(j)])
+    return found
+
+
+def _paths_are_valid(evidence: Evidence) -> Measurement:
+    """Own samples are only gained, others only lost, and (0, 0) only ends a path (erratum E6)."""
+    wrong, total = 0, 0
+    for path in paths_of(evidence):
+        for (own, other), (own_next, other_next) in pairwise(path):
+            total += 1
+            moves = (own_next, other_next) != (own, other)
+            wrong += int(not (own_next >= own and other_next <= other and moves and (own, other) != (0, 0)))
+    return none_of(wrong, total=total)
+
+
+def _paths_end(evidence: Evidence) -> Measurement:
+    data, signs = data_constants(evidence), np.sign(evidence.network.a)
+    ends = [path[-1] for path in paths_of(evidence)]
+    wrong = sum(1 for j, end in enumerate(ends) if end not in ((data.count(int(signs[j])), 0), (0, 0)))
+    return none_of(wrong, total=len(ends))
+
+
+def _travel_times(evidence: Evidence) -> Measurement:
+    """Settling time of every neuron over the travel time of its own path; a neuron in its trap has neither."""
+    rate, settled = unit_rate(evidence), pattern_history(evidence).settling_times()
+    worst = 0.0
+    for path, time in zip(paths_of(evidence), settled, strict=True):
+        travel = sum(4.0 / (rate * (own + other)) for own, other in path[:-1])
+        worst = max(worst, float(time) / travel if travel > 0.0 else (0.0 if time == 0.0 else math.inf))
+    return at_most(worst, 1.0, detail=f"largest settling time over travel time is {worst:.6g}")
+
+
+def _maximal_path(evidence: Evidence) -> Measurement:
+    """No path is longer than the maximal one: dynamic programming against the formula."""
+    data = data_constants(evidence)
+    plus, minus = data.count(1), data.count(-1)
+    excess = max(
+        longest_path_by_search(plus, minus) - path_length(plus, minus),
+        longest_path_by_search(minus, plus) - path_length(minus, plus),
+    )
+    return at_most(
+        excess, 0.0, allowance=1e-12, detail=f"the longest path by search exceeds the formula by {excess:.3g}"
+    )
+
+
+def _harmonic_form(evidence: Evidence) -> Measurement:
+    constants = proof_constants(evidence)
+    return at_most(constants.t_1_harmonic, constants.t_1)
+
+
+def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
+    """tau_align <= time."""
+    measured = alignment_time(evidence)
+    words = f"every neuron is in its trap from {measured:.6g} on, {name} = {time:.6g}"
+    return at_most(measured, time, detail=words)
+
+
+def _at_least_two(evidence: Evidence) -> Judgement:
+    n = evidence.dataset.n
+    return Judgement(n >= 2, float(n - 2), f"n = {n}")
+
+
+def _sharper(evidence: Evidence) -> Measurement:
+    constants = proof_constants(evidence)
+    return at_most(constants.t_1_sharp, constants.t_1_harmonic)
+
+
+def _order_in_mu(evidence: Evidence) -> Measurement:
+    """Exponent in mu of the exact alignment time (vanishing scale) of two samples whose cosine mu tends to 0."""
+    times = evidence.witness("alignment times", _times_of_two_points)
+    exponent = fitted_slope(np.log(np.sin(ANGLES)), np.log(times))
+    return at_least(exponent, -0.5, detail=f"the alignment time scales like mu^{exponent:.4g}, claimed mu^(-1/2)")
+
+
+def _times_of_two_points() -> FloatArray:
+    """The last change of pattern of 60 positive neurons spread over the circle, for each cosine sin t."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) + 0.05
+    w = np.column_stack([np.cos(angles), np.sin(angles)])
+    return np.array([float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES])
+
+
+TWO_SAMPLES = Hypothesis("two-samples", "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)", _at_least_two)
+
+BOUNDARY_SPEED = Theorem(
+    key="min2024:boundary-speed",
+    reference=reference("App. C.2, Eqs. (7), (8)"),
+    statement="At <w_j, x_i> = 0 a neuron that is alive has s_j d/dt <w_j/|w_j|, y_i x_i/|x_i|> >= mu^(3/2) X_min/2.",
+    hypotheses=REGIME,
+    conclusions=(Conclusion("speed", "slowest crossing on [0, T]", _boundary_speed),),
+    constants=alignment_constants_of,
+    plan=crossing_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+DWELL_TIME = Theorem(
+    key="min2024:dwell-time",
+    reference=reference("App. C.2"),
+    statement="Outside its traps a neuron keeps a pattern for at most 4/(kappa sqrt(mu) X_min n_a).",
+    hypotheses=REGIME,
+    conclusions=(
+        Conclusion("dwell", "longest stay over its bound is at most 1", _dwell),
+        Conclusion("towards", "outside all cones cos(w_j, x_a) moves fast enough", _turning_towards),
+        Conclusion("away", "in the other sign's cone the neuron turns away from its aggregate", _turning_away),
+        Conclusion("cap", "no neuron enters the cap around the other class's aggregate", _cap_not_entered),
+    ),
+    constants=alignment_constants_of,
+    plan=alignment_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+PATHS = Theorem(
+    key="min2024:paths",
+    reference=reference("App. C.2, paths"),
+    statement="A neuron gains own samples and loses others until it is in its trap; no path takes longer than "
+    "(4/(kappa sqrt(mu) X_min)) (H_other + 1/2 + H_(own - 1)).",
+    hypotheses=REGIME,
+    conclusions=(
+        Conclusion("valid", "every step gains own or loses other samples", _paths_are_valid, Level.EXACT),
+        Conclusion("end", "every path ends with all own samples alone, or dead", _paths_end, Level.EXACT),
+        Conclusion("travel", "no neuron needs longer than the travel time of its path", _travel_times),
+        Conclusion("maximal", "no valid path is longer than the maximal one", _maximal_path, Level.EXACT),
+    ),
+    constants=alignment_constants_of,
+    plan=alignment_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E6: condition 2 on paths is printed with both inequalities reversed.",
+)
+EQUATION_30 = Theorem(
+    key="min2024:eq30",
+    reference=reference("Eq. (30)"),
+    statement="Every neuron is in its trap by t_1 = 16 log n/(kappa sqrt(mu) X_min).",
+    hypotheses=(*REGIME, TWO_SAMPLES),
+    conclusions=(
+        Conclusion("aligned", "tau_align is at most t_1", lambda e: aligned_by(e, proof_constants(e).t_1, "t_1")),
+        Conclusion("harmonic", "the maximal path takes at most t_1", _harmonic_form),
+        Conclusion("order", "the exact time for two samples grows at most like mu^(-1/2)", _order_in_mu, Level.SCALING),
+    ),
+    constants=alignment_constants_of,
+    plan=alignment_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E3: kappa <= mu^2, so t_1 is of order mu^(-5/2) log n, not mu^(-1/2) log n; E7: n = 1 is excluded.",
+)
+SHARP_ALIGNMENT = Theorem(
+    key="min2024:sharp-alignment",
+    reference=reference("App. C.2, by separation of variables"),
+    statement="Every neuron is in its trap by 4 artanh(sqrt(1 - kappa))/(sqrt(mu) X_min) times the maximal path, "
+    "which is of order log(1/kappa) log n/sqrt(mu).",
+    hypotheses=REGIME,
+    conclusions=(
+        Conclusion(
+            "aligned", "tau_align is at most it", lambda e: aligned_by(e, proof_constants(e).t_1_sharp, "t_1_sharp")
+        ),
+        Conclusion("sharper", "it is at most the harmonic form", _sharper),
+    ),
+    constants=alignment_constants_of,
+    plan=alignment_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="Not in the paper: its proof with 1 - cos^2 kept instead of bounded by kappa.",
+)

@@ -1,0 +1,338 @@
+"""From t_2 on: Lemma 15, the 1/t rate, the low rank of Appendix D.3 and the limit of the stable rank [min2024]."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.min2024.assumptions import (
+    BOTH_CONES,
+    CLASSIFICATION,
+    EXAMPLE,
+    FLOW,
+    REGIME,
+    SETTING,
+    SUMMED,
+    UNIT_FORCE,
+    log_factor_28,
+    reference,
+)
+from reluflow.theory.min2024.constants import data_constants, proof_constants
+from reluflow.theory.min2024.groups import dead_neurons, groups
+from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time, whole_plan
+from reluflow.theory.min2024.moments import Moment, moments, moments_from
+from reluflow.theory.min2024.scale_choice import alignment_constants_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting, Theorem
+
+LN2 = math.log(2.0)
+LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
+SLOWEST_EXPONENT = -0.8  # of the gap in log t; -1 is expected, -0.97 was measured on unequal norms
+LARGEST_EXPONENT = 700.0  # e^700 still is a double; a bound above it is as good as that
+KEPT = 1e-9  # error of the integration, relative; 6e-16 was measured
+RANK_ROUNDING = 1e-28  # a matrix of rank one is stored with a relative rest of (1e-15)^2
+ROUNDING = 1e-9  # gaps below this are rounding: with classes of equal margins there is none to close
+
+
+def _gradient_square(moment: Moment) -> float:
+    return (moment.gauge * math.exp(moment.network.log_scale)) ** 2 * moment.gauged_gradient_square
+
+
+def _best_factor(evidence: Evidence) -> float:
+    """The largest factor for which Lemma 15's proof works: 1 for exponential, 1/(4 ln^2 2) for twice logistic."""
+    return 1.0 if evidence.loss.name == "exponential" else 1.0 / (4.0 * LN2**2)
+
+
+def _is_linear(evidence: Evidence) -> Judgement:
+    return Judgement(evidence.leak == 1.0, None, f"leak {evidence.leak:g}")
+
+
+def _linear_decrease(evidence: Evidence, factor: float) -> Measurement:
+    """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified."""
+    separator = evidence.facts.separator
+    if separator is None:
+        return missing("the max-margin separator")
+    ratios = []
+    for moment in moments(evidence):
+        if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
+            output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
+            ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * separator.margin**2))
+    if not ratios:
+        return missing("no snapshot with every y_i f_i >= 0")
+    smallest = min(ratios) / factor
+    words = f"smallest -dL/dt over its bound is {smallest:.6g} in {len(ratios)} snapshots, rho = {separator.margin:.6g}"
+    return at_least(smallest, 1.0, allowance=1e-12, detail=words)
+
+
+def _linear_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=(0.0, *np.linspace(1.0, 12.0, 12), *np.geomspace(20.0, 2000.0, 6)))
+
+
+def rate_constants(evidence: Evidence) -> Constants:
+    """alpha_rate, and four times it, which the exponential loss allows."""
+    constants = proof_constants(evidence)
+    return {**alignment_constants_of(evidence), "alpha_rate_exponential": 4.0 * constants.rate}
+
+
+def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
+    fitted = last_fitted_time(evidence)
+    return () if fitted is None else moments_from(evidence, fitted)
+
+
+def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
+    """|grad L|^2/(alpha_rate L^2) >= 1 from t_2 on."""
+    rate = factor * proof_constants(evidence).rate
+    found = _fitted_moments(evidence)
+    if not found:
+        return missing("no snapshot after t_2")
+    smallest = min(_gradient_square(moment) / moment.loss_value**2 for moment in found) / rate
+    return at_least(smallest, 1.0, detail=f"smallest -dL/dt over alpha_rate L^2 is {smallest:.6g}")
+
+
+def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
+    """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
+    found = _fitted_moments(evidence)
+    if len(found) < 2:
+        return missing("two snapshots after t_2")
+    first, rate = found[0], factor * proof_constants(evidence).rate
+    ratios = [
+        m.loss_value * (first.loss_value * rate * (m.time - first.time) + 1.0) / first.loss_value for m in found[1:]
+    ]
+    words = f"largest L(t) over its bound is {max(ratios):.6g} up to {found[-1].time - first.time:.6g} after t_2"
+    return at_most(max(ratios), 1.0, detail=words)
+
+
+def stable_rank(w: NDArray[np.float64]) -> float:
+    """|W|_F^2/|W|_2^2.
+
+    >>> stable_rank(np.diag([1.0, 1.0]))
+    2.0
+    """
+    singular = np.linalg.svd(w, compute_uv=False)
+    return float(np.sum((singular / singular[0]) ** 2))
+
+
+def low_rank(evidence: Evidence) -> Measurement:
+    """(|W|_F^2 - 2|W|_2^2)/|W|_2^2 against 4 sqrt(m) eps W_max^2/|W|_2^2, at every snapshot from t_1 on."""
+    constants = proof_constants(evidence)
+    found = moments_from(evidence, constants.t_1)
+    if not found:
+        return missing("no snapshot after t_1")
+    worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
+    return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
+
+
+def _allowance(evidence: Evidence, moment: Moment) -> float:
+    constants, m = proof_constants(evidence), evidence.network.num_neurons
+    spectral = 2.0 * (math.log(float(np.linalg.norm(moment.network.w, 2))) + moment.network.log_scale)
+    log_ratio = math.log(4.0 * math.sqrt(m)) + constants.log_scale + 2.0 * constants.log_largest_start - spectral
+    return math.exp(min(log_ratio, LARGEST_EXPONENT))
+
+
+def _invariant_is_kept(evidence: Evidence) -> Measurement:
+    """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
+    worst, count = 0.0, 0
+    for group in groups(evidence):
+        first = None
+        for moment in group.moments:
+            w, a = moment.network.w[group.neurons], moment.network.a[group.neurons]
+            gram = (w @ w.T - np.outer(a, a)) * math.exp(2.0 * moment.network.log_scale)
+            size = float(np.sum(w**2)) * math.exp(2.0 * moment.network.log_scale)
+            first = gram if first is None else first
+            if size > 0.0:
+                worst, count = max(worst, float(np.max(np.abs(gram - first))) / size), count + 1
+    if count == 0:
+        return missing("no snapshot after t_1 in the range of doubles")
+    return at_most(worst, KEPT, detail=f"largest change over |W_+-|_F^2 is {worst:.3g}, allowed {KEPT:g}")
+
+
+def _invariant_is_small(evidence: Evidence) -> Measurement:
+    """log of the spectral norm of the invariant at t_1 against log(4 eps W_max^2 |V~|/sqrt(m))."""
+    gaps = []
+    for group in groups(evidence):
+        network = group.moments[0].network
+        w, a = network.w[group.neurons], network.a[group.neurons]
+        norm = max(float(np.linalg.norm(w @ w.T - np.outer(a, a), 2)), float(np.finfo(float).tiny))
+        bound = _log_group_bound(evidence, int(np.sum(group.neurons)))
+        gaps.append(bound - math.log(norm) - 2.0 * network.log_scale)
+    if not gaps:
+        return missing("no neuron in its cone at t_1")
+    return at_least(min(gaps), 0.0, detail=f"log of the bound minus log of the norm is {min(gaps):.6g}")
+
+
+def _log_group_bound(evidence: Evidence, size: int) -> float:
+    """log(4 eps W_max^2 size/sqrt(m))."""
+    constants, m = proof_constants(evidence), evidence.network.num_neurons
+    return math.log(4.0 * size / math.sqrt(m)) + constants.log_scale + 2.0 * constants.log_largest_start
+
+
+def _group_rank(evidence: Evidence, sign: int) -> Measurement:
+    """(41), (42): largest |W_+-|_F^2 - |W_+-|_2^2 - 4 eps W_max^2 |V~|/sqrt(m), over |W_+-|_2^2."""
+    group = next((g for g in groups(evidence) if g.sign == sign), None)
+    if group is None:
+        return none_of(0, detail="no neuron in that cone at t_1: both sides are 0")
+    log_bound, worst = _log_group_bound(evidence, int(np.sum(group.neurons))), -math.inf
+    for moment in group.moments:
+        if not np.all(moment.seen[group.neurons]):
+            continue  # beside the fitted class, the other one is below the doubles of the snapshot
+        singular = np.linalg.svd(moment.network.w[group.neurons], compute_uv=False)
+        log_spectral = 2.0 * (math.log(float(singular[0])) + moment.network.log_scale)
+        rest = float(np.sum((singular[1:] / singular[0]) ** 2))
+        worst = max(worst, rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
+    if math.isinf(worst):
+        return missing("no snapshot after t_1 that holds the whole group")
+    words = f"the rest of the spectrum exceeds its bound by {worst:.3g} of |W|_2^2 (rounding leaves {RANK_ROUNDING:g})"
+    return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
+
+
+def _dead_norm(evidence: Evidence) -> Measurement:
+    """(43): log |W_dead|_F^2 against log(4 eps W_max^2 |V~_dead|/sqrt(m))."""
+    dead = dead_neurons(evidence)
+    if not np.any(dead):
+        return none_of(0, detail="no neuron is dead at t_1: both sides are 0")
+    bound = _log_group_bound(evidence, int(np.sum(dead)))
+    found = moments_from(evidence, proof_constants(evidence).t_1)
+    largest = max(float(np.logaddexp.reduce(2.0 * moment.log_norms[dead])) for moment in found)
+    return at_most(largest, bound, detail=f"log |W_dead|_F^2 = {largest:.6g} for {int(np.sum(dead))} dead neurons")
+
+
+def _norm_diverges(evidence: Evidence) -> Measurement:
+    """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
+    found = _fitted_moments(evidence)
+    if len(found) < 3:
+        return missing("three snapshots after t_2")
+    sizes = [float(np.sum(m.network.w**2)) * math.exp(2.0 * m.network.log_scale) for m in found]
+    growth = min(b - a for a, b in pairwise(sizes))
+    return at_least(
+        growth, 0.0, detail=f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {growth:.3g}"
+    )
+
+
+def predicted_stable_rank(evidence: Evidence) -> float:
+    """The limit of the stable rank: 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)), p, q = 1/margin of each class."""
+    vectors = evidence.facts.one_class
+    if vectors.positive is None or vectors.negative is None:
+        return 1.0
+    p, q = vectors.positive.norm, vectors.negative.norm
+    cosine = float(vectors.positive.w @ vectors.negative.w) / (p * q)
+    return 2.0 * (p + q) / (p + q + math.sqrt((p - q) ** 2 + 4.0 * p * q * cosine**2))
+
+
+def _stable_rank_predictions(evidence: Evidence) -> Constants:
+    return {
+        "stable_rank_limit": predicted_stable_rank(evidence),
+        "stable_rank_bound": 2.0 / (1.0 + data_constants(evidence).mu),
+    }
+
+
+def _late_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=tuple(landmarks(evidence).last_fitted + math.exp(log_time) for log_time in LATE_LOG_TIMES))
+
+
+def _limit_below_bound(evidence: Evidence) -> Measurement:
+    return at_most(predicted_stable_rank(evidence), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
+
+
+def _approach(evidence: Evidence) -> Measurement:
+    """Exponent of |stable rank - limit| in log t: it falls like 1/log t, or is below rounding from the start."""
+    limit = predicted_stable_rank(evidence)
+    late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
+    if len(late) < 3:
+        return missing("three snapshots after t = e^7")
+    gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
+    words = f"gap {gaps[0]:.3g} at t = {late[0].time:.3g}, {gaps[-1]:.3g} at t = {late[-1].time:.3g}"
+    if np.all(gaps <= ROUNDING):
+        return at_most(float(np.max(gaps)), ROUNDING, detail=f"{words}: equal to rounding throughout")
+    exponent = fitted_slope(np.log([math.log(m.time) for m in late]), np.log(np.maximum(gaps, 1e-300)))
+    return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
+
+
+def _late_ranks(evidence: Evidence) -> Measurement:
+    """The largest stable rank at the late snapshots, at most 2."""
+    return at_most(max(stable_rank(moment.network.w) for moment in moments(evidence)), 2.0)
+
+
+LINEAR = Hypothesis("linear", "the activation is the identity, leak 1", _is_linear)
+
+LEMMA_15 = Theorem(
+    key="min2024:lemma15",
+    reference=reference("Lemma 15"),
+    statement="For a linear two-layer network on data separable with margin rho, dL/dt <= -|a|^2 L^2 rho^2/4 "
+    "whenever every sample is classified; without the 1/4 for the exponential loss, with 1/(4 ln^2 2) for twice the "
+    "logistic loss.",
+    hypotheses=(data_assumption("linearly-separable"), CLASSIFICATION, UNIT_FORCE, SUMMED, LINEAR),
+    conclusions=(
+        Conclusion("decrease", "-dL/dt over |a|^2 L^2 rho^2/4", lambda e: _linear_decrease(e, 0.25)),
+        Conclusion("decrease-sharp", "the same with the best factor", lambda e: _linear_decrease(e, _best_factor(e))),
+    ),
+    plan=_linear_plan,
+    setting=Setting(loss="exponential", reduction="sum", leak=1.0, init="min-balanced", width=12, scale="1e-3"),
+    example=EXAMPLE,
+)
+RATE = Theorem(
+    key="min2024:rate",
+    reference=reference("App. D.2, convergence"),
+    statement="From t_2 on dL/dt <= -alpha_rate L^2 with alpha_rate = (mu X_min)^2/(32 X_max), so L(t) = O(1/t); four "
+    "times that rate for the exponential loss.",
+    hypotheses=(*REGIME, BOTH_CONES),
+    conclusions=(
+        Conclusion("slope", "-dL/dt over alpha_rate L^2", lambda e: _slope_of_loss(e, 1.0)),
+        Conclusion("curve", "L(t) over its bound", loss_under_curve),
+        Conclusion(
+            "slope-sharp",
+            "the same with 4 alpha_rate for the exponential loss and 1/ln^2 2 of it for twice the logistic one",
+            lambda e: _slope_of_loss(e, 4.0 * _best_factor(e)),
+        ),
+    ),
+    constants=rate_constants,
+    plan=whole_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+APPENDIX_D3 = Theorem(
+    key="min2024:appD.3",
+    reference=reference("App. D.3, Eqs. (41)-(43)"),
+    statement="From t_1 on W_+^T W_+ - a_+ a_+^T is constant and of norm at most 4 eps W_max^2 |V~_+|/sqrt(m), so "
+    "W_+ and W_- are nearly of rank one, W_dead is small, and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
+    hypotheses=(*REGIME, BOTH_CONES),
+    conclusions=(
+        Conclusion("invariant", "W_+-^T W_+- - a a^T does not change", _invariant_is_kept, Level.EXACT),
+        Conclusion("invariant-size", "log of its bound minus log of its norm", _invariant_is_small),
+        Conclusion("eq41", "log of the bound minus log of |W_+|_F^2 - |W_+|_2^2", lambda e: _group_rank(e, 1)),
+        Conclusion("eq42", "the same for W_-", lambda e: _group_rank(e, -1)),
+        Conclusion("eq43", "log |W_dead|_F^2 against its bound", _dead_norm),
+        Conclusion("sum", "stable rank against 2 plus the allowance", low_rank),
+        Conclusion("norm", "|W|_F grows after t_2", _norm_diverges),
+    ),
+    constants=rate_constants,
+    plan=whole_plan,
+    log_scale=log_factor_28,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E9: the limit of the stable rank is printed as equal to 2; it is at most 2.",
+)
+STABLE_RANK = Theorem(
+    key="min2024:stable-rank",
+    reference=reference("App. D.3, limit"),
+    statement="The stable rank of W tends to 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)) <= 2/(1 + mu), with p, q "
+    "the inverse margins of the classes and c the cosine of their max-margin directions.",
+    hypotheses=(*FLOW, BOTH_CONES),
+    conclusions=(
+        Conclusion("bound", "the predicted limit is at most 2/(1 + mu)", _limit_below_bound),
+        Conclusion("approach", "the distance to it falls like 1/log t", _approach, Level.SCALING),
+        Conclusion("ranks", "the stable rank at late times", _late_ranks),
+    ),
+    predictions=_stable_rank_predictions,
+    plan=_late_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E9: printed as a limit equal to 2.",
+    departs="Not in the paper: the limit follows from the max-margin direction of each class.",
+)

@@ -1,0 +1,176 @@
+"""The steps between t_1 and t_2: forces (40), turning (37), cosines and growth of the norms [min2024]."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.min2024.constants import data_constants, proof_constants
+from reluflow.theory.min2024.groups import Group, groups
+from reluflow.theory.min2024.growth import growth_result
+from reluflow.theory.min2024.moments import FloatArray
+from reluflow.theory.theorem import Conclusion
+
+
+def _forces_are_near_one(evidence: Evidence) -> Measurement:
+    """(40): the largest distance of |g_i| from 1 on [t_1, t_2^+-], at most 1/2."""
+    gaps = [
+        float(np.max(np.abs(group.own_forces(moment) - 1.0))) for group in groups(evidence) for moment in group.growing
+    ]
+    if not gaps:
+        return missing("no snapshot in [t_1, t_2]")
+    return at_most(max(gaps), 0.5, detail=f"|g_i| stays within {max(gaps):.6g} of 1, allowed 1/2")
+
+
+def _weighted_cosine(evidence: Evidence) -> Measurement:
+    cosines = [
+        float(_cosine(group.aggregate, group.weighted_sum(moment)))
+        for group in groups(evidence)
+        for moment in group.growing
+    ]
+    return at_least(min(cosines), 1.0 / 3.0) if cosines else missing("no snapshot in [t_1, t_2]")
+
+
+def _weighted_length(evidence: Evidence) -> Measurement:
+    """|x~_a| over |x_+-|/2 on [t_1, t_2^+-]."""
+    ratios = [
+        2.0 * float(np.linalg.norm(group.weighted_sum(moment)) / np.linalg.norm(group.aggregate))
+        for group in groups(evidence)
+        for moment in group.growing
+    ]
+    if not ratios:
+        return missing("no snapshot in [t_1, t_2]")
+    return at_least(min(ratios), 1.0, detail=f"smallest |x~_a| over |x_+-|/2 is {min(ratios):.6g}")
+
+
+def _aggregate_length(evidence: Evidence) -> Measurement:
+    """|x_+-| over sqrt(mu) n_+- X_min, by Lemma 11."""
+    data = data_constants(evidence)
+    ratios = [float(np.linalg.norm(data.total(s))) / data.speed(s) for s in (1, -1) if data.count(s)]
+    return at_least(min(ratios), 1.0, allowance=1e-12, detail=f"smallest |x_+-| over its bound is {min(ratios):.6g}")
+
+
+def _cosine(one: FloatArray, two: FloatArray) -> float:
+    return float(one @ two / (np.linalg.norm(one) * np.linalg.norm(two)))
+
+
+def _cosines(group: Group, directions: FloatArray) -> FloatArray:
+    return np.asarray(directions[group.neurons] @ group.aggregate / np.linalg.norm(group.aggregate))
+
+
+def _turning_inequality(evidence: Evidence) -> Measurement:
+    """(37) wherever cos <= 1/3, as a difference over sqrt(mu) n_+- X_min/2; elsewhere nothing is claimed (E10).
+
+    Neurons are also tried at directions of their cone with a small cosine, where the inequality bites.
+    """
+    smallest, count = math.inf, 0
+    for group in groups(evidence):
+        half = 0.5 * data_constants(evidence).speed(group.sign)
+        unit = group.aggregate / np.linalg.norm(group.aggregate)
+        for moment in group.growing:
+            pull = group.weighted_sum(moment)
+            directions = np.vstack([moment.directions[group.neurons], _wide_directions(evidence, group)])
+            cosines = directions @ unit
+            chosen = cosines <= 1.0 / 3.0
+            speeds = (pull @ unit - (directions @ pull) * cosines)[chosen]
+            if speeds.size:
+                smallest = min(smallest, float(np.min(speeds / half - (1.0 / 3.0 - cosines[chosen]))))
+                count += speeds.size
+    if count == 0:
+        return none_of(0, detail="no direction of the cone has a cosine below 1/3 with the aggregate")
+    return at_least(smallest, 0.0, detail=f"smallest difference {smallest:.6g} over {count} directions with cos <= 1/3")
+
+
+def _wide_directions(evidence: Evidence, group: Group) -> FloatArray:
+    """Directions of S_+- far from the aggregate: drawn ones whose cosine is at most 1/2."""
+    data, rng = data_constants(evidence), np.random.default_rng(37)
+    pool = rng.standard_normal((400, data.X.shape[1]))
+    pool /= np.linalg.norm(pool, axis=1, keepdims=True)
+    z = pool @ data.X.T
+    inside = np.all((z > 0.0) == group.own, axis=1)
+    return np.asarray(pool[inside & (pool @ group.aggregate <= 0.5 * np.linalg.norm(group.aggregate))])
+
+
+def _quarter_speed(evidence: Evidence) -> Measurement:
+    """At cos = 1/4, (37) gives sqrt(mu) n_+- X_min/24; tried on directions of that cosine in the span."""
+    smallest = math.inf
+    for group in groups(evidence):
+        bound = data_constants(evidence).speed(group.sign) / 24.0
+        unit = group.aggregate / np.linalg.norm(group.aggregate)
+        for moment in group.growing:
+            pull = group.weighted_sum(moment)
+            across = np.linalg.norm(pull - (pull @ unit) * unit)
+            slowest = (1.0 - 1.0 / 16.0) * (pull @ unit) - 0.25 * math.sqrt(15.0 / 16.0) * across
+            smallest = min(smallest, float(slowest) / bound)
+    if math.isinf(smallest):
+        return missing("no snapshot in [t_1, t_2]")
+    return at_least(smallest, 1.0, detail=f"slowest turn at cos = 1/4 over its bound is {smallest:.6g}")
+
+
+def _aligned_growth(evidence: Evidence) -> Measurement:
+    """cos(x_+-, w_j) >= 1/4 from t_1 + 6/(sqrt(mu) n_+- X_min) until t_2^+-."""
+    data, t_1, found = data_constants(evidence), proof_constants(evidence).t_1, []
+    for group in groups(evidence):
+        ready = t_1 + 6.0 / data.speed(group.sign)
+        found += [float(np.min(_cosines(group, m.directions))) for m in group.growing if m.time >= ready]
+    return at_least(min(found), 0.25) if found else missing("no snapshot in [t_1', t_2]")
+
+
+def _growth_rate(evidence: Evidence) -> Measurement:
+    """d/dt |w_j|^2 over (sqrt(mu) n_+- X_min/4)|w_j|^2 on [t_1', t_2^+-]."""
+    data, t_1, ratios = data_constants(evidence), proof_constants(evidence).t_1, []
+    for group in groups(evidence):
+        speed = data.speed(group.sign)
+        for moment in group.growing:
+            if moment.time >= t_1 + 6.0 / speed:
+                ratios.append(float(np.min(2.0 * moment.growth[group.neurons])) / (0.25 * speed))
+    if not ratios:
+        return missing("no snapshot in [t_1', t_2]")
+    return at_least(min(ratios), 1.0, detail=f"smallest growth rate over its bound is {min(ratios):.6g}")
+
+
+def _norm_before_fit(evidence: Evidence) -> Measurement:
+    """Until t_2^+- the group's sum of |w_j|^2 is at most 1/(sqrt(mu) X_min)."""
+    data = data_constants(evidence)
+    sums = [group.log_norm_square(moment) for group in groups(evidence) for moment in group.growing[-1:]]
+    if not sums:
+        return missing("no snapshot in [t_1, t_2]")
+    return at_most(
+        max(sums), -math.log(math.sqrt(data.mu) * data.smallest_norm), detail=f"log of the sum {max(sums):.6g}"
+    )
+
+
+EQUATION_40 = growth_result(
+    "eq40",
+    "Eq. (40)",
+    "On [t_1, t_2^+-] 1/2 <= |g_i| <= 3/2, so cos(x_+-, x~_a) >= 1/3 and |x~_a| >= |x_+-|/2 >= sqrt(mu) n_+- X_min/2.",
+    Conclusion("forces", "distance of |g_i| from 1", _forces_are_near_one),
+    Conclusion("cosine", "smallest cos(x_+-, x~_a)", _weighted_cosine),
+    Conclusion("length", "|x~_a| over |x_+-|/2", _weighted_length),
+    Conclusion("aggregate", "|x_+-| over sqrt(mu) n_+- X_min", _aggregate_length),
+    erratum="The closing paragraph prints 1/2 for 1/3 once.",
+)
+EQUATION_37 = growth_result(
+    "eq37",
+    "Eq. (37)",
+    "On [t_1, t_2^+-] d/dt cos(x_+-, w_j) >= (1/3 - cos) sqrt(mu) n_+- X_min/2 wherever cos <= 1/3.",
+    Conclusion("turning", "difference of the two sides, over sqrt(mu) n_+- X_min/2", _turning_inequality),
+    Conclusion("quarter", "at cos = 1/4 the speed is at least sqrt(mu) n_+- X_min/24", _quarter_speed),
+    erratum="E10: valid only for cos <= 1/3.",
+)
+COSINE_QUARTER = growth_result(
+    "cosine-quarter",
+    "App. D.2, after Eq. (37)",
+    "cos(x_+-, w_j) >= 1/4 from t_1 + 6/(sqrt(mu) n_+- X_min) until t_2^+-.",
+    Conclusion("cosine", "smallest cosine", _aligned_growth),
+)
+NORM_GROWTH = growth_result(
+    "norm-growth",
+    "App. D.2, before Eq. (39)",
+    "On [t_1', t_2^+-] d/dt |w_j|^2 >= (sqrt(mu) n_+- X_min/4)|w_j|^2; at t_2^+- they sum to <= 1/(sqrt(mu) X_min).",
+    Conclusion("rate", "growth rate over its bound", _growth_rate),
+    Conclusion("sum", "logarithm of the sum of |w_j|^2 before t_2", _norm_before_fit),
+)

@@ -1,0 +1,326 @@
+"""Approximation (4) and Lemmas 1 to 4, 10: while outputs are small every direction follows s_j P_j x_a [min2024].
+
+No assumption on the data and any leak in [0, 1] (Remark 5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, none_of
+from reluflow.theory.min2024.assumptions import (
+    APPROXIMATION,
+    BALANCED,
+    BINARY,
+    EXAMPLE,
+    NONZERO,
+    SETTING,
+    SUMMED,
+    UNIT_FORCE,
+    log_factor_small,
+    reference,
+)
+from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
+from reluflow.theory.min2024.landmarks import alignment_plan
+from reluflow.theory.min2024.moments import FloatArray, Moment, force_excess, moments, moments_until
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
+
+ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
+SWEEP = (-3.0, -6.0, -9.0)  # three more scales, e^-3 apart
+
+
+def _unit_slope(evidence: Evidence) -> Judgement:
+    labels = np.array([-1.0, 1.0])
+    gap = float(np.max(np.abs(evidence.loss.factor * evidence.loss.force_at_zero(labels) - labels)))
+    return Judgement(gap <= 1e-15, -gap, f"the force at zero output misses the label by {gap:.3g}")
+
+
+def _output_grid(evidence: Evidence) -> FloatArray:
+    return evidence.witness("outputs", lambda: np.linspace(-1.0, 1.0, 4001))
+
+
+def _force_is_near_the_label(evidence: Evidence) -> Measurement:
+    outputs = _output_grid(evidence)
+    outputs = outputs[outputs != 0.0]
+    worst = 0.0
+    for label in (-1.0, 1.0):
+        force = evidence.loss.factor * evidence.loss.force(outputs, np.full_like(outputs, label))
+        worst = max(worst, float(np.max(np.abs(force - label) / np.abs(outputs))))
+    return at_most(worst, 2.0, detail=f"largest |force - y|/|f| on [-1, 1] is {worst:.6g}, allowed 2")
+
+
+def _constants_of_lemma_3(evidence: Evidence) -> Constants:
+    data = data_constants(evidence)
+    return {
+        "log_scale": evidence.network.log_scale,
+        "T": certified_horizon(evidence),
+        "log_norm_square_bound": _log_norm_bound(evidence) + math.log(2.0),
+        "log_output_bound": _log_output_bound(evidence) + math.log(2.0),
+        "X_max": data.largest_norm,
+        "W_max": start_norms(evidence)[1],
+    }
+
+
+def _log_norm_bound(evidence: Evidence) -> float:
+    """log(eps W_max^2/sqrt(m)): the sharp form of Lemma 3; the printed one is twice that."""
+    network = evidence.network
+    return network.log_scale + 2.0 * math.log(start_norms(evidence)[1]) - 0.5 * math.log(network.num_neurons)
+
+
+def _log_output_bound(evidence: Evidence) -> float:
+    """log(eps sqrt(m) X_max W_max^2), sharp."""
+    m, data = evidence.network.num_neurons, data_constants(evidence)
+    return _log_norm_bound(evidence) + math.log(m) + math.log(data.largest_norm)
+
+
+def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Measurement:
+    """`at_most` for logarithms; the logarithm of 0 satisfies any bound, with no slack to print."""
+    if log_measured == -math.inf:
+        return none_of(0, detail=f"{detail}: it vanishes")
+    return at_most(log_measured, log_bound, detail=detail)
+
+
+def _certified(evidence: Evidence) -> tuple[Moment, ...]:
+    return moments_until(evidence, certified_horizon(evidence))
+
+
+def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
+    def measure(evidence: Evidence) -> Measurement:
+        found = _certified(evidence)
+        if not found:
+            return missing("no snapshot in [0, T]")
+        measured = max(2.0 * float(np.max(moment.log_norms)) for moment in found)
+        bound = _log_norm_bound(evidence) + math.log(factor)
+        return at_most(
+            measured, bound, detail=f"log max |w_j|^2 = {measured:.6g} against at most {bound:.6g} on [0, T]"
+        )
+
+    return measure
+
+
+def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
+    def measure(evidence: Evidence) -> Measurement:
+        found = _certified(evidence)
+        if not found:
+            return missing("no snapshot in [0, T]")
+        measured = max(moment.log_largest_output for moment in found)
+        bound = _log_output_bound(evidence) + math.log(factor)
+        return log_at_most(
+            measured, bound, detail=f"log max |f| = {measured:.6g} against at most {bound:.6g} on [0, T]"
+        )
+
+    return measure
+
+
+def _growth_per_neuron(evidence: Evidence) -> Measurement:
+    """Groenwall: log |w_j(t)|^2 <= log |w_j(0)|^2 + 2 n X_max (1 + 4 eps sqrt(m) X_max W_max^2) t."""
+    data, found = data_constants(evidence), _certified(evidence)
+    start = evidence.network
+    first = np.log(np.linalg.norm(start.w, axis=1)) + start.log_scale
+    rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
+    later = [moment for moment in found if moment.time > 0.0]
+    if not later:
+        return missing("no snapshot in (0, T]")
+    excess = max(float(np.max(moment.log_norms - first - rate * moment.time)) for moment in later)
+    return at_most(
+        excess, 0.0, allowance=1e-9, detail=f"log |w_j(t)| exceeds its bound by at most {excess:.3g} (rounding 1e-9)"
+    )
+
+
+def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
+    return tuple(moment for moment in moments(evidence) if moment.log_largest_output <= 0.0)
+
+
+def _error_ratio(evidence: Evidence) -> Measurement:
+    data, found = data_constants(evidence), _small_moments(evidence)
+    if not found:
+        return missing("no snapshot with max|f| <= 1")
+    worst = max(float(np.max(moment.relative_error())) for moment in found) / (2.0 * data.n * data.largest_norm)
+    return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
+
+
+def _error_identity(evidence: Evidence) -> Measurement:
+    """The error from the two velocities against the one from the excess force, where f is not tiny."""
+    found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
+    if not found:
+        found = list(_small_moments(evidence)[-1:])
+    worst = 0.0
+    for moment in found:
+        direct = moment.turning - moment.signs[:, None] * moment.across(moment.active_sums)
+        excess = moment.slopes * force_excess(evidence.loss, moment.outputs, moment.data.y)
+        identity = (moment.signs * moment.ratios)[:, None] * moment.across(excess @ moment.data.X)
+        worst = max(worst, float(np.max(np.abs(direct - identity))))
+    return at_most(worst, ROUNDING, detail=f"the two ways differ by {worst:.3g} in {len(found)} snapshots")
+
+
+def _lemma_1_error(factor: float) -> Callable[[Evidence], Measurement]:
+    def measure(evidence: Evidence) -> Measurement:
+        data, found = data_constants(evidence), _certified(evidence)
+        if not found:
+            return missing("no snapshot in [0, T]")
+        log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
+        worst = max(_log_error(moment) for moment in found)
+        return log_at_most(worst, log_bound, detail=f"log of the error is {worst:.6g} against at most {log_bound:.6g}")
+
+    return measure
+
+
+def _log_error(moment: Moment) -> float:
+    largest = float(np.max(moment.relative_error()))
+    return math.log(largest) + moment.log_largest_output if largest > 0.0 else -math.inf
+
+
+def _error_exponent(evidence: Evidence) -> Measurement:
+    """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
+    runs = (evidence, *evidence.sweep)
+    if len(runs) < 3:
+        return missing("a sweep of at least two more scales")
+    scales = [run.network.log_scale for run in runs]
+    errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
+    if not np.all(np.isfinite(errors)):
+        return missing("the error vanishes at every snapshot")
+    exponent = fitted_slope(scales, errors)
+    return at_least(exponent, 1.0, detail=f"the largest error on [0, T] scales like eps^{exponent:.4g}, claimed O(eps)")
+
+
+def _psi_error(evidence: Evidence) -> Measurement:
+    """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
+    data, found = data_constants(evidence), _small_moments(evidence)
+    if not found:
+        return missing("no snapshot with max|f| <= 1")
+    worst = 0.0
+    for moment in found:
+        error = moment.relative_error_vectors()
+        for vectors in _references(moment):
+            worst = max(worst, float(np.max(np.abs(np.sum(vectors * error, axis=1)))))
+    worst /= 2.0 * data.n * data.largest_norm
+    return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g}")
+
+
+def _psi_formula(evidence: Evidence) -> Measurement:
+    """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
+    worst = 0.0
+    for moment in moments(evidence):
+        length = np.linalg.norm(moment.active_sums, axis=1)
+        unit = moment.active_sums / np.where(length > 0, length, 1.0)[:, None]
+        psi_aj = np.sum(unit * moment.directions, axis=1)
+        for vectors in _references(moment):
+            psi_ra, psi_rj = np.sum(vectors * unit, axis=1), np.sum(vectors * moment.directions, axis=1)
+            projected = np.sum(vectors * moment.across(moment.active_sums), axis=1)
+            worst = max(worst, float(np.max(np.abs((psi_ra - psi_rj * psi_aj) * length - projected))))
+    return equals(worst, 0.0, atol=ROUNDING * data_constants(evidence).largest_norm * data_constants(evidence).n)
+
+
+def _references(moment: Moment) -> list[FloatArray]:
+    """Unit reference vectors, each repeated for or adapted to every neuron, shape (m, d)."""
+    length = np.linalg.norm(moment.active_sums, axis=1)
+    found = [np.asarray(moment.active_sums / np.where(length > 0, length, 1.0)[:, None])]
+    fixed = list(moment.data.unit_signed)
+    fixed += [moment.data.total(s) / np.linalg.norm(moment.data.total(s)) for s in (1, -1) if moment.data.count(s)]
+    return found + [np.tile(row, (len(moment.directions), 1)) for row in fixed]
+
+
+def _swept_plan(evidence: Evidence) -> FlowPlan:
+    plan = alignment_plan(evidence, num_times=10)
+    return FlowPlan(times=plan.times, sweep=SWEEP)
+
+
+def _whenever_plan(evidence: Evidence) -> FlowPlan:
+    """Past T, to where the outputs are no longer small: Lemma 4 speaks of max|f| <= 1, whenever that is."""
+    return FlowPlan(times=tuple(np.linspace(0.0, 6.0, 25)))
+
+
+LEMMA_2 = Theorem(
+    key="min2024:lemma2",
+    reference=reference("Lemma 2"),
+    statement="|-dl/df(y, f) - y| <= 2|f| for y = +-1 and |f| <= 1.",
+    hypotheses=(Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope),),
+    conclusions=(Conclusion("force", "the force is within 2|f| of the label", _force_is_near_the_label),),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E4: the main text's logistic loss lacks the factor 2; its force at 0 is y/2.",
+)
+
+LEMMA_3 = Theorem(
+    key="min2024:lemma3",
+    reference=reference("Lemma 3"),
+    statement="For eps <= 1/(4 sqrt(m) X_max W_max^2) norms and outputs stay below twice eps W_max^2/sqrt(m) and twice "
+    "eps sqrt(m) X_max W_max^2 until T = log(1/(sqrt(m) eps))/(4 n X_max).",
+    hypotheses=APPROXIMATION,
+    conclusions=(
+        Conclusion("norms", "max |w_j|^2 <= 2 eps W_max^2/sqrt(m); logarithms compared", _norms_stay_small(2.0)),
+        Conclusion("outputs", "max |f| <= 2 eps sqrt(m) X_max W_max^2; logarithms", _outputs_stay_small(2.0)),
+        Conclusion("norms-sharp", "the same without the factor 2", _norms_stay_small(1.0)),
+        Conclusion("outputs-sharp", "the same without the factor 2", _outputs_stay_small(1.0)),
+        Conclusion("growth", "each |w_j|^2 grows at most like exp(2 n X_max (1 + ...) t)", _growth_per_neuron),
+    ),
+    constants=_constants_of_lemma_3,
+    plan=alignment_plan,
+    log_scale=log_factor_small,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+LEMMA_4 = Theorem(
+    key="min2024:lemma4",
+    reference=reference("Lemma 4"),
+    statement="Whenever max|f| <= 1, |d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| <= 2 n X_max max|f| for every neuron.",
+    hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
+    conclusions=(
+        Conclusion("error", "error over 2 n X_max max|f| is at most 1", _error_ratio),
+        Conclusion("identity", "the error is |P_j sum_i sigma' (g_i - y_i) x_i|", _error_identity, level=Level.EXACT),
+    ),
+    plan=_whenever_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+LEMMA_1 = Theorem(
+    key="min2024:lemma1",
+    reference=reference("Lemma 1"),
+    statement="Under Lemma 3's scale the error in (4) is at most 4 eps n sqrt(m) X_max^2 W_max^2 on [0, T].",
+    hypotheses=APPROXIMATION,
+    conclusions=(
+        Conclusion("error", "logarithm of the error against the bound", _lemma_1_error(4.0)),
+        Conclusion("error-sharp", "the same with factor 2, from the sharp Lemma 3", _lemma_1_error(2.0)),
+    ),
+    constants=_constants_of_lemma_3,
+    plan=alignment_plan,
+    log_scale=log_factor_small,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+EQUATION_4 = Theorem(
+    key="min2024:eq4",
+    reference=reference("Eq. (4)"),
+    statement="d/dt(w_j/|w_j|) = s_j P_j x_a(w_j) up to O(eps) on [0, T], so exactly as eps -> 0.",
+    hypotheses=APPROXIMATION,
+    conclusions=(
+        Conclusion("order", "the largest error on [0, T] vanishes at least like eps", _error_exponent, Level.SCALING),
+    ),
+    constants=_constants_of_lemma_3,
+    plan=_swept_plan,
+    log_scale=log_factor_small,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+LEMMA_10 = Theorem(
+    key="min2024:lemma10",
+    reference=reference("Lemma 10"),
+    statement="Whenever max|f| <= 1, d/dt <x_r, w_j/|w_j|> = s_j (psi_ra - psi_rj psi_aj)|x_a| up to 2 n X_max max|f|.",
+    hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
+    conclusions=(
+        Conclusion("error", "error over 2 n X_max max|f| is at most 1", _psi_error),
+        Conclusion("formula", "(psi_ra - psi_rj psi_aj)|x_a| = <x_r, P_j x_a>", _psi_formula, level=Level.EXACT),
+    ),
+    plan=_whenever_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+)

@@ -1,0 +1,296 @@
+"""What a solution is: Remarks 1, 2, Appendix E.1, E.3, E.4 and inequality (50) [min2024]."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, none_of
+from reluflow.theory.min2024.assumptions import (
+    BALANCED,
+    CLASSIFICATION,
+    EXAMPLE,
+    NONZERO,
+    SETTING,
+    SUMMED,
+    UNIT_FORCE,
+    reference,
+)
+from reluflow.theory.min2024.boundary_solutions import LeavingPath, constant_path_residual, euler_path, path_residual
+from reluflow.theory.min2024.constants import data_constants
+from reluflow.theory.min2024.landmarks import landmarks
+from reluflow.theory.min2024.moments import FloatArray, moments
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting, Theorem
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
+SMALLEST_PIECE = 1e-3  # pieces between crossings shorter than this are not split off
+STEPS = (1e-1, 1e-2, 1e-3)
+
+
+def _short_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=(0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0))
+
+
+def _stays_balanced(evidence: Evidence) -> Measurement:
+    worst = 0.0
+    for snapshot in evidence.run.snapshots:
+        w_square = np.sum(snapshot.network.w**2, axis=1)
+        present = w_square > 0.0
+        worst = max(worst, float(np.max(np.abs(snapshot.network.balancedness()[present]) / w_square[present])))
+    return at_most(worst, evidence.parameter("rtol"), detail=f"largest |a_j^2 - |w_j|^2|/|w_j|^2 is {worst:.3g}")
+
+
+def _first_descent_step(evidence: Evidence) -> Measurement:
+    """a^2 - |w|^2 after one step of descent, over eta^2 |w|^2 |G|^2: it is cos^2(w, G) - 1 <= 0."""
+    network, step = evidence.network, evidence.parameter("step")
+    first = moments(evidence)[0]
+    w, a, pulls = network.w, network.a, first.pulls
+    moved_a = a + step * np.sum(w * pulls, axis=1)
+    moved_w = w + step * a[:, None] * pulls
+    size = step**2 * np.sum(w**2, axis=1) * np.sum(pulls**2, axis=1)
+    moving = size > 0.0
+    left = (moved_a**2 - np.sum(moved_w**2, axis=1))[moving]
+    right = step**2 * (np.sum(w * pulls, axis=1) ** 2 - np.sum(w**2, axis=1) * np.sum(pulls**2, axis=1))[moving]
+    rounding = 1e-13 * np.sum(w**2, axis=1)[moving] / size[moving]
+    gap = float(np.max(np.abs(left - right) / size[moving] - rounding))
+    largest = float(np.max(right / size[moving]))
+    words = f"largest drift {largest:.3g} eta^2 |w|^2 |G|^2, formula off by {gap:.3g}"
+    return at_most(max(gap, largest), 0.0, allowance=1e-12, detail=words)
+
+
+def _zero_neuron(evidence: Evidence) -> tuple[FloatArray, float]:
+    return evidence.witness("injected", lambda: (np.zeros(evidence.dataset.d), 0.0))
+
+
+def _zero_has_no_velocity(evidence: Evidence) -> Measurement:
+    """|(dw/dt, da/dt)| of a neuron injected at zero, at every snapshot."""
+    w, a = _zero_neuron(evidence)
+    worst = 0.0
+    for moment in moments(evidence):
+        slopes = np.where(moment.data.X @ w > 0.0, 1.0, evidence.leak)
+        pull = (slopes * moment.forces) @ moment.data.X
+        worst = max(worst, float(np.linalg.norm(a * pull)), abs(float(w @ pull)))
+    return at_most(worst, 0.0, detail=f"largest velocity of the injected neuron is {worst:.3g}")
+
+
+def _zeros_stay_zero(evidence: Evidence) -> Measurement:
+    start = ~np.any(evidence.network.w != 0.0, axis=1) & (evidence.network.a == 0.0)
+    moved = sum(int(np.sum(np.any(s.network.w[start] != 0.0, axis=1))) for s in evidence.run.snapshots)
+    return none_of(moved, detail=f"{moved} of {int(np.sum(start))} neurons that start at zero have moved")
+
+
+def _quadrature_plan(evidence: Evidence) -> FlowPlan:
+    times = sorted({t for piece in _pieces(evidence) for t in (*_nodes(*piece), *piece)})
+    return FlowPlan(times=tuple(times))
+
+
+def _pieces(evidence: Evidence) -> list[tuple[float, float]]:
+    """Intervals between predicted crossings, each short enough for four nodes."""
+    marks = landmarks(evidence)
+    edges = [0.0]
+    for crossing in (*marks.crossings, marks.alignment + 0.4):
+        if crossing - edges[-1] > SMALLEST_PIECE:
+            pieces = math.ceil((crossing - edges[-1]) / 0.2)
+            edges += list(np.linspace(edges[-1], crossing, pieces + 1)[1:])
+    return [(float(a), float(b)) for a, b in pairwise(edges)]
+
+
+def _nodes(left: float, right: float) -> list[float]:
+    return [float(t) for t in 0.5 * (right - left) * (NODES + 1.0) + left]
+
+
+def _caratheodory_residual(evidence: Evidence) -> Measurement:
+    """|theta(t) - theta(s) - int_s^t F| over |theta(s)|, summed over the pieces between predicted crossings."""
+    by_time = {moment.time: moment for moment in moments(evidence)}
+    scale, total = evidence.network.log_scale, 0.0
+    try:
+        for left, right in _pieces(evidence):
+            integral = np.zeros((evidence.network.num_neurons, evidence.dataset.d + 1))
+            for node, weight in zip(_nodes(left, right), WEIGHTS, strict=True):
+                moment = by_time[node]
+                factor = 0.5 * (right - left) * weight * math.exp(moment.network.log_scale - scale)
+                w, a = moment.network.w, moment.network.a
+                integral += factor * np.column_stack([a[:, None] * moment.pulls, np.sum(w * moment.pulls, axis=1)])
+            states = [by_time[t].network for t in (left, right)]
+            start, end = (np.column_stack([n.w, n.a]) * math.exp(n.log_scale - scale) for n in states)
+            total += float(np.linalg.norm(end - start - integral) / np.linalg.norm(start))
+    except KeyError as error:
+        return missing(f"a snapshot at time {error.args[0]}")
+    allowed = evidence.parameter("rtol") + _kink_allowance(evidence)
+    return at_most(
+        total, allowed, detail=f"the integral equation is met to {total:.3g} relative, allowed {allowed:.3g}"
+    )
+
+
+def _kink_allowance(evidence: Evidence) -> float:
+    """What a kink off the edges of its piece can do to the quadrature: its distance times twice the largest pull."""
+    data, edges = data_constants(evidence), np.array([t for piece in _pieces(evidence) for t in piece])
+    times = np.array([event.time for event in evidence.run.events if event.time < edges[-1]])
+    shifts = np.min(np.abs(times[:, None] - edges), axis=1) if times.size else np.zeros(1)
+    return float(2.0 * data.n * data.largest_norm * np.sum(shifts))
+
+
+def _sublevel_growth(evidence: Evidence) -> Measurement:
+    """|grad L|/(X_max L(0) |theta|), at most 1 on the sublevel set of L(0)."""
+    data, found = data_constants(evidence), moments(evidence)
+    bound = data.largest_norm * evidence.problem.initial_loss
+    ratios = []
+    for moment in found:
+        w, a = moment.network.w / moment.gauge, moment.network.a / moment.gauge
+        size = math.sqrt(float(np.sum(a**2) + np.sum(w**2)))
+        ratios.append(math.sqrt(moment.gauged_gradient_square) / (bound * size))
+    if not ratios:
+        return missing("no snapshot")
+    return at_most(max(ratios), 1.0, detail=f"largest |grad L| over X_max L(0)|theta| is {max(ratios):.6g}")
+
+
+def _one_sample(label: float) -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        data = evidence.dataset
+        fits = data.n == 1 and data.d == 2 and data.y[0] == label and np.array_equal(data.X[0], [1.0, 0.0])
+        return Judgement(bool(fits), None, f"{data.n} samples in dimension {data.d}")
+
+    return Hypothesis("counterexample", f"one sample (1, 0) with label {label:g}", judge)
+
+
+def _euler_stops(evidence: Evidence) -> Measurement:
+    """Euler with sigma'(0) = c moves to -eta c and stays; largest deviation from that over the steps tried."""
+    slope = evidence.parameter("slope")
+    worst = 0.0
+    for step in STEPS:
+        draw = partial(euler_path, label=-1.0, slope_at_zero=slope, step=step, num_steps=50)
+        path = evidence.witness(f"euler {step:g}", draw)
+        worst = max(worst, float(np.max(np.abs(path[1:] + step * slope))))
+    return at_most(
+        worst, 0.0, detail=f"Euler's w_1 differs from -eta c by at most {worst:.3g} for steps down to {STEPS[-1]:g}"
+    )
+
+
+def _limit_is_no_solution(evidence: Evidence) -> Measurement:
+    """The limit of Euler's paths is constant, and its integral equation misses by c t."""
+    slope, time = evidence.parameter("slope"), evidence.parameter("time")
+    residual = constant_path_residual(time, label=-1.0, slope_at_zero=slope)
+    return equals(residual, slope * time, atol=1e-14, detail=f"residual {residual:.6g} = c t, not 0")
+
+
+def _zero_slope_solves(evidence: Evidence) -> Measurement:
+    residual = constant_path_residual(evidence.parameter("time"), label=-1.0, slope_at_zero=0.0)
+    return at_most(residual, 0.0, detail=f"residual of the constant path with sigma'(0) = 0 is {residual:.3g}")
+
+
+def _constant_solves(evidence: Evidence) -> Measurement:
+    residual = constant_path_residual(evidence.parameter("time"), label=1.0, slope_at_zero=0.0)
+    return at_most(residual, 0.0, detail=f"residual of the constant path is {residual:.3g}")
+
+
+def _leaving_solves(evidence: Evidence) -> Measurement:
+    """Residual of 'wait, then leave' for three waits."""
+    end, worst = evidence.parameter("time"), 0.0
+    for wait in (0.0, 0.25 * end, 0.7 * end):
+        path = evidence.witness(f"leaving {wait:g}", partial(LeavingPath, wait))
+        breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0)))
+        worst = max(worst, path_residual(path, end, label=1.0, slope_at_zero=0.0, breaks=breaks))
+    return at_most(worst, 1e-9, detail=f"largest residual of three solutions that wait and leave is {worst:.3g}")
+
+
+def _solutions_differ(evidence: Evidence) -> Measurement:
+    end = evidence.parameter("time")
+    path = evidence.witness("leaving 0", LeavingPath)
+    distance = float(abs(path(np.array([end]))[0, 0]))
+    return at_least(
+        distance, 1e-6, detail=f"at t = {end:g} the leaving solution has w_1 = {distance:.6g}, the constant one 0"
+    )
+
+
+_TIME = Parameter("time", 2.0, "time at which the solutions are compared", low=0.0)
+
+REMARK_1 = Theorem(
+    key="min2024:remark1",
+    reference=reference("Remark 1"),
+    statement="The flow keeps a_j^2 = |w_j|^2; a step of descent changes a_j^2 - |w_j|^2 by -|eta a_j P_j G_j|^2.",
+    hypotheses=(BALANCED,),
+    conclusions=(
+        Conclusion("kept", "largest relative imbalance", _stays_balanced),
+        Conclusion(
+            "descent", "the first step's imbalance has the closed form and is not positive", _first_descent_step
+        ),
+    ),
+    parameters=(
+        Parameter("rtol", 1e-6, "allowed relative imbalance", low=0.0),
+        Parameter("step", 2e-3, "step size of the descent", low=0.0),
+    ),
+    plan=_short_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+REMARK_2 = Theorem(
+    key="min2024:remark2",
+    reference=reference("Remark 2"),
+    statement="A neuron that starts at zero never moves.",
+    hypotheses=(),
+    conclusions=(
+        Conclusion("velocity", "a neuron injected at zero has no velocity", _zero_has_no_velocity, Level.EXACT),
+        Conclusion("zeros", "the run's own zero neurons stay zero", _zeros_stay_zero, Level.EXACT),
+    ),
+    plan=_short_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+APPENDIX_E1 = Theorem(
+    key="min2024:appE.1",
+    reference=reference("App. E.1"),
+    statement="The run is a Caratheodory solution: theta(t) = theta(0) + int_0^t F(theta(s)) ds.",
+    hypotheses=(CLASSIFICATION, BALANCED, NONZERO),
+    conclusions=(Conclusion("residual", "residual of the integral equation by quadrature", _caratheodory_residual),),
+    parameters=(
+        Parameter("rtol", 1e-10, "allowed relative residual of four-node quadrature; 5e-13 was measured", low=0.0),
+    ),
+    plan=_quadrature_plan,
+    setting=Setting(loss="exponential", reduction="sum", leak=0.0, init="min-balanced", width=4, scale="1e-8"),
+    example=EXAMPLE,
+)
+APPENDIX_E3 = Theorem(
+    key="min2024:appE.3",
+    reference=reference("App. E.3"),
+    statement="With sigma'(0) = c > 0 no Caratheodory solution starts on the hyperplane of a sample that pushes back.",
+    hypotheses=(_one_sample(-1.0),),
+    conclusions=(
+        Conclusion("euler", "Euler moves once, to -eta c, and stops", _euler_stops, Level.EXACT),
+        Conclusion("no-solution", "the limit of Euler misses the integral equation by c t", _limit_is_no_solution),
+        Conclusion("zero-slope", "with sigma'(0) = 0 the constant path is a solution", _zero_slope_solves, Level.EXACT),
+    ),
+    parameters=(_TIME, Parameter("slope", 0.5, "c = sigma'(0)", low=0.0)),
+    setting=SETTING,
+    example="min-existence-failure",
+)
+APPENDIX_E4 = Theorem(
+    key="min2024:appE.4",
+    reference=reference("App. E.4, Eq. (47)"),
+    statement="On the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time t_0; a "
+    "regular solution stays.",
+    hypotheses=(_one_sample(1.0),),
+    conclusions=(
+        Conclusion("stay", "the constant path solves the integral equation", _constant_solves, Level.EXACT),
+        Conclusion("leave", "w_1 = sinh s, a = cosh s with its clock solves it for every wait", _leaving_solves),
+        Conclusion("differ", "the two solutions differ", _solutions_differ),
+    ),
+    parameters=(_TIME,),
+    setting=SETTING,
+    example="min-uniqueness-failure",
+)
+EQUATION_50 = Theorem(
+    key="min2024:eq50",
+    reference=reference("Eq. (50), App. E.5"),
+    statement="On the sublevel set of L(0), |grad L| <= X_max L(0)|theta|.",
+    hypotheses=(CLASSIFICATION, UNIT_FORCE, SUMMED),
+    conclusions=(Conclusion("growth", "|grad L| over X_max L(0)|theta|", _sublevel_growth),),
+    plan=_short_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E11: the set with s_j a_j > 0 is not closed, s_j a_j >= 0 is; the estimate's last line lacks a square.",
+)
