@@ -1,0 +1,193 @@
+"""From flow to descent for a scalar equation: Theorem 4.1, and the comparison principle of Lemma C.2 [lee2022]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reluflow.single_neuron.comparison import comparison_solution
+from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, PopulationPlan
+from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, start_constants
+from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SETTING, layers, once_turning, start
+from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
+from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TwoLayerCurve:
+    """g with u(t) = g(e^(-A t)) for u' = -u (u^2 - A)/2: g(x) = sqrt(A/(1 - b x)), b = 1 - A/u_0^2."""
+
+    initial: float
+    level: float
+
+    @property
+    def bend(self) -> float:
+        """b; 0 where the start is the fixed point and g is constant."""
+        return 1.0 - self.level / self.initial**2
+
+    def value(self, x: ArrayLike) -> FloatArray:
+        """g(x)."""
+        return np.asarray(np.sqrt(self.level / (1.0 - self.bend * np.asarray(x))))
+
+    def slope(self, x: ArrayLike) -> FloatArray:
+        """g'(x)."""
+        return np.asarray(0.5 * self.bend * np.sqrt(self.level) * (1.0 - self.bend * np.asarray(x)) ** -1.5)
+
+    def curvature(self, x: ArrayLike) -> FloatArray:
+        """g''(x)."""
+        return np.asarray(0.75 * self.bend**2 * np.sqrt(self.level) * (1.0 - self.bend * np.asarray(x)) ** -2.5)
+
+
+def _curve(evidence: Evidence) -> TwoLayerCurve:
+    neuron = start(evidence)
+    return TwoLayerCurve(neuron.magnitude, neuron.overlap * neuron.teacher_power)
+
+
+def _bounds(curve: TwoLayerCurve) -> tuple[float, float, float]:
+    """M_1 >= |1/g'|, M_2 >= |g' + x g''|, M_3 >= |g''| on [0, 1]."""
+    x = np.linspace(0.0, 1.0, 2001)
+    slope, bend = curve.slope(x), curve.curvature(x)
+    return float(np.max(1.0 / np.abs(slope))), float(np.max(np.abs(slope + x * bend))), float(np.max(np.abs(bend)))
+
+
+def _moves(evidence: Evidence) -> Judgement:
+    bend = _curve(evidence).bend
+    return Judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
+
+
+def _small_step(evidence: Evidence) -> Judgement:
+    first, second, _ = _bounds(_curve(evidence))
+    bound = 1.0 / (first * second)
+    step = evidence.parameter("step")
+    return Judgement(step < bound, bound - step, f"c eta = {step:g} against 1/(M_1 M_2) = {bound:.4g}")
+
+
+def _errors(evidence: Evidence, *, corrected: bool) -> list[float]:
+    """max over T of |u(T) - g((1 - c eta)^T)|, or with the leading term added, for each step size."""
+    runs, curve = run_of(evidence, EulerRuns), _curve(evidence)
+    found = []
+    for step_size, values in zip(runs.step_sizes, runs.curves, strict=True):
+        steps = np.arange(values.size)
+        rate = runs.level
+        if corrected:
+            wanted = euler_prediction(curve.value, curve.slope, steps, rate=rate, step_size=float(step_size))
+        else:
+            wanted = curve.value(np.exp(steps * np.log1p(-rate * step_size)))
+        found.append(float(np.max(np.abs(values - wanted))))
+    return found
+
+
+def _leading_constant(evidence: Evidence) -> float:
+    """max over x of c x |g'(x) log(g'(x)/g'(1))|/2: the limit of max_T error/eta."""
+    curve, x = _curve(evidence), np.linspace(1e-6, 1.0, 4001)
+    bend = np.log(curve.slope(x) / curve.slope(1.0))
+    return float(0.5 * curve.level * np.max(np.abs(x * curve.slope(x) * bend)))
+
+
+def _uniform(evidence: Evidence) -> Measurement:
+    """Largest error over eta at the smallest step, relative to its leading constant."""
+    runs = run_of(evidence, EulerRuns)
+    constant = _leading_constant(evidence)
+    ratio = _errors(evidence, corrected=False)[-1] / float(runs.step_sizes[-1]) / constant
+    relative = float(runs.step_sizes[-1]) * runs.level
+    words = f"max_T error/eta is {ratio:.6g} of its leading constant {constant:.4g}"
+    return at_most(abs(ratio - 1.0), 20.0 * relative, detail=words)
+
+
+def _second_order(evidence: Evidence) -> Measurement:
+    """Order in eta of what the leading term leaves, from the two smaller steps."""
+    left = _errors(evidence, corrected=True)
+    order = float(np.log2(left[-2] / left[-1])) if left[-1] > 0.0 else np.inf
+    return at_least(
+        order, 1.8, detail=f"what is left falls like eta^{order:.4g}: {', '.join(f'{e:.3g}' for e in left)}"
+    )
+
+
+def _constants(evidence: Evidence) -> Constants:
+    curve = _curve(evidence)
+    first, second, third = _bounds(curve)
+    eta = evidence.parameter("step") / curve.level
+    return {
+        "rate": curve.level,
+        "M_1": first,
+        "M_2": second,
+        "M_3": third,
+        "leading_constant": _leading_constant(evidence),
+        "printed_bound": printed_euler_bound(rate=curve.level, step_size=eta, curvature=third),
+    }
+
+
+THEOREM_4_1 = Theorem(
+    key="lee2022:thm4.1",
+    reference=Reference("lee2022", "Theorem 4.1"),
+    statement=(
+        "Euler's method on a flow g(e^(-ct)), g' without a zero on [0, 1], gives g(x) + c eta x g'(x) "
+        "log(g'(x)/g'(1))/2 + O(eta^2) at x = (1 - c eta)^T, so its error is O(eta) uniformly in T."
+    ),
+    hypotheses=(
+        *POPULATION_MODEL,
+        Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves)),
+        Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True),
+    ),
+    conclusions=(
+        Conclusion("uniform", "max_T error is eta times its leading constant", _uniform, level=Level.SCALING),
+        Conclusion("second-order", "what the leading term leaves is O(eta^2)", _second_order, level=Level.SCALING),
+    ),
+    constants=_constants,
+    parameters=(
+        Parameter("q", 1.0, "the scalar equation is that of one scalar layer", low=0.5, high=1.5),
+        Parameter("step", 0.004, "c eta of the largest of three step sizes", low=0.0, high=1.0),
+        Parameter("relaxations", 12.0, "length of the run in units of 1/c", low=0.0),
+    ),
+    plan=lambda e: PopulationPlan(EULER, {"step": e.parameter("step"), "relaxations": e.parameter("relaxations")}),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E4: the printed constant c eta M_3/(2 (2 - c eta)) is not a bound; the leading term replaces it.",
+    departs="Checked on u' = -u (u^2 - A)/2, the comparison equation of two layers, from the problem's start.",
+)
+
+
+# Lemma C.2 ------------------------------------------------------------------------------------------------------------
+
+
+def _ordered(evidence: Evidence) -> Measurement:
+    curves = run_of(evidence, ComparisonCurves)
+    slack = float(np.min((curves.upper - curves.lower)[1:])) / curves.start.teacher_magnitude
+    return at_least(slack, 0.0, allowance=ROUNDING, detail=f"smallest v - u is {slack:.3g} v* after t = 0")
+
+
+def _closed_forms(evidence: Evidence) -> Measurement:
+    """Integrated curves against the elementary solution."""
+    curves, neuron = run_of(evidence, ComparisonCurves), start(evidence)
+    worst = 0.0
+    for level, curve in ((neuron.overlap, curves.lower), (1.0, curves.upper)):
+        exact = comparison_solution(neuron.q, neuron.magnitude, level * neuron.teacher_power, curves.times)
+        worst = max(worst, float(np.max(np.abs(curve / exact - 1.0))))
+    return at_most(worst, 1e-8, detail=f"largest relative difference {worst:.2g}")
+
+
+LEMMA_C_2 = Theorem(
+    key="lee2022:lemmaC.2",
+    reference=Reference("lee2022", "Lemma C.2"),
+    statement="u' = f(u), v' = g(v), f <= g, f or g locally Lipschitz, and u <= v at first imply u <= v for ever.",
+    hypotheses=POPULATION_MODEL,
+    conclusions=(
+        Conclusion("ordered", "the solution of the smaller right-hand side stays below", _ordered),
+        Conclusion("closed-forms", "both solutions are the elementary ones", _closed_forms, level=Level.EXACT),
+    ),
+    constants=start_constants,
+    parameters=(LAYERS, GAP),
+    plan=lambda e: PopulationPlan(COMPARISON, {"q": layers(e), "gap": e.parameter("gap")}),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E9: the Lipschitz hypothesis is missing; f = g = sqrt|x| has ordered starts and crossing solutions.",
+    departs="Checked on the two comparison equations of Theorem 3.8, the use the paper makes of it.",
+)

@@ -1,0 +1,334 @@
+"""Expectations and random directions: Lemma 2.1, Propositions B.1, B.2 and C.1 [lee2022]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.single_neuron.angle import gap_between
+from reluflow.single_neuron.gaussian_moments import (
+    active_curvature,
+    half_space_moment,
+    relu_kernel,
+    spherical_speed,
+    two_half_space_moment,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, student, teacher
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
+STANDARD_ERRORS = 6.0
+
+
+def sector_integrals(theta: float) -> FloatArray:
+    """E[1{<u,x> > 0} 1{<v,x> > 0} x x^T] in the plane of u = (1, 0) and v at angle theta, by quadrature, shape (2, 2).
+
+    The arc of angles where both are active is (theta - pi/2, pi/2); the squared radius has mean 2.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    low, high = theta - 0.5 * np.pi, 0.5 * np.pi
+    angle = 0.5 * (high + low) + 0.5 * (high - low) * nodes
+    direction = np.stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(0.5 * (high - low) / np.pi * (direction * weights) @ direction.T)
+
+
+def quadrature_moment(u: FloatArray, v: FloatArray) -> FloatArray:
+    """The same in R^d: the plane by quadrature, the rest is the probability of the arc times the identity."""
+    theta = float(gap_between(u, v))
+    first = u / np.linalg.norm(u)
+    rest = v - (v @ first) * first
+    basis = np.stack([first, rest / np.linalg.norm(rest)])  # (2, d)
+    plane = basis.T @ sector_integrals(theta) @ basis
+    return np.asarray(plane + (np.pi - theta) / (2.0 * np.pi) * (np.eye(u.size) - basis.T @ basis))
+
+
+def _pair(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
+    one, other = student(evidence).w, teacher(evidence).w
+    return one / np.linalg.norm(one), other / np.linalg.norm(other)
+
+
+def _claimed(evidence: Evidence) -> FloatArray:
+    return evidence.witness("two half-space moment", lambda: two_half_space_moment(*_pair(evidence)))
+
+
+def _by_quadrature(evidence: Evidence) -> Measurement:
+    return at_most(float(np.max(np.abs(_claimed(evidence) - quadrature_moment(*_pair(evidence))))), QUADRATURE)
+
+
+def _kernel(evidence: Evidence) -> Measurement:
+    """E[s s] = u^T M v, so the quadrature moment gives it too."""
+    u, v = _pair(evidence)
+    claimed = evidence.witness("relu kernel", lambda: relu_kernel(u, v))
+    return at_most(abs(claimed - float(u @ quadrature_moment(u, v) @ v)), QUADRATURE)
+
+
+def _eigenvalues(evidence: Evidence) -> Measurement:
+    theta = float(gap_between(*_pair(evidence)))
+    pair = [np.pi - theta + np.sin(theta), np.pi - theta - np.sin(theta)]
+    wanted = np.sort([*pair, *([np.pi - theta] * (evidence.dataset.d - 2))]) / (2.0 * np.pi)
+    return at_most(float(np.max(np.abs(np.linalg.eigvalsh(_claimed(evidence)) - wanted))), QUADRATURE)
+
+
+def _deviation(terms: FloatArray, expected: FloatArray) -> tuple[float, int]:
+    """Largest deviation of a mean over samples from its expectation, in standard errors, over the entries."""
+    error = terms.std(axis=0, ddof=1) / np.sqrt(len(terms))
+    return float(np.max(np.abs(terms.mean(axis=0) - expected) / np.maximum(error, 1e-300))), len(terms)
+
+
+def _by_sample(evidence: Evidence) -> Measurement:
+    """Entries of both matrices on the samples of the dataset, in standard errors."""
+    u, v = _pair(evidence)
+    X = evidence.dataset.X[:20_000, :]
+    outer = X[:, :, None] * X[:, None, :] if X.shape[1] <= 30 else None
+    if outer is None:  # in high dimension only the plane of u and v, where the formula is not a multiple of I
+        basis = np.linalg.qr(np.stack([u, v]).T)[0]
+        X, u, v = X @ basis, basis.T @ u, basis.T @ v
+        outer = X[:, :, None] * X[:, None, :]
+        claimed = basis.T @ _claimed(evidence) @ basis
+    else:
+        claimed = _claimed(evidence)
+    one = np.asarray((X @ u > 0)[:, None, None] * outer, dtype=np.float64)
+    both = np.asarray((X @ v > 0)[:, None, None] * one, dtype=np.float64)
+    first, _ = _deviation(one, half_space_moment(X.shape[1]))
+    second, n = _deviation(both, claimed)
+    return at_most(max(first, second), STANDARD_ERRORS, detail=f"{first:.3g} and {second:.3g} standard errors, n = {n}")
+
+
+def _dimension(evidence: Evidence) -> Judgement:
+    return Judgement(evidence.dataset.d >= 2, float(evidence.dataset.d - 2), f"d = {evidence.dataset.d}")
+
+
+DIMENSION = Hypothesis("dimension", "d >= 2, so that two directions can differ", _dimension)
+
+LEMMA_2_1 = Theorem(
+    key="lee2022:lemma2.1",
+    reference=Reference("lee2022", "Lemma 2.1"),
+    statement=(
+        "For standard Gaussian x and unit u, v at angle theta, E[1{u}xx^T] = I/2, E[1{u}1{v}xx^T] = (1-theta/pi)/2 I + "
+        "(-cos theta (uu^T+vv^T) + uv^T+vu^T)/(2 pi sin theta), E[s(<u,x>)s(<v,x>)] = (1-theta/pi) cos theta/2 + "
+        "sin theta/(2 pi)."
+    ),
+    hypotheses=(DIMENSION, *POPULATION_MODEL),
+    conclusions=(
+        Conclusion("matrix", "the matrix agrees with quadrature", _by_quadrature, level=Level.EXACT),
+        Conclusion("kernel", "the kernel agrees with quadrature", _kernel, level=Level.EXACT),
+        Conclusion(
+            "eigenvalues", "(pi - theta +- sin theta)/(2 pi), and (pi - theta)/(2 pi)", _eigenvalues, level=Level.EXACT
+        ),
+        Conclusion("sample", "the samples' means agree up to sampling", _by_sample),
+    ),
+    constants=lambda e: {"theta": float(gap_between(*_pair(e))), "kernel": relu_kernel(*_pair(e))},
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E15: the remark on eigenvectors means the two-indicator matrix.",
+    departs="u and v are the directions of the student and of the teacher.",
+)
+
+
+# Proposition B.1 ------------------------------------------------------------------------------------------------------
+
+
+def planar_second_moment(d: int) -> float:
+    """E rho^2 for a uniform point of the sphere projected to a plane, by quadrature: rho^2 is Beta(1, (d-2)/2)."""
+    from scipy.special import roots_jacobi
+
+    nodes, weights = roots_jacobi(20, 0.5 * (d - 2) - 1.0, 0.0)  # weight (1 - s)^((d-4)/2) on [-1, 1]
+    square = 0.5 * (1.0 + nodes)
+    return float(weights @ square / np.sum(weights))
+
+
+def _sphere_speed(evidence: Evidence) -> Measurement:
+    """E|projection|^2 of the sphere over that of the Gaussian, which is 2, against kappa = 1/d."""
+    d = evidence.dataset.d
+    claimed = evidence.witness("speed", lambda: spherical_speed(d))
+    # in d = 2 the projection is the point itself, of length 1
+    measured = 0.5 * (planar_second_moment(d) if d > 2 else 1.0)
+    return at_most(
+        abs(claimed / measured - 1.0), QUADRATURE, detail=f"kappa = {claimed:.8g}, by quadrature {measured:.8g}"
+    )
+
+
+def _sphere_sample(evidence: Evidence) -> Measurement:
+    """The samples projected to the sphere: both matrices are those of Lemma 2.1 over d, in standard errors."""
+    u, v = _pair(evidence)
+    X = evidence.dataset.X[:20_000]
+    X = X / np.linalg.norm(X, axis=1)[:, None]
+    basis = np.linalg.qr(np.stack([u, v]).T)[0]
+    plane = X @ basis
+    both = ((X @ u > 0) & (X @ v > 0))[:, None, None] * (plane[:, :, None] * plane[:, None, :])
+    claimed = evidence.witness("speed", lambda: spherical_speed(evidence.dataset.d))
+    away, n = _deviation(both, claimed * (basis.T @ two_half_space_moment(u, v) @ basis))
+    return at_most(away, STANDARD_ERRORS, detail=f"{away:.3g} standard errors over {n} samples")
+
+
+PROP_B_1 = Theorem(
+    key="lee2022:propB.1",
+    reference=Reference("lee2022", "Prop. B.1"),
+    statement=(
+        "For x uniform on the unit sphere both matrices of Lemma 2.1 are multiplied by 1/d; for any spherically "
+        "symmetric law by E|x|^2/d, the speed of the flow."
+    ),
+    hypotheses=(DIMENSION, *POPULATION_MODEL),
+    conclusions=(
+        Conclusion("speed", "the factor is 1/d by quadrature", _sphere_speed, level=Level.EXACT),
+        Conclusion("sample", "the projected samples agree up to sampling", _sphere_sample),
+    ),
+    constants=lambda e: {"kappa": spherical_speed(e.dataset.d)},
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+
+# Proposition B.2 ------------------------------------------------------------------------------------------------------
+
+
+def perfect_fits(evidence: Evidence) -> FloatArray:
+    """Extreme points of the set {w : L(w) = 0}, shape (k, d): one row where it is a point.
+
+    Positive labels fix w up to the null space of their samples; zero labels bound it there, by linear programs.
+    """
+    from scipy.optimize import linprog
+
+    X, y = evidence.dataset.X, evidence.dataset.y
+    target = teacher(evidence).product * teacher(evidence).w
+    _, lengths, rows = np.linalg.svd(X[y > 0], full_matrices=True)
+    rank = int(np.sum(lengths > 1e-10 * lengths[0]))
+    free = rows[rank:]  # (d - rank, d)
+    if len(free) == 0:
+        return target[None]
+    box = 10.0 * float(np.linalg.norm(target))
+    others = X[y == 0]
+    found = []
+    for k in range(len(free)):
+        for sign in (1.0, -1.0):
+            objective = sign * np.eye(len(free))[k]
+            fit = linprog(objective, A_ub=others @ free.T, b_ub=-others @ target, bounds=(-box, box))
+            found.append(target + fit.x @ free if fit.status == 0 else target)
+    return np.array(found)
+
+
+def _only_fit(evidence: Evidence) -> Measurement:
+    fits = evidence.witness("fits", lambda: perfect_fits(evidence))
+    target = teacher(evidence).product * teacher(evidence).w
+    farthest = float(np.max(np.linalg.norm(fits - target, axis=1))) / float(np.linalg.norm(target))
+    return at_most(farthest, 1e-6, detail=f"the farthest perfect fit is {farthest:.2g} |w*| from w*")
+
+
+def _growth(evidence: Evidence) -> Measurement:
+    """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
+    X, y = evidence.dataset.X, evidence.dataset.y
+    target = teacher(evidence).product * teacher(evidence).w
+    active = X[y > 0]
+    flattest = np.linalg.eigh(active.T @ active)[1][:, 0]
+    drawn = np.random.default_rng(0).standard_normal((20, evidence.dataset.d))
+    directions = np.vstack([flattest, -flattest, drawn / np.linalg.norm(drawn, axis=1)[:, None]])
+    smallest = np.inf
+    for size in np.geomspace(1e-3, 10.0, 9) * float(np.linalg.norm(target)):
+        misfits = np.maximum(X @ (target + size * directions).T, 0.0) - y[:, None]
+        smallest = min(smallest, float(np.min(0.5 * np.mean(misfits**2, axis=0))) / size**2)
+    words = f"L(w) >= {smallest:.3g} |w - w*|^2 on {9 * len(directions)} probes"
+    return at_least(smallest, np.finfo(float).tiny, detail=words)
+
+
+def _curved(evidence: Evidence) -> Measurement:
+    return at_least(active_curvature(evidence.dataset, teacher(evidence).w), 1e-12)
+
+
+def _b_2_constants(evidence: Evidence) -> Constants:
+    X = evidence.dataset.X
+    return {
+        "active_curvature": active_curvature(evidence.dataset, teacher(evidence).w),
+        "covariance_smallest_eigenvalue": float(np.linalg.eigvalsh(X.T @ X / len(X))[0]),
+        "mean_norm": float(np.linalg.norm(X.mean(axis=0))),
+    }
+
+
+PROP_B_2 = Theorem(
+    key="lee2022:propB.2",
+    reference=Reference("lee2022", "Prop. B.2"),
+    statement="If E[1{<w*,x> > 0} x x^T] is positive definite, w* is the only w with zero loss.",
+    hypotheses=(data_assumption("lee-realizable"), data_assumption("lee-unique-minimum")),
+    conclusions=(
+        Conclusion("curvature", "the active second moment is positive definite", _curved, level=Level.EXACT),
+        Conclusion("unique", "no other w fits every sample", _only_fit, level=Level.EXACT),
+        Conclusion("growth", "the loss is positive away from w*", _growth, level=Level.EXACT),
+    ),
+    constants=_b_2_constants,
+    setting=SETTING,
+    example="lee-single-neuron:n=60,d=4,layers=0,std=0.5",
+    erratum="E7: the paper asks for zero mean and full-rank covariance; three points refute that (`lee-flat-minimum`).",
+)
+
+
+# Proposition C.1 ------------------------------------------------------------------------------------------------------
+
+_THRESHOLDS = np.linspace(0.0, 0.999, 400)
+
+
+def _cosine_tail(d: int) -> Callable[[FloatArray], FloatArray]:
+    from reluflow.single_neuron.random_directions import cosine_tail  # loads scipy.stats, which is slow
+
+    return lambda threshold: cosine_tail(d, threshold)
+
+
+def _bound(d: int) -> FloatArray:
+    from reluflow.single_neuron.random_directions import cosine_tail_bound
+
+    return cosine_tail_bound(d, _THRESHOLDS)
+
+
+def _tail(evidence: Evidence) -> Callable[[FloatArray], FloatArray]:
+    return evidence.witness("cosine tail", lambda: _cosine_tail(evidence.dataset.d))
+
+
+def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Measurement:
+    seen = measured > 0.0
+    slack = np.log(bound[seen] / measured[seen])
+    index = int(np.argmin(slack))
+    words = f"{what}: smallest log(bound/probability) {slack[index]:.4g} at {_THRESHOLDS[seen][index]:.3g}"
+    return at_least(float(slack[index]), 0.0, allowance=1e-12, detail=words)
+
+
+def _two_sided(evidence: Evidence) -> Measurement:
+    return _log_slack(2.0 * _tail(evidence)(_THRESHOLDS), _bound(evidence.dataset.d), "P(|cos| > eps)")
+
+
+def _one_sided(evidence: Evidence) -> Measurement:
+    bound = 0.5 * _bound(evidence.dataset.d)
+    return _log_slack(_tail(evidence)(_THRESHOLDS), bound, "P(cos > eps)")
+
+
+def _by_drawing(evidence: Evidence) -> Measurement:
+    """Largest distance of the law of 20,000 drawn cosines from the Beta law, with a bound that fails once in 1e9."""
+    draws = 20_000
+    rng = np.random.default_rng(0)
+    u, v = rng.standard_normal((2, draws, min(evidence.dataset.d, 200)))
+    cosine = np.sum(u * v, axis=1) / np.linalg.norm(u, axis=1) / np.linalg.norm(v, axis=1)
+    exact = _tail(evidence) if evidence.dataset.d <= 200 else _cosine_tail(200)
+    share = np.array([np.mean(cosine > threshold) for threshold in _THRESHOLDS])
+    distance = float(np.max(np.abs(share - exact(_THRESHOLDS))))
+    return at_most(distance, float(np.sqrt(np.log(2e9) / (2.0 * draws))))  # Dvoretzky-Kiefer-Wolfowitz
+
+
+PROP_C_1 = Theorem(
+    key="lee2022:propC.1",
+    reference=Reference("lee2022", "Prop. C.1"),
+    statement="For independent directions in R^d, P(|cos| > eps) <= 2 exp(-d eps^2/2), and P(cos > eps) <= half of it.",
+    hypotheses=(DIMENSION,),
+    conclusions=(
+        Conclusion("two-sided", "the bound holds for |cos|", _two_sided),
+        Conclusion("one-sided", "half of it holds for cos", _one_sided),
+        Conclusion("draws", "drawn directions follow the exact law", _by_drawing),
+    ),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E8: the factor 2 belongs to |cos|; the step (1 - eps^2)^(d/2) fails for small d and large eps.",
+)

@@ -1,0 +1,49 @@
+"""Whether a finite sample is compatible with standard Gaussian inputs: four exact tests at one stated level."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+
+LEVEL = 1e-4  # chance that a truly standard Gaussian sample is refused
+_MAX_COORDINATES = 20_000  # of the Kolmogorov-Smirnov test
+
+
+def gaussian_sample(evidence: Evidence) -> Judgement:
+    """Judge the sample, not the law: True where no test refuses a standard Gaussian at level 1e-4.
+
+    The tests share the level equally: the mean (n |mean|^2 is chi-squared), the squared length of each coordinate
+    (chi-squared), the products of two coordinates (Chernoff bound), all coordinates together (Kolmogorov-Smirnov).
+    The margin is the decimal logarithm of the smallest p-value over its share of the level.
+    """
+    p_values = sample_p_values(np.asarray(evidence.dataset.X))
+    X = evidence.dataset.X
+    away = float(np.abs(X.T @ X / len(X) - np.eye(X.shape[1])).max())
+    name = min(p_values, key=p_values.__getitem__)
+    smallest = p_values[name]
+    margin = float(np.log10(max(smallest, 1e-300) * len(p_values) / LEVEL))
+    detail = (
+        f"the sample's second moments are off by at most {away:.3g}; smallest p-value {smallest:.2g} ({name}), "
+        f"refused below {LEVEL / len(p_values):.2g}"
+    )
+    return Judgement(margin >= 0.0, margin, detail)
+
+
+def sample_p_values(X: np.ndarray) -> dict[str, float]:
+    """Upper bounds on the p-values of the four tests under independent standard Gaussian rows."""
+    from scipy.stats import chi2, kstest
+
+    n, d = X.shape
+    mean = float(chi2.sf(n * np.sum(X.mean(axis=0) ** 2), d))
+    lengths = np.sum(X**2, axis=0)
+    sizes = min(1.0, 2.0 * d * float(np.min(np.minimum(chi2.sf(lengths, n), chi2.cdf(lengths, n)))))
+    products = np.abs(X.T @ X / n)
+    largest = float(np.max(np.triu(products, 1), initial=0.0))
+    # E exp(s g h) = (1 - s^2)^(-1/2), so P(mean of n products > t) <= exp(-n max_s [s t + log(1 - s^2)/2])
+    slope = (np.sqrt(1.0 + 4.0 * largest**2) - 1.0) / (2.0 * largest) if largest > 0.0 else 0.0
+    exponent = n * (slope * largest + 0.5 * np.log1p(-(slope**2)))
+    pairs = min(1.0, d * (d - 1) * float(np.exp(-exponent)))
+    coordinates = float(kstest(X.ravel()[:_MAX_COORDINATES], "norm").pvalue)
+    return {"mean": mean, "coordinate lengths": sizes, "coordinate products": pairs, "coordinate law": coordinates}

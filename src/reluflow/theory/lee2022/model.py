@@ -1,0 +1,136 @@
+"""The population model behind a problem: its one neuron is the student, the neuron behind its labels the teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.errors import InvalidInputError
+from reluflow.single_neuron.angle import gap_between
+from reluflow.single_neuron.balanced_neuron import BalancedNeuron
+from reluflow.single_neuron.bounds import angle_rates, magnitude_range
+from reluflow.single_neuron.population import NeuronParameters, balanced_parameters
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.conditions.lee2022 import single_neuron_realizable
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
+from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
+from reluflow.theory.theorem import Hypothesis, Parameter, Setting
+
+FloatArray = NDArray[np.float64]
+
+SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")
+EXAMPLE = "lee-single-neuron:n=2000,d=5,layers=1,std=0.45"
+
+LAYERS = Parameter("q", 2.0, "number of scalar layers above the neuron, a whole number", low=0.0, high=20.0)
+
+
+def layers(evidence: Evidence) -> int:
+    """q, the number of scalar layers; 0 for the results of Section 3.1, which have no such parameter."""
+    value = float(dict(evidence.parameters).get("q", 0.0))
+    if value != round(value):
+        raise InvalidInputError(f"`q` must be a whole number of scalar layers, got {value:g}.")
+    return int(value)
+
+
+def labelling_vector(evidence: Evidence) -> FloatArray:
+    """beta with y_k = s(<beta, x_k>): least squares on the samples with a positive label, shape (d,)."""
+
+    def solve() -> FloatArray:
+        X, y = evidence.dataset.X, evidence.dataset.y
+        return np.asarray(np.linalg.lstsq(X[y > 0], y[y > 0], rcond=None)[0])
+
+    return evidence.once("labelling vector", solve)
+
+
+def teacher(evidence: Evidence) -> NeuronParameters:
+    """w* with its balanced scalar layers: |w*|^q w* is the labelling vector."""
+
+    def find() -> NeuronParameters:
+        q, beta = layers(evidence), labelling_vector(evidence)
+        length = float(np.linalg.norm(beta))
+        return balanced_parameters(beta / length * length ** (1.0 / (q + 1)), q=q)
+
+    return evidence.once("teacher", find)
+
+
+def student(evidence: Evidence) -> NeuronParameters:
+    """The network's input weight with balanced scalar layers."""
+    return balanced_parameters(evidence.network.materialized().w[0], q=layers(evidence))
+
+
+def start(evidence: Evidence) -> BalancedNeuron:
+    """Magnitude and angle of the student seen from the teacher."""
+
+    def find() -> BalancedNeuron:
+        one, other = student(evidence), teacher(evidence)
+        gap = float(gap_between(one.w, other.w))
+        return BalancedNeuron(layers(evidence), one.norm, gap=gap, teacher_magnitude=other.norm)
+
+    return evidence.once("start", find)
+
+
+def _half_mean_square(evidence: Evidence) -> Judgement:
+    loss = evidence.loss
+    is_stated = loss.reduction == "mean" and loss.factor == 1.0
+    return Judgement(is_stated, None, f"{loss.reduction} over samples, factor {loss.factor:g}")
+
+
+def _one_neuron(evidence: Evidence) -> Judgement:
+    network = evidence.network
+    if network.num_neurons != 1:
+        return Judgement(False, float(1 - network.num_neurons), f"{network.num_neurons} neurons")
+    w, a = float(np.linalg.norm(network.w)), float(network.a[0])
+    if w == 0.0:
+        return Judgement(False, 0.0, "its input weight is 0")
+    if layers(evidence) == 1:
+        gap = abs(a - w) / w
+        return Judgement(gap <= 1e-9, 1e-9 - gap, f"|a - |w||/|w| = {gap:.2g} for the one scalar layer a")
+    return Judgement(True, None, f"one neuron; its {layers(evidence)} scalar layers start at |w|")
+
+
+def turning_start(evidence: Evidence) -> Judgement:
+    """Whether there are a teacher and a student at an angle that is neither 0 nor pi; what follows needs it."""
+    return evidence.once("turning start", lambda: _turning_start(evidence))
+
+
+def _turning_start(evidence: Evidence) -> Judgement:
+    if single_neuron_realizable(evidence.facts).holds is False or evidence.network.num_neurons != 1:
+        return Judgement(False, None, "there is no teacher or no single student")
+    beta, w = labelling_vector(evidence), evidence.network.w[0]
+    if not np.any(beta) or not np.any(w):
+        return Judgement(False, 0.0, "the teacher or the student is 0")
+    gap = float(gap_between(w, beta))
+    margin = min(gap, np.pi - gap)
+    return Judgement(margin > 1e-12, margin, f"phi_0 = {np.pi - gap:.6g}")
+
+
+POPULATION_MODEL = (
+    loss_among("square"),
+    Hypothesis("half-mean-square", "L is the mean of (f - y)^2/2, which sets the unit of time", _half_mean_square),
+    relu_activation(),
+    data_assumption("lee-realizable"),
+    Hypothesis(
+        "lee-gaussian",
+        "the population of the teacher's inputs is standard Gaussian, as the population model takes it",
+        gaussian_sample,
+    ),
+    Hypothesis("single-neuron", "one student neuron, w_0 != 0, its scalar layers balanced", _one_neuron),
+    Hypothesis("turning-start", "0 < phi_0 < pi: neither aligned nor antiparallel", turning_start),
+)
+
+
+def largest_step_rate(neuron: BalancedNeuron) -> float:
+    """The fastest rate of the flow, R^(2q) or that of the angle if larger: eta must be small beside its inverse."""
+    return float(max(magnitude_range(neuron).largest ** (2 * neuron.q), angle_rates(neuron)[1]))
+
+
+def once_turning(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+    """A judge that needs a start: undecided where there is none, which the hypothesis on the start then says."""
+
+    def guarded(evidence: Evidence) -> Judgement:
+        return judge(evidence) if turning_start(evidence).holds else undecided("there is no start to judge it from")
+
+    return guarded

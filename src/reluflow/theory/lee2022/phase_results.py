@@ -1,0 +1,173 @@
+"""Phases of the magnitude and bounds rebuilt on the way: Eq. (11), Section 5.2, Appendix D.1 [lee2022]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.errors import InvalidInputError
+from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
+from reluflow.single_neuron.bounds import rebuilt_magnitude_band
+from reluflow.single_neuron.phases import TurningPoint, has_two_phases, turning_point
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, has_arrived, start_constants
+from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
+from reluflow.theory.lee2022.runs import balanced_flow_plan
+from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
+from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+
+
+def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
+    """(time before, sign before) of each change of direction of v, where v^(q+1) - V(1-eps) is above rounding."""
+    seen = np.flatnonzero(np.abs(run.excess) > ROUNDING)
+    sign = np.sign(run.excess[seen])
+    change = np.flatnonzero(sign[:-1] * sign[1:] < 0)
+    return [(float(run.times[seen[k]]), float(sign[k])) for k in change]
+
+
+def _one_switch(evidence: Evidence) -> Measurement:
+    switches = resolved_switches(flow(evidence))
+    wrong = sum(sign < 0 for _, sign in switches) + max(len(switches) - 1, 0)
+    times = ", ".join(f"{time:.4g}" for time, _ in switches) or "none"
+    return none_of(wrong, detail=f"changes of direction after t = {times}")
+
+
+def _threshold_grows(evidence: Evidence) -> Measurement:
+    smallest = float(np.min(-np.diff(flow(evidence).deficit)))
+    return at_least(smallest, 0.0, detail=f"eps falls by at least {smallest:.3g} between recorded times")
+
+
+def _direction(evidence: Evidence) -> Measurement:
+    """Steps of the run whose direction disagrees with the sign of v^(q+1) - V(1-eps) at both ends."""
+    run = flow(evidence)
+    step, sign = np.diff(run.log_ratio), np.sign(run.excess)
+    resolved = np.abs(run.excess) > ROUNDING
+    clear = (np.abs(step) > ROUNDING) & (sign[:-1] == sign[1:]) & resolved[:-1] & resolved[1:]
+    wrong = int(np.sum(clear & (np.sign(step) != -sign[:-1])))
+    return none_of(wrong, total=int(np.sum(clear)))
+
+
+EQUATION_11 = Theorem(
+    key="lee2022:eq11",
+    reference=Reference("lee2022", "Eq. (11)"),
+    statement=(
+        "dv/dt < 0 exactly when v > v*(1-eps(phi))^(1/(q+1)); the threshold grows, so v changes its direction at most "
+        "once, from falling to rising."
+    ),
+    hypotheses=POPULATION_MODEL,
+    conclusions=(
+        Conclusion("direction", "v falls exactly above the threshold", _direction, level=Level.EXACT),
+        Conclusion("threshold", "the threshold never falls", _threshold_grows, level=Level.EXACT),
+        Conclusion("one-switch", "at most one change, from falling to rising", _one_switch, level=Level.EXACT),
+    ),
+    constants=start_constants,
+    parameters=(Parameter("q", 2.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
+    plan=balanced_flow_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+
+def _restarts(run: BalancedTrajectory) -> list[int]:
+    """Four recorded times, the first and three on the way."""
+    return [int(share * run.times.size) for share in (0.0, 0.14, 0.38, 0.62)]
+
+
+def _rebuilt_inside(evidence: Evidence) -> Measurement:
+    """Smallest slack of the run in the bands rebuilt on its way, in units of v*."""
+    run = flow(evidence)
+    slack = min(
+        float(np.min(rebuilt_magnitude_band(run, k).slack(run.magnitude[k:])[1:][~has_arrived(run)[k + 1 :]]))
+        for k in _restarts(run)
+    )
+    return at_least(slack / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
+
+
+def _nested(evidence: Evidence) -> Measurement:
+    """Smallest distance by which a later band lies inside the earlier one, in units of v*."""
+    run, indices = flow(evidence), _restarts(flow(evidence))
+    bands = [rebuilt_magnitude_band(run, k) for k in indices]
+    worst = np.inf
+    for first, second, k, later in zip(bands[:-1], bands[1:], indices[:-1], indices[1:], strict=True):
+        seen = ~has_arrived(run)[later:]
+        below = second.lower - first.lower[later - k :]
+        above = first.upper[later - k :] - second.upper
+        worst = min(worst, float(np.min(below[seen])), float(np.min(above[seen])))
+    return at_least(worst / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
+
+
+APPENDIX_D_1 = Theorem(
+    key="lee2022:appD.1",
+    reference=Reference("lee2022", "App. D.1, Fig. 3"),
+    statement="Magnitude bounds rebuilt from a later state hold from there on and lie inside the earlier ones.",
+    hypotheses=POPULATION_MODEL,
+    conclusions=(
+        Conclusion("inside", "the run stays in every rebuilt band", _rebuilt_inside),
+        Conclusion("nested", "each later band lies inside the earlier one", _nested),
+    ),
+    constants=start_constants,
+    parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
+    plan=balanced_flow_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E10: the bounds are not all convex; from below u is convex up to (qA/(2q+1))^(1/(q+1)) and concave later.",
+)
+
+
+def _turning_point(evidence: Evidence) -> TurningPoint | str | None:
+    """The predicted turn, None where v is monotone, or why the recorded run could not show it."""
+    try:
+        point = turning_point(start(evidence))
+    except InvalidInputError as error:
+        return str(error)
+    if point is not None and point.neuron.deficit < LATEST_TURN:
+        return f"the turn at t = {point.time:.4g} is at eps = {point.neuron.deficit:.2g}, which the run cannot show"
+    return point
+
+
+LATEST_TURN = 1e-9  # v* - v at the turn is of this order, a thousand times the rounding forgiven
+
+
+def _phases(evidence: Evidence) -> Measurement:
+    """Changes of direction in the run against the predicted number."""
+    expected, found = int(has_two_phases(start(evidence))), len(resolved_switches(flow(evidence)))
+    point = _turning_point(evidence)
+    if isinstance(point, str):
+        return missing(point)
+    return none_of(abs(found - expected), detail=f"{found} changes of direction, {expected} predicted")
+
+
+def _turning(evidence: Evidence) -> Measurement:
+    """Distance of the least recorded v from the predicted minimum, in units of v*; v is never below it."""
+    run, point = flow(evidence), _turning_point(evidence)
+    if isinstance(point, str):
+        return missing(point)
+    least = float(np.min(run.magnitude))
+    if point is None:
+        ends = min(run.magnitude[0], run.magnitude[-1])
+        words = f"v is monotone; its least value {least:.8g} is at an end"
+        return at_least((least - ends) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words)
+    words = f"least v {least:.8g}, predicted {point.neuron.magnitude:.8g} at t = {point.time:.6g}"
+    return at_least(
+        (least - point.neuron.magnitude) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words
+    )
+
+
+SECTION_5_2 = Theorem(
+    key="lee2022:sec5.2",
+    reference=Reference("lee2022", "Sec. 5.2, conjecture on large norms"),
+    statement=(
+        "v falls and then rises exactly when v_0 exceeds v*(1-eps_0)^(1/(q+1)) and, for q = 0, "
+        "phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0; the turn is the root of v^(q+1) = V (1-eps) along the orbit."
+    ),
+    hypotheses=POPULATION_MODEL,
+    conclusions=(
+        Conclusion("phases", "as many changes of direction as predicted", _phases, level=Level.EXACT),
+        Conclusion("turning", "the least magnitude is the predicted one", _turning),
+    ),
+    constants=start_constants,
+    parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
+    plan=balanced_flow_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E11: the paper conjectures two phases for every large start; for q = 0 some fall for ever.",
+)
