@@ -44,3 +44,11 @@ def test_refusals():
         activation_pattern([1.0, 2.0, 3.0], np.eye(2))
     with pytest.raises(InvalidInputError, match="`rtol` must be at least 0"):
         activation_pattern([1.0, 2.0], np.eye(2), rtol=-1.0)
+
+
+def test_a_tolerance_at_any_size():
+    """|w|^2 underflowed for |w| below 1e-162, so that nothing counted as 0 and a pattern on a boundary was off it."""
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    w = np.array([1e-15, 1.0])
+    for size in (1.0, 1e-200, 1e-300):
+        assert activation_pattern(size * w, X, rtol=1e-12).tolist() == [0, 1]

@@ -4,6 +4,7 @@ from scipy.optimize import nnls
 
 from geometry.oracles import bounded_subgradient, three_points
 from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
 from reluflow.geometry.thresholds import alignment_constants
@@ -138,3 +139,11 @@ def test_refusals(constants):
         alignment_constants(dataset, SquareLoss(), max_cones=1000)
     with pytest.raises(InvalidInputError, match="zero force only"):
         alignment_constants(Dataset(np.eye(2), [0.0, 0.0]), SquareLoss())
+
+
+def test_degenerate_data_have_an_infinite_time_bound():
+    """alpha_min is 0 on orthogonal data (erratum E13), and the bound was a division by zero with a warning."""
+    constants = alignment_constants(load("orthogonal-triple"), SquareLoss())
+    assert constants.alpha_min == 0.0
+    assert constants.t2_bound(1.0) == np.inf
+    assert constants.log_c(1.0) == np.inf

@@ -47,7 +47,7 @@ def loss_from(dataset: Dataset, name: LossName | None, reduction: ReductionName,
 
 def network_from(dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float) -> Network:
     """Draw or read the neurons."""
-    from reluflow.network import circle_quadrature, initialization_named, read_network
+    from reluflow.network import circle_quadrature, initialization_named, neuron_rng, read_network
 
     if init.lower().endswith(".csv") or "/" in init:
         network = read_network(init, leak=leak)
@@ -64,7 +64,7 @@ def network_from(dataset: Dataset, *, init: str, width: str, scale: str, seed: i
         return circle_quadrature(dataset, num_nodes=INFINITE_WIDTH_NODES, scale=scale, leak=leak)
     if not width.strip().isdigit() or int(width) < 1:
         raise InvalidInputError(f"`--width` must be a positive integer or inf, got {width!r}.")
-    return scheme(dataset, width=int(width), scale=scale, rng=np.random.default_rng(seed), leak=leak)
+    return scheme(dataset, width=int(width), scale=scale, rng=neuron_rng(seed), leak=leak)
 
 
 INFINITE_WIDTH_NODES = 20_000

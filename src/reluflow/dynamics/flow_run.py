@@ -30,6 +30,8 @@ _STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hun
 _FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # the usual controller of a method of order eight
 _AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start, and the look ahead that resolves it
+_ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
+_LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
 _ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, at which a later crosser counts as simultaneous
 
@@ -107,7 +109,7 @@ class FlowRun(AbstractRun):
         if self._jump(limit):
             return
         log_time = self.log_time
-        room = (limit - self.time) * float(np.exp(self._state.log_rate)) if np.isfinite(limit) else np.inf
+        room = self._room(limit)
         step = self._accepted_step(room)
         if step is None:
             self.outcome = Outcome.STALLED
@@ -120,6 +122,14 @@ class FlowRun(AbstractRun):
         self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
         if self._idle_steps > _MOST_IDLE_STEPS + self._neurons.num_neurons:
             self.outcome = Outcome.STALLED
+
+    def _room(self, limit: float) -> float:
+        """The time left until `limit`, in units of the present rate."""
+        left, log_rate = limit - self.time, self._state.log_rate
+        if not np.isfinite(limit) or left <= 0.0:
+            return max(left, 0.0)
+        # the rate itself may be subnormal while the product is an ordinary number
+        return left * float(np.exp(log_rate)) if log_rate > -_ORDINARY else float(np.exp(np.log(left) + log_rate))
 
     def _jump(self, limit: float) -> bool:
         """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
@@ -215,8 +225,10 @@ class FlowRun(AbstractRun):
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - state.log_rate
             self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-            is_ordinary = max(log_elapsed, -state.log_rate) < 700.0
-            self.time = self.time + elapsed * float(np.exp(-state.log_rate)) if is_ordinary else np.inf
+            if max(log_elapsed, -state.log_rate) < _ORDINARY:
+                self.time += elapsed * float(np.exp(-state.log_rate))
+            else:
+                self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
         state.columns = columns
         self._slopes_known = log_rate is not None

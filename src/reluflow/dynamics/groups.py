@@ -109,28 +109,21 @@ class GroupedNeurons:
         return found
 
     def _link(self, g: int) -> None:
-        """Enter a new group into the tables of neighbours."""
+        """Enter a new group into the tables of neighbours: those that differ from it at a single wall."""
         num_walls = self.sides.shape[1]
         self.beyond = np.vstack([self.beyond, np.full((1, num_walls), -1)])
         self.upon = np.vstack([self.upon, np.full((1, num_walls, 2), -1)])
-        sides = self.sides[g].copy()
-        zero_walls = np.flatnonzero(sides == 0)
-        if zero_walls.size == 0:
-            for b in range(num_walls):
-                sides[b] = -sides[b]
-                other = self.find_group(sides, 0)
-                self.beyond[g, b] = other
-                if other >= 0:
-                    self.beyond[other, b] = g
-                kept, sides[b] = -sides[b], 0
-                self.upon[g, b] = self.find_group(sides, -1), self.find_group(sides, 1)
-                sides[b] = kept
-        elif zero_walls.size == 1:
-            for side in (-1, 1):
-                sides[zero_walls[0]] = side
-                other = self.find_group(sides, 0)
-                if other >= 0:
-                    self.upon[other, zero_walls[0], 1 if self.signs[g] > 0 else 0] = g
+        differs = self.sides[:g] != self.sides[g]  # (g, num_walls)
+        num_zeros = int(np.count_nonzero(self.sides[g] == 0))
+        for other in np.flatnonzero(np.count_nonzero(differs, axis=1) == 1):
+            b = int(np.argmax(differs[other]))
+            mine, theirs = int(self.sides[g, b]), int(self.sides[other, b])
+            if num_zeros == 0 and theirs == -mine:
+                self.beyond[g, b], self.beyond[other, b] = other, g
+            elif num_zeros == 0 and self.signs[other] != 0:  # it differs by lying on wall b
+                self.upon[g, b, 1 if self.signs[other] > 0 else 0] = other
+            elif num_zeros == 1 and mine == 0:
+                self.upon[other, b, 1 if self.signs[g] > 0 else 0] = g
 
     def assign_initial_groups(self) -> list[tuple[int, list[int]]]:
         """Put every neuron off the walls into its group; return the others with the walls they stand on."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import REGISTRY, load, suggested_settings
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
-from reluflow.network import initialization_named
+from reluflow.network import initialization_named, neuron_rng
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict
@@ -95,7 +93,7 @@ def example_problem(
         leak = suggested_leak(chosen)
     data = load(chosen, seed=seed) if isinstance(chosen, str) else chosen
     loss = loss_named(setting.loss, reduction=setting.reduction, factor=setting.factor)
-    rng = np.random.default_rng(seed)
+    rng = neuron_rng(seed)
     network = initialization_named(setting.init)(data, width=setting.width, scale=setting.scale, rng=rng, leak=leak)
     return TrainingProblem(data, loss, network)
 

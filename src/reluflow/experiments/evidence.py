@@ -80,7 +80,7 @@ def _gather(
             sweep.append(replace(other, trajectory=run))
     companions = {
         companion.name: run_plan(
-            FlowPlan(times=companion.times, until=companion.until, horizon=plan.horizon, ridge=plan.ridge),
+            replace(plan, times=companion.times, until=companion.until),
             replace(evidence.problem, network=companion.network),
             solver=solver,
             horizon=horizon,

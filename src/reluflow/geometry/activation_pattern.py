@@ -51,8 +51,10 @@ def activation_pattern(w: ArrayLike, X: ArrayLike, *, rtol: float = 0.0) -> Patt
     products = weights @ samples.T  # (..., n)
     pattern = np.sign(products).astype(np.int8)
     if rtol > 0:
-        lengths = np.linalg.norm(weights, axis=-1)[..., None] * np.linalg.norm(samples, axis=1)
-        pattern[np.abs(products) <= rtol * lengths] = 0
+        largest = np.max(np.abs(weights), axis=-1, keepdims=True)  # squares of weights below 1e-162 would underflow
+        shapes = weights / np.where(largest > 0, largest, 1.0)
+        lengths = np.linalg.norm(shapes, axis=-1)[..., None] * np.linalg.norm(samples, axis=1)
+        pattern[np.abs(shapes @ samples.T) <= rtol * lengths] = 0
     return pattern
 
 

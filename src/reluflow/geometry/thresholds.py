@@ -88,11 +88,14 @@ class AlignmentConstants:
     def t2_bound(self, alpha_0: float) -> float:
         """Time by which a neuron has reached its final cone, 4 D_max / (D_min min(alpha_min, alpha_0))^2."""
         _check_alpha(alpha_0)
-        return float(np.divide(4 * self.d_max, (self.d_min * min(self.alpha_min, alpha_0)) ** 2))
+        speed = (self.d_min * min(self.alpha_min, alpha_0)) ** 2
+        return 4 * self.d_max / speed if speed > 0 else float("inf")
 
     def log_c(self, alpha_0: float) -> float:
         """ln of the constant of Eq. (37) in front of the alignment error."""
         alpha = min(self.alpha_min, alpha_0)
+        if alpha <= 0:
+            return float("inf")
         exponent = self.t2_bound(alpha_0) * self.d_max + np.sqrt(2 * self.mean_square / self.d_max) / np.e
         first = np.log(4 * self.d_max) - 2 * np.log(alpha) + exponent
         return float(np.logaddexp(first, 0.5 * np.log(2 * self.d_max * self.mean_square)))

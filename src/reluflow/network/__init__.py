@@ -8,6 +8,7 @@ from reluflow.network.initialization import (
     balanced_initialization,
     dominated_initialization,
     initialization_named,
+    neuron_rng,
     unbalanced_initialization,
 )
 from reluflow.network.network import ConeMoments, Network, cone_moments
@@ -24,6 +25,7 @@ __all__ = [
     "dominated_initialization",
     "initialization_named",
     "log_of_scale",
+    "neuron_rng",
     "read_network",
     "unbalanced_initialization",
     "write_network",

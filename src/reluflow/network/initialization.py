@@ -111,8 +111,7 @@ def _draw_uniform_fan_in(width: int, d: int, rng: np.random.Generator) -> tuple[
 
 
 def _draw_positive_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    # a stream of its own: the registered teacher is the first draw of its seed, and the student must not be parallel to it
-    w = rng.spawn(1)[0].standard_normal((width, d))
+    w = rng.standard_normal((width, d))
     return w, np.linalg.norm(w, axis=1)
 
 
@@ -234,6 +233,17 @@ def initialization_named(name: str) -> Initialization:
     if name not in INITIALIZATIONS:
         raise InvalidInputError(f"`init` must be one of {', '.join(INITIALIZATIONS)} or a .csv path, got {name!r}.")
     return INITIALIZATIONS[name]
+
+
+def neuron_rng(seed: int) -> np.random.Generator:
+    """The random stream of the neurons of a seed, apart from that of the samples.
+
+    With one stream for both, the first neuron would have the numbers of the first sample.
+
+    >>> float(neuron_rng(0).standard_normal()) == float(np.random.default_rng(0).standard_normal())
+    False
+    """
+    return np.random.default_rng([seed, 1])
 
 
 def with_output_ratio(network: Network, ratio: float) -> Network:

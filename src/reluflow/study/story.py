@@ -15,7 +15,7 @@ from reluflow.errors import ReluflowError
 from reluflow.geometry.alignment import Alignment, alignment_of
 from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
 from reluflow.losses import AbstractLoss
-from reluflow.network.initialization import Initialization, balanced_initialization
+from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory, estimated_seconds, follow_flow
 from reluflow.study.neuron_groups import NeuronGroup, neuron_groups
@@ -162,8 +162,7 @@ def study(
             return None
 
     def draw(draw_seed: int, draw_scale: str, draw_width: int = neurons) -> Network:
-        rng = np.random.default_rng(draw_seed)
-        return initialization(dataset, width=draw_width, scale=draw_scale, rng=rng, leak=leak)
+        return initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
 
     def aligned() -> Alignment:
         followed = int(np.clip(ALIGNMENT_WORK / dataset.X.size, 100, ALIGNED_NEURONS))

@@ -1,0 +1,226 @@
+"""Phase 1 on positive data: Lemmas 4 and 15 [boursier2024]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.theory.boursier2024.phase_clock import EPS, EPS_2, alignment_time, phase_clock
+from reluflow.theory.boursier2024.phase_states import RESOLUTION, PhaseState, log_scale_of, phase_states
+from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.boursier2024.spurious_hypotheses import (
+    ACUTE,
+    EXAMPLE,
+    SETTING,
+    early_constants,
+    least_projections,
+    log_alignment_bound,
+    log_early_threshold,
+    log_least_eps_2,
+    on_positive_data,
+    scale_factor,
+    worst_over,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import regime
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
+ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
+
+
+def _up_to_tau(evidence: Evidence) -> tuple[PhaseState, ...]:
+    tau = alignment_time(evidence, evidence.parameter("eps"))
+    return tuple(state for state in phase_states(evidence) if state.time <= tau)
+
+
+def _alignment_plan(evidence: Evidence) -> FlowPlan:
+    tau = alignment_time(evidence, evidence.parameter("eps"))
+    times = np.linspace(0.0, tau, 9) if tau > 0.0 else np.linspace(0.0, 1.0, 2)
+    sweep = tuple(scale_factor(evidence, target) for target in ALIGNMENT_SWEEP)
+    return FlowPlan(times=tuple(times.tolist()), sweep=sweep)
+
+
+def _scale_is_proved(evidence: Evidence) -> Judgement:
+    threshold = log_early_threshold(evidence, evidence.parameter("eps"))
+    log_lambda = log_scale_of(evidence.network)
+    detail = f"ln lambda = {log_lambda:.6g}, ln of the threshold {threshold:.6g}"
+    return Judgement(log_lambda <= threshold, threshold - log_lambda, detail)
+
+
+SCALE = regime(
+    "scale",
+    "lambda is below Eq. (22) with alpha_0 = 1 and small enough for t_2 <= tau (E2)",
+    on_positive_data(_scale_is_proved),
+)
+
+
+def misalignment(state: PhaseState) -> float:
+    """Largest |D*| - <D*, wbar_i> over I, without cancellation."""
+    pull = state.constants.pull_norm
+    wbar = state.directions[state.sets.positive]
+    unit = state.constants.pull_at_zero / pull
+    invariant = state.start.balancedness()[state.sets.positive]
+    shortfall = invariant * np.exp(2.0 * (state.start.log_scale - state.log_output_weights[state.sets.positive]))
+    return float(np.max(pull * 0.5 * (np.sum((wbar - unit) ** 2, axis=1) + shortfall)))
+
+
+def _alignment(evidence: Evidence) -> Measurement:
+    state = phase_clock(evidence).aligned()
+    if state is None:
+        return missing("a snapshot at tau")
+    gap = max(misalignment(state), np.finfo(float).tiny)
+    bound = log_alignment_bound(evidence)
+    detail = f"ln of the largest |D*| - <D*, wbar_i> is {np.log(gap):.6g}, of c lambda^eps {bound:.6g}"
+    return at_most(float(np.log(gap)), bound, detail=detail)
+
+
+def _alignment_exponent(evidence: Evidence) -> Measurement:
+    aligned = [(log_scale_of(e.network), phase_clock(e).aligned()) for e in evidence.sweep]
+    gaps = [(log_lambda, misalignment(state)) for log_lambda, state in aligned if state is not None]
+    if len(gaps) < 2:
+        return missing("a sweep of at least two scales")
+    points = [(log_lambda, np.log(gap)) for log_lambda, gap in gaps if gap > RESOLUTION]
+    if len(points) < 2:
+        return none_of(0, detail=f"aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
+    slope, eps = fitted_slope(*zip(*points, strict=True)), evidence.parameter("eps")
+    detail = f"fitted exponent {slope:.6g} over {len(points)} scales, claimed at least {eps:g}, expected {2 * eps:g}"
+    return at_least(slope, eps, detail=detail)
+
+
+def _positive_growth(evidence: Evidence) -> Measurement:
+    states = _up_to_tau(evidence)
+    if not states:
+        return missing("snapshots up to tau")
+    log_lambda, eps = log_scale_of(evidence.network), evidence.parameter("eps")
+    slacks = []
+    for state in states:
+        members = state.sets.positive
+        growth = (state.log_output_weights - state.log_start_weights)[members]
+        slacks.append(min(float(np.min(growth)), float(np.min(-2.0 * eps * log_lambda - growth))))
+    detail = f"ln a_i/a_i(0) within [0, {-2.0 * eps * log_lambda:.6g}], {worst_over(states, np.array(slacks))}"
+    return at_least(min(slacks), 0.0, allowance=ROUNDING, detail=detail)
+
+
+def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.0) -> Measurement:
+    """a_i(0) exp(log_factor) <= a_i <= 0 on N at all given states, as logarithms of |a_i|."""
+    if not states:
+        return missing("states of this phase")
+    members = states[0].sets.negative
+    if not np.any(members):
+        return none_of(0, total=0, detail="there is no negative neuron")
+    if any(state.has_lost_neurons for state in states):
+        return missing("negative neurons too light for a double beside the positive ones; take a larger scale")
+    flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
+    if flipped:
+        return none_of(flipped, detail=f"{flipped} output weights of N are positive")
+    growth = np.array([np.max((s.log_output_weights - s.log_start_weights)[members]) for s in states])
+    words = f"largest ln |a_i/a_i(0)| on N, {worst_over(states, -growth)}"
+    return at_most(float(np.max(growth)), log_factor, allowance=ROUNDING, detail=words)
+
+
+def _resting(evidence: Evidence) -> Measurement:
+    states = phase_states(evidence)
+    if not states:
+        return missing("snapshots")
+    members = states[0].sets.resting
+    if not np.any(members):
+        return none_of(0, total=0, detail="no positive neuron starts dead")
+    if any(np.any(state.network.a[members] == 0.0) for state in states):
+        return missing("dead neurons too light for a double beside the positive ones; take a larger scale")
+    grown = max(float(np.max(np.abs(s.log_output_weights - s.log_start_weights)[members])) for s in states)
+    start = states[0].directions[members]
+    turned = max(float(np.max(np.abs(s.directions[members] - start))) for s in states)
+    detail = f"largest |ln a_i/a_i(0)| {grown:.3g} and change of w_i/a_i {turned:.3g} over {members.sum()} neurons"
+    return at_most(max(grown, turned), 0.0, allowance=ROUNDING, detail=detail)
+
+
+def _early_scale(evidence: Evidence) -> float:
+    """Below the threshold of Theorem 1, and so small that c lambda^eps is below e^-7 |D*|."""
+    eps = evidence.parameter("eps")
+    speaking = (np.log(constants_of(evidence).pull_norm) - 7.0 - early_constants(evidence).log_c(1.0)) / eps
+    return scale_factor(evidence, 1.001 * min(log_early_threshold(evidence, eps), float(speaking)))
+
+
+def _early_numbers(evidence: Evidence) -> Constants:
+    eps = evidence.parameter("eps")
+    return {
+        "tau": alignment_time(evidence, eps),
+        "pull_norm": constants_of(evidence).pull_norm,
+        "log_c": early_constants(evidence).log_c(1.0),
+        "log_lambda": log_scale_of(evidence.network),
+        "log_threshold": log_early_threshold(evidence, eps),
+    }
+
+
+LEMMA_4 = Theorem(
+    key="boursier2024:lemma4",
+    reference=Reference("boursier2024", "Lemma 4"),
+    statement=(
+        "At the end tau of Phase 1 every positive active neuron is aligned with D* to c lambda^eps and has grown by at "
+        "most lambda^(-2 eps), negative neurons have only shrunk, and positive dead ones never move."
+    ),
+    hypotheses=(*ACUTE, SCALE),
+    conclusions=(
+        Conclusion("aligned", "<D*, wbar_i(tau)> >= |D*| - c lambda^eps on I", _alignment),
+        Conclusion(
+            "exponent", "the misalignment is of order lambda^eps at most", _alignment_exponent, level=Level.SCALING
+        ),
+        Conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau", _positive_growth),
+        Conclusion("negative", "a_i(0) <= a_i <= 0 on N up to tau", lambda e: negative_shrinkage(_up_to_tau(e))),
+        Conclusion("resting", "neurons outside I and N do not move", _resting, level=Level.EXACT),
+    ),
+    constants=_early_numbers,
+    parameters=(EPS,),
+    plan=_alignment_plan,
+    log_scale=_early_scale,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E2: Theorem 1 also needs t_2 <= tau, so the scale must be below the corrected threshold.",
+)
+
+
+def _eps_2_is_large(evidence: Evidence) -> Judgement:
+    least = log_least_eps_2(evidence)
+    margin = float(np.log(evidence.parameter("eps_2"))) - least
+    return Judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
+
+
+def _projections_at_tau(evidence: Evidence) -> Measurement:
+    state = phase_clock(evidence).aligned()
+    if state is None:
+        return missing("a snapshot at tau")
+    deltas = least_projections(evidence)
+    slack = float(np.min(state.cosines * state.constants.lengths - deltas))
+    return at_least(slack, 0.0, detail=f"least <wbar_i(tau), x_k> - delta_k is {slack:.6g}; delta = {deltas.round(6)}")
+
+
+def _lemma_15_scale(evidence: Evidence) -> float:
+    eps = evidence.parameter("eps")
+    spare = float(np.log(evidence.parameter("eps_2"))) - log_least_eps_2(evidence)
+    log_lambda = min(log_scale_of(evidence.network) + min(spare, 0.0) * 2.0 / eps, log_early_threshold(evidence, eps))
+    return scale_factor(evidence, 1.001 * log_lambda)
+
+
+LEMMA_15 = Theorem(
+    key="boursier2024:lemma15",
+    reference=Reference("boursier2024", "Lemma 15"),
+    statement="Where eps_2 >= c' lambda^(eps/2), every positive active neuron has <wbar_i(tau), x_k> >= delta_k.",
+    hypotheses=(
+        *ACUTE,
+        SCALE,
+        regime("large-eps_2", "eps_2 >= c' lambda^(eps/2)", on_positive_data(_eps_2_is_large)),
+    ),
+    conclusions=(Conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k", _projections_at_tau),),
+    constants=lambda e: {"delta": least_projections(e).tolist(), "log_least_eps_2": log_least_eps_2(e)},
+    parameters=(EPS, EPS_2),
+    plan=lambda e: FlowPlan(times=_alignment_plan(e).times),
+    log_scale=_lemma_15_scale,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="The Theta(eps_2) in delta_k and the constant c' are explicit: 2 S eps_2 |x_k| / |D*|, and what it needs.",
+)

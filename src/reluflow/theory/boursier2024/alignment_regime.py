@@ -1,0 +1,244 @@
+"""The regime of early alignment: its constants on one problem, its scale, its times, its hypotheses [boursier2024]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
+from reluflow.theory.boursier2024.neuron_states import BoolArray, NeuronStates, log_lambda, satisfies_condition_1
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.facts import MAX_FACES
+from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
+from reluflow.theory.measurement import Measurement, missing
+from reluflow.theory.theorem import Hypothesis, Parameter
+
+EPSILON = Parameter("eps", 0.1, "length of the alignment phase, tau = -eps ln(lambda)/D_max", low=0.0, high=1.0 / 3.0)
+ALPHA_0 = Parameter(
+    "alpha_0",
+    1.0,
+    "how far from the repelling direction neurons start, at most 1 (Condition 1)",
+    low=0.0,
+    high=math.nextafter(1.0, 2.0),
+)
+
+AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
+
+Bound = Callable[[AlignmentConstants, Evidence], float]
+
+
+def constants_of(evidence: Evidence) -> AlignmentConstants | None:
+    """The constants of App. D.1, or None where there are too many cones to visit."""
+    if not evidence.facts.has_affordable_cones:
+        return None
+    return evidence.once(
+        "alignment constants",
+        lambda: alignment_constants(
+            evidence.dataset,
+            evidence.loss,
+            leak=evidence.leak,
+            extremal=evidence.facts.extremal,
+            max_cones=MAX_FACES,
+        ),
+    )
+
+
+def recorded_states(evidence: Evidence) -> tuple[NeuronStates, ...]:
+    """The neurons at all recorded times."""
+    return evidence.once(
+        "neuron states", lambda: tuple(NeuronStates.at(s, evidence.problem) for s in evidence.run.snapshots)
+    )
+
+
+def states_of(evidence: Evidence) -> tuple[NeuronStates, ...]:
+    """The neurons at the recorded times up to tau."""
+    tau = tau_of(evidence) or 0.0
+    return tuple(states for states in recorded_states(evidence) if states.time <= tau * (1.0 + AT_TAU))
+
+
+def reaches_tau(evidence: Evidence) -> bool:
+    """Whether the run was recorded at tau."""
+    tau = tau_of(evidence)
+    if tau is None or evidence.trajectory is None:
+        return False
+    return any(abs(snapshot.time - tau) <= AT_TAU * tau for snapshot in evidence.trajectory.snapshots)
+
+
+def start_of(evidence: Evidence) -> NeuronStates:
+    """The neurons at time 0, with or without a run."""
+    network = evidence.network
+    return evidence.once(
+        "neurons at the start",
+        lambda: NeuronStates(evidence.problem, 0.0, network, network.outputs(evidence.dataset.X)),
+    )
+
+
+def met_at_start(evidence: Evidence, alpha_0: float) -> BoolArray:
+    """Neurons with Condition 1 on this run: part (1) at the start, part (2) at the recorded times."""
+    was_zero = np.zeros(evidence.network.num_neurons, dtype=bool)
+    leaves_zero = was_zero.copy()
+    for states in states_of(evidence):
+        is_zero = ~np.any(states.shape.w, axis=1)
+        leaves_zero |= was_zero & ~is_zero
+        was_zero |= is_zero
+    return satisfies_condition_1(start_of(evidence), alpha_0) & ~leaves_zero
+
+
+def alpha_of(evidence: Evidence) -> float:
+    """alpha_0 where the result leaves it to its reader, else 1."""
+    return float(evidence.parameters.get("alpha_0", 1.0))
+
+
+def settling_time(constants: AlignmentConstants, evidence: Evidence) -> float:
+    """Bound on t_2 in Theorem 1; infinite on degenerate data, where D_min or alpha_min is 0."""
+    return math.inf if _is_degenerate(constants) else constants.t2_bound(alpha_of(evidence))
+
+
+def settling_time_with_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
+    """Bound on t_2 in Theorem 3, half of Theorem 1's for alpha_0 = 1: <D, w/a> starts above 0."""
+    return math.inf if _is_degenerate(constants) else 0.5 * constants.t2_bound(1.0)
+
+
+def _is_degenerate(constants: AlignmentConstants) -> bool:
+    return constants.d_min * constants.alpha_min == 0.0
+
+
+def log_lambda_star(constants: AlignmentConstants, evidence: Evidence) -> float:
+    """ln lambda* of Eq. (22)."""
+    return constants.log_lambda_star(evidence.parameter("eps"), alpha_of(evidence))
+
+
+def tau_of(evidence: Evidence) -> float | None:
+    """End of the alignment phase for the scale of this network; None where there is none (lambda >= 1)."""
+    constants = constants_of(evidence)
+    log_scale = log_lambda(evidence.network)
+    if constants is None or log_scale >= 0.0:
+        return None
+    return constants.tau(log_scale, evidence.parameter("eps"))
+
+
+def log_output_bound(evidence: Evidence) -> float:
+    """ln lambda^(2 - 4 eps), the bound on sum_j a_j^2 up to tau."""
+    return (2.0 - 4.0 * evidence.parameter("eps")) * log_lambda(evidence.network)
+
+
+def bend_bound(evidence: Evidence, constants: AlignmentConstants) -> float:
+    """lambda^(2 - 4 eps) S, the bound on |D(w, theta) - D(w, 0)| up to tau."""
+    return float(np.exp(log_output_bound(evidence))) * constants.mean_square
+
+
+def alignment_times(tau: float, d_max: float, *, count: int = 7) -> tuple[float, ...]:
+    """Times in [0, tau]: evenly spaced, and finer towards 0, where neurons change cones."""
+    first = min(0.1 / d_max, 0.1 * tau)
+    times = {0.0, *np.linspace(0.0, tau, count).tolist(), *np.geomspace(first, tau, count).tolist()}
+    return (*sorted(t for t in times if t < tau * (1.0 - 1e-9)), tau)
+
+
+def alignment_plan(evidence: Evidence) -> FlowPlan | None:
+    """Snapshots up to tau; no run where there is no alignment phase to speak of."""
+    constants, tau = constants_of(evidence), tau_of(evidence)
+    if constants is None or tau is None:
+        return None
+    return FlowPlan(times=alignment_times(tau, constants.d_max))
+
+
+def lazy_alignment_plan(evidence: Evidence) -> FlowPlan | None:
+    """The same, never leaving a cone a neuron could stay in (Condition 2(2))."""
+    plan = alignment_plan(evidence)
+    return None if plan is None else FlowPlan(times=plan.times, ridge="stay")
+
+
+def bring_to(target: Callable[[AlignmentConstants, Evidence], float]) -> Callable[[Evidence], float]:
+    """The `log_scale` of a theorem: the factor that brings ln lambda to a finite target."""
+
+    def factor(evidence: Evidence) -> float:
+        constants = constants_of(evidence)
+        aim = -math.inf if constants is None else target(constants, evidence)
+        return aim - log_lambda(evidence.network) if math.isfinite(aim) else 0.0
+
+    return factor
+
+
+def just_below_lambda_star(constants: AlignmentConstants, evidence: Evidence) -> float:
+    """ln lambda a little below Eq. (22), where the outputs still bend the forces visibly."""
+    return log_lambda_star(constants, evidence) - 0.1
+
+
+def settled_before_tau(bound: Bound) -> Callable[[AlignmentConstants, Evidence], float]:
+    """ln lambda at which the bound on t_2 is reached just before tau (erratum E2)."""
+
+    def target(constants: AlignmentConstants, evidence: Evidence) -> float:
+        needed = -bound(constants, evidence) * constants.d_max / evidence.parameter("eps")
+        return min(log_lambda_star(constants, evidence), needed) - 0.1
+
+    return target
+
+
+def on_run(measure: Callable[[Evidence, AlignmentConstants], Measurement]) -> Callable[[Evidence], Measurement]:
+    """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
+
+    def measured(evidence: Evidence) -> Measurement:
+        constants = constants_of(evidence)
+        if constants is None:
+            return missing("the constants are minima over more cones than can be visited")
+        if evidence.trajectory is None:
+            return missing("no run was made: there is an alignment phase only for lambda < 1")
+        if not reaches_tau(evidence):
+            return missing(f"the run was not recorded at tau: {evidence.trajectory.outcome.sentence}")
+        if any(np.any(states.shape.is_lost) for states in states_of(evidence)):
+            return missing("neurons have grown apart by more than e^700, which one network of doubles cannot hold")
+        return measure(evidence, constants)
+
+    return measured
+
+
+def _judge_nonzero(evidence: Evidence) -> Judgement:
+    zeros = int(np.sum(evidence.network.a == 0.0))
+    return Judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
+
+
+def _judge_constants(evidence: Evidence) -> Judgement:
+    constants = constants_of(evidence)
+    if constants is None:
+        return undecided("the constants are minima over more cones than can be visited")
+    smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
+    words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
+    return Judgement(smallest > 0.0, smallest, words)
+
+
+def _judge_scale(evidence: Evidence) -> Judgement:
+    constants = constants_of(evidence)
+    if constants is None:
+        return undecided("lambda* needs every cone, and there are too many")
+    here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
+    return Judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
+
+
+def _judge_settling(bound: Bound) -> Callable[[Evidence], Judgement]:
+    def judge(evidence: Evidence) -> Judgement:
+        constants = constants_of(evidence)
+        if constants is None:
+            return undecided("the bound on t_2 needs every cone, and there are too many")
+        limit, tau = bound(constants, evidence), tau_of(evidence) or 0.0
+        return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
+
+    return judge
+
+
+POSITIVE_CONSTANTS = Hypothesis(
+    "positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive", _judge_constants
+)
+SMALL_SCALE = regime("small-scale", "lambda < lambda* of Eq. (22), and lambda < 1", _judge_scale)
+SETTLED = regime("settled-before-tau", "the bound on t_2 is at most tau (E2)", _judge_settling(settling_time))
+SETTLED_WITH_SADDLES = regime(
+    "settled-before-tau",
+    "the bound on t_2, 2 D_max/(D_min alpha_min)^2, is at most tau (E2)",
+    _judge_settling(settling_time_with_saddles),
+)
+GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), POSITIVE_CONSTANTS)
+NONZERO = Hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined", _judge_nonzero)
+ALIGNMENT_SETTING = (*GENERIC_DATA, NONZERO, dominated_start())
+NO_SADDLE = data_assumption("no-saddle")

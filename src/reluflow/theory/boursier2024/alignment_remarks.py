@@ -1,0 +1,288 @@
+"""Remarks 1, 2 and 4, Example 1 and the elementary inequalities of App. D.7 [boursier2024]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from reluflow.geometry.thresholds import AlignmentConstants
+from reluflow.theory.boursier2024.alignment_inequalities import BACKWARD, bent_speed, compared, riccati
+from reluflow.theory.boursier2024.alignment_regime import (
+    ALIGNMENT_SETTING,
+    ALPHA_0,
+    EPSILON,
+    GENERIC_DATA,
+    NONZERO,
+    SMALL_SCALE,
+    alignment_plan,
+    alpha_of,
+    bend_bound,
+    bring_to,
+    just_below_lambda_star,
+    lazy_alignment_plan,
+    on_run,
+    start_of,
+    states_of,
+)
+from reluflow.theory.boursier2024.neuron_states import (
+    ON_BOUNDARY,
+    FloatArray,
+    NeuronStates,
+    satisfies_condition_1,
+    satisfies_condition_2,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import balanced_start, data_assumption, relu_activation
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+
+
+def _needed_alpha(evidence: Evidence) -> float | None:
+    """The smallest alpha_0 a living neuron needs: the length of w/a across D, of those that start against D."""
+    start = start_of(evidence)
+    alive = ~start.is_dead
+    if not np.any(alive):
+        return None
+    aims = start.pulls[alive] / start.speeds[alive, None]
+    along = np.sum(start.directions[alive] * aims, axis=1)
+    across = np.linalg.norm(start.directions[alive] - along[:, None] * aims, axis=1)
+    shorter = np.maximum(1.0 - np.sum(start.directions[alive] ** 2, axis=1), 0.0)  # dominated neurons need less
+    return float(np.min(np.where(along < 0.0, np.sqrt(across**2 + shorter), 1.0)))
+
+
+def _covered(evidence: Evidence) -> Measurement:
+    needed = _needed_alpha(evidence)
+    if needed is None:
+        return missing("every neuron is dead at the start")
+    return at_least(needed, 0.0, detail=f"every living neuron has Condition 1(1) for alpha_0 < {needed:.4g}")
+
+
+def _start_is_generic(evidence: Evidence) -> Judgement:
+    needed = _needed_alpha(evidence)
+    if needed is None:
+        return Judgement(True, None, "every neuron is dead at the start")
+    return Judgement(needed > ON_BOUNDARY, needed, f"the neuron closest to -D has sine {needed:.3g}")
+
+
+@on_run
+def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """Until its first boundary <w/a, D> is at most the solution of f' = |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S."""
+    start, events, bend = start_of(evidence), evidence.run.events, bend_bound(evidence, constants)
+    first = np.full(evidence.network.num_neurons, np.inf)
+    np.minimum.at(first, events.neurons, events.times)
+    exact, forgiving, count = np.inf, np.inf, 0
+    for states in states_of(evidence)[1:]:
+        same = np.all(states.patterns == start.patterns, axis=1) & ~start.is_dead & (states.time < first)
+        speeds, before, after = start.speeds[same], start.alignments[same], states.alignments[same]
+        c, error = np.sqrt(speeds**2 + 2.0 * speeds * bend), BACKWARD * speeds
+        exact = min(exact, float(np.min(riccati(before, c, states.time) - after, initial=np.inf)))
+        raised = riccati(before + error, c, states.time) + error - after
+        forgiving, count = min(forgiving, float(np.min(raised, initial=np.inf))), count + int(np.sum(same))
+    if count == 0:
+        return missing("every neuron meets a boundary before the first recorded time")
+    return compared(exact, forgiving, f"the law exceeds <w/a, D> by {exact:.4g} or more, {count} stretches")
+
+
+def _coverage(evidence: Evidence) -> Constants:
+    start = start_of(evidence)
+    alive = ~start.is_dead
+    excluded = alive & ~satisfies_condition_1(start, alpha_of(evidence))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = -start.alignments[alive] / start.speeds[alive]
+        waits = np.where(ratio > 0.0, np.arctanh(np.minimum(ratio, 1.0)), 0.0) / start.speeds[alive]
+    return {
+        "fraction_excluded": float(np.sum(excluded)) / max(int(np.sum(alive)), 1),
+        "longest_wait": float(np.max(waits, initial=0.0)),
+    }
+
+
+REMARK_1 = Theorem(
+    key="boursier2024:remark1",
+    reference=Reference("boursier2024", "Remark 1"),
+    statement=(
+        "As alpha_0 tends to 0 Condition 1(1) covers every living neuron; those near the repelling direction are slow: "
+        "<w/a, D> obeys f' <= |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S, so it takes artanh(cos)/|D| to turn."
+    ),
+    hypotheses=(
+        *ALIGNMENT_SETTING,
+        Hypothesis("generic-start", "no neuron starts exactly opposite to its D, as almost surely", _start_is_generic),
+        SMALL_SCALE,
+    ),
+    conclusions=(
+        Conclusion("covered", "some alpha_0 > 0 covers all living neurons", _covered, Level.EXACT),
+        Conclusion("slow", "no neuron turns faster than the law says before it meets a boundary", _not_faster),
+    ),
+    constants=_coverage,
+    parameters=(EPSILON, ALPHA_0),
+    plan=alignment_plan,
+    log_scale=bring_to(just_below_lambda_star),
+    example="three-points",
+)
+
+
+def _log_lengths(states: NeuronStates) -> FloatArray:
+    """ln |w_j|, the scale included, shape (m,)."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.linalg.norm(states.directions, axis=1)) + states.log_outputs)
+
+
+@on_run
+def _never_zero(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """ln |w_j(t)| >= ln |w_j(0)| - t (D_max + lambda^(2-4eps) S)."""
+    rate, start = constants.d_max + bend_bound(evidence, constants), _log_lengths(start_of(evidence))
+    slacks = [float(np.min(_log_lengths(s) - start)) + s.time * rate for s in states_of(evidence)[1:]]
+    return at_least(min(slacks), 0.0, allowance=1e-12, detail=f"least slack of ln|w| {min(slacks):.4g}")
+
+
+REMARK_2 = Theorem(
+    key="boursier2024:remark2",
+    reference=Reference("boursier2024", "Remark 2"),
+    statement=(
+        "Balanced neurons never vanish: |w_j(t)| >= |w_j(0)| exp(-t (D_max + lambda^(2-4eps) S)) up to tau, so that "
+        "Condition 1(2) is automatic."
+    ),
+    hypotheses=(*GENERIC_DATA, NONZERO, balanced_start(), SMALL_SCALE),
+    conclusions=(Conclusion("never-zero", "|w_j| stays above its Gronwall bound", _never_zero),),
+    parameters=(EPSILON,),
+    plan=alignment_plan,
+    log_scale=bring_to(just_below_lambda_star),
+    example="three-points",
+)
+
+
+@on_run
+def _stays_positive(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """<w/a, D> of neurons that start with it positive stays above its start, or above c_j once it has passed that."""
+    start, bend = start_of(evidence), bend_bound(evidence, constants)
+    met = satisfies_condition_2(start)
+    if not np.any(met):
+        return missing("no neuron starts with <w/a, D> > 0")
+    least, worst = np.inf, np.inf
+    for here in states_of(evidence):
+        floor = np.minimum(start.alignments, bent_speed(here.speeds, bend))
+        least = min(least, float(np.min(here.alignments[met])))
+        worst = min(worst, float(np.min((here.alignments - floor)[met])))
+    return at_least(worst, 0.0, allowance=1e-12, detail=f"{int(np.sum(met))} neurons, least <w/a, D> {least:.4g}")
+
+
+def _falling_sums(evidence: Evidence) -> Constants:
+    """How many neurons have |D| + <w/a, D> smaller at a later recorded time."""
+    if evidence.trajectory is None:
+        return {}
+    sums = np.array([states.speeds + states.alignments for states in states_of(evidence)])
+    return {"neurons_with_falling_sum": int(np.sum(np.any(np.diff(sums, axis=0) < -1e-9, axis=0)))}
+
+
+REMARK_4 = Theorem(
+    key="boursier2024:remark4",
+    reference=Reference("boursier2024", "Remark 4"),
+    statement=(
+        "A neuron that starts with <w/a, D> > 0 keeps it: the quantity grows until the last cone. |D| + <w/a, D> need "
+        "not grow, for |D| jumps between cones; c_j is that of Eq. (36)."
+    ),
+    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
+    conclusions=(Conclusion("positive", "<w/a, D> >= min(its start, c_j)", _stays_positive),),
+    constants=_falling_sums,
+    parameters=(EPSILON,),
+    plan=lazy_alignment_plan,
+    log_scale=bring_to(just_below_lambda_star),
+    example="three-points",
+)
+
+
+def _one_sample(evidence: Evidence) -> Judgement:
+    n, d = evidence.dataset.n, evidence.dataset.d
+    return Judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
+
+
+def _neuron_at_zero(evidence: Evidence) -> Judgement:
+    network, force = evidence.network, evidence.loss.label_forces(evidence.dataset.y)[0]
+    waiting = ~np.any(network.w, axis=1) & (network.a * force > 0.0)
+    return Judgement(bool(np.all(waiting)), None, f"{int(np.sum(waiting))} of {network.num_neurons} neurons wait at 0")
+
+
+def _stays(evidence: Evidence) -> Measurement:
+    if evidence.trajectory is None or not evidence.trajectory.snapshots:
+        return missing("no run was made")
+    largest = max(float(np.max(np.abs(s.network.w))) for s in evidence.run.snapshots)
+    return at_most(largest, 0.0, detail=f"largest |w| {largest:.3g} with the policy to stay")
+
+
+def _could_leave(evidence: Evidence) -> Measurement:
+    """0 and a r x are both admissible velocities at w = 0: staying and leaving, at any time, are both solutions."""
+    force = float(evidence.loss.label_forces(evidence.dataset.y)[0]) * float(evidence.dataset.X[0, 0])
+    least = float(np.min(np.sign(evidence.dataset.X[0, 0]) * evidence.network.a * force))
+    return at_least(
+        least, np.nextafter(0.0, 1.0), detail=f"outward speed {least:.3g} on the active side, 0 on the other"
+    )
+
+
+EXAMPLE_1 = Theorem(
+    key="boursier2024:example1",
+    reference=Reference("boursier2024", "Example 1"),
+    statement=(
+        "One sample in one dimension, ReLU, w(0) = 0 and a y > 0: solutions leave 0 at any time or never, and only the "
+        "one that never does meets Condition 2(2)."
+    ),
+    hypotheses=(
+        data_assumption("boursier-a1"),
+        relu_activation(),
+        Hypothesis("one-sample", "one sample in dimension 1", _one_sample),
+        Hypothesis("at-zero", "every neuron has w = 0 and is pulled to the active side", _neuron_at_zero),
+    ),
+    conclusions=(
+        Conclusion("stays", "the solution that stays where it can is w = 0", _stays, Level.EXACT),
+        Conclusion("could-leave", "the active side pulls outwards", _could_leave, Level.EXACT),
+    ),
+    parameters=(Parameter("until", 3.0, "time up to which the run is followed", low=0.0),),
+    plan=lambda evidence: FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), 4)), ridge="stay"),
+    example="one-point",
+)
+
+QUARTER, INVERSE_E = "quarter", "inverse_e"
+
+
+def _constants(evidence: Evidence) -> Mapping[str, float]:
+    return evidence.witness("constants", lambda: {QUARTER: 0.25, INVERSE_E: math.exp(-1.0)})
+
+
+def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
+    """1 - exp(-x) <= tanh x <= exp(x) - 1; both differences without cancellation."""
+    x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.geomspace(1e-8, 1.0, 200), -np.geomspace(1e-8, 1.0, 200)])
+    above = np.expm1(x) - np.tanh(x)
+    below = np.tanh(x) + np.expm1(-x)
+    return at_least(float(min(np.min(above), np.min(below))), 0.0, allowance=1e-15)
+
+
+def _root_bound(evidence: Evidence) -> Measurement:
+    """1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1], divided by x."""
+    x = np.concatenate([np.geomspace(1e-8, 1e-2, 200), np.linspace(1e-2, 1.0, 2000)])
+    ratio = (1.0 - x) / (1.0 - 0.5 * x)
+    left = (0.5 * x / (1.0 - 0.5 * x)) / (1.0 + np.sqrt(ratio))  # 1 - sqrt(ratio), multiplied out
+    return at_least(float(np.min(left / x)), _constants(evidence)[QUARTER], allowance=1e-15)
+
+
+def _entropy_bound(evidence: Evidence) -> Measurement:
+    x = np.concatenate([np.geomspace(1e-300, 1.0, 2000), math.exp(-1.0) * (1.0 + np.linspace(-1e-3, 1e-3, 201))])
+    return at_most(float(np.max(-x * np.log(x))), _constants(evidence)[INVERSE_E], allowance=1e-15)
+
+
+ELEMENTARY_INEQUALITIES = Theorem(
+    key="boursier2024:appD.7",
+    reference=Reference("boursier2024", "App. D.7, the inequalities used"),
+    statement=(
+        "1 - e^(-x) <= tanh x <= e^x - 1; 1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1]; -x ln x <= 1/e: the steps from "
+        "Eq. (36) to the constant of Eq. (37)."
+    ),
+    hypotheses=(),
+    conclusions=(
+        Conclusion("tanh", "1 - e^(-x) <= tanh x <= e^x - 1", _hyperbolic_bounds),
+        Conclusion("root", "(1 - sqrt((1-x)/(1-x/2)))/x >= 1/4 on (0, 1]", _root_bound),
+        Conclusion("entropy", "-x ln x <= 1/e", _entropy_bound),
+    ),
+    example="three-points",
+    departs="Evaluated on a fine grid.",
+)

@@ -1,0 +1,100 @@
+"""Lemma 1: the flow conserves a_j^2 - |w_j|^2, and a step of descent changes it by a known amount [boursier2024]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.theory.boursier2024.alignment_regime import recorded_states
+from reluflow.theory.boursier2024.neuron_states import NeuronStates
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.measurement import Level, Measurement, at_most, none_of
+from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+NUM_TIMES = 9
+STEP_ROUNDING = 1e-14  # relative; measured below 6e-16
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), NUM_TIMES)))
+
+
+def _conserved(evidence: Evidence) -> Measurement:
+    """Largest change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
+    start = evidence.network
+    worst = 0.0
+    for snapshot in evidence.run.snapshots:
+        network = snapshot.network
+        square = np.exp(2.0 * (network.log_scale - start.log_scale))  # one common scale for both networks
+        change = np.abs(square * network.balancedness() - start.balancedness())
+        size = square * (network.a**2 + np.sum(network.w**2, axis=1)) + start.a**2 + np.sum(start.w**2, axis=1)
+        worst = max(worst, float(np.max(change / np.maximum(size, np.finfo(float).tiny))))
+    return at_most(worst, evidence.parameter("rtol"))
+
+
+def _no_sign_change(evidence: Evidence) -> Measurement:
+    """With |a_j| >= |w_j| at the start, no output weight ever changes its sign."""
+    start = evidence.network
+    dominated = np.abs(start.a) >= np.linalg.norm(start.w, axis=1) * (1.0 - 1e-12)
+    flips = sum(
+        int(np.sum(dominated & (np.sign(s.network.a) != np.sign(start.a)) & (s.network.a != 0.0)))
+        for s in evidence.run.snapshots
+    )
+    return none_of(flips, total=int(np.sum(dominated)))
+
+
+def descent_step(states: NeuronStates, lr: float) -> tuple[FloatArray, FloatArray]:
+    """(w, a) of the shape after one step of gradient descent, w + lr a D and a + lr <w, D>."""
+    network, pulls = states.network, states.bent_pulls
+    return network.w + lr * network.a[:, None] * pulls, network.a + lr * np.sum(network.w * pulls, axis=1)
+
+
+def descent_change(states: NeuronStates, lr: float) -> FloatArray:
+    """What one step of descent adds to a_j^2 - |w_j|^2: lr^2 (<w, D>^2 - a^2 |D|^2), at most 0 where |w_j| <= |a_j|."""
+    network, pulls = states.network, states.bent_pulls
+    return np.asarray(lr**2 * (np.sum(network.w * pulls, axis=1) ** 2 - network.a**2 * np.sum(pulls * pulls, axis=1)))
+
+
+def _descent_identity(evidence: Evidence) -> Measurement:
+    """One step of descent from every snapshot; the error is relative to the neuron's squared norm after the step."""
+    lr = evidence.parameter("lr")
+    states = recorded_states(evidence)
+    steps = evidence.witness("steps", lambda: tuple(descent_step(here, lr) for here in states))
+    worst, largest = 0.0, -np.inf
+    for here, (w, a) in zip(states, steps, strict=True):
+        squares = np.sum(w * w, axis=1)
+        size = np.maximum(a**2 + squares, np.finfo(float).tiny)
+        expected = descent_change(here, lr)
+        worst = max(worst, float(np.max(np.abs(a**2 - squares - here.network.balancedness() - expected) / size)))
+        dominated = np.abs(here.network.a) >= np.linalg.norm(here.network.w, axis=1)
+        largest = max(largest, float(np.max((expected / size)[dominated], initial=-np.inf)))
+    detail = f"relative error {worst:.2g} with lr {lr:g}; the change of dominated neurons is at most {largest:.2g}"
+    return at_most(worst, STEP_ROUNDING, detail=detail)
+
+
+LEMMA_1 = Theorem(
+    key="boursier2024:lemma1",
+    reference=Reference("boursier2024", "Lemma 1"),
+    statement="Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
+    hypotheses=(data_assumption("boursier-a1"),),
+    conclusions=(
+        Conclusion("conserved", "a_j^2 - |w_j|^2 does not change", _conserved, level=Level.EXACT),
+        Conclusion("sign", "no a_j of a dominated neuron changes its sign", _no_sign_change, level=Level.EXACT),
+        Conclusion(
+            "descent-step",
+            "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)",
+            _descent_identity,
+            level=Level.EXACT,
+        ),
+    ),
+    parameters=(
+        Parameter("until", 30.0, "time up to which the run is followed", low=0.0),
+        Parameter("rtol", 1e-12, "allowed relative change, for rounding", low=0.0),
+        Parameter("lr", 0.1, "step size of the descent the flow is compared with", low=0.0),
+    ),
+    plan=_plan,
+    example="three-points",
+)

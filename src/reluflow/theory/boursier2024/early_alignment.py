@@ -1,0 +1,313 @@
+"""Theorems 1 and 3: small networks align their neurons with extremal vectors before they grow [boursier2024]."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from reluflow.geometry.thresholds import AlignmentConstants
+from reluflow.theory.boursier2024.alignment_regime import (
+    ALIGNMENT_SETTING,
+    ALPHA_0,
+    EPSILON,
+    NO_SADDLE,
+    SETTLED,
+    SETTLED_WITH_SADDLES,
+    SMALL_SCALE,
+    alignment_plan,
+    alpha_of,
+    bring_to,
+    constants_of,
+    lazy_alignment_plan,
+    log_lambda_star,
+    met_at_start,
+    on_run,
+    reaches_tau,
+    settled_before_tau,
+    settling_time,
+    settling_time_with_saddles,
+    start_of,
+    states_of,
+    tau_of,
+)
+from reluflow.theory.boursier2024.neuron_states import BoolArray, log_lambda
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+
+ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
+RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one
+SWEPT_GAPS = np.geomspace(1e-4, 1e-11, 5)  # predicted relative gaps of the longest extremal vector over the sweep
+MEASURABLE_GAPS = (1e-13, 1e-2)  # relative gaps a double resolves, and those the exponential law has reached
+
+
+def log_c_with_saddles(constants: AlignmentConstants) -> float:
+    """ln of the constant of Eq. (40) in front of the alignment error of Theorem 3."""
+    exponent = 0.5 * constants.t2_bound(1.0) * constants.d_max
+    first = math.log(constants.d_max) + exponent + math.sqrt(2.0 * constants.mean_square / constants.d_max) / math.e
+    return float(np.logaddexp(first, 0.5 * math.log(2.0 * constants.d_max * constants.mean_square)))
+
+
+def _log_c(constants: AlignmentConstants, evidence: Evidence) -> float:
+    return constants.log_c(alpha_of(evidence))
+
+
+def _log_c_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
+    return log_c_with_saddles(constants)
+
+
+LogConstant = Callable[[AlignmentConstants, Evidence], float]
+
+
+@on_run
+def _growth(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """Largest |ln(|a_j(t)| / |a_j(0)|)| up to tau against 2 eps ln(1/lambda)."""
+    start = start_of(evidence).log_outputs
+    grown = max(float(np.max(np.abs(states.log_outputs - start))) for states in states_of(evidence))
+    allowed = -2.0 * evidence.parameter("eps") * log_lambda(evidence.network)
+    detail = f"ln|a| moves by at most {grown:.6g}, allowed {allowed:.6g}, predicted {0.5 * allowed:.6g}"
+    return at_most(grown, allowed, detail=detail)
+
+
+@on_run
+def _dominance(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    largest = max(float(np.max(np.linalg.norm(states.directions, axis=1))) for states in states_of(evidence))
+    return at_most(largest, 1.0, allowance=ROUNDING, detail=f"largest |w_j|/|a_j| is 1 + {largest - 1.0:.3g}")
+
+
+@on_run
+def _extremal_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
+    is_lost = met & ~end.is_dead & (end.sides == 0)
+    return none_of(
+        int(np.sum(is_lost)),
+        total=int(np.sum(met)),
+        detail=f"{int(np.sum(is_lost))} of {int(np.sum(met))} neurons with Condition 1 are in no extremal cone at tau",
+    )
+
+
+@on_run
+def _extremal_and_alive_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    met, end = met_at_start(evidence, 1.0), states_of(evidence)[-1]
+    is_lost = met & (end.is_dead | (end.sides != end.signs))
+    return none_of(
+        int(np.sum(is_lost)),
+        total=int(np.sum(met)),
+        detail=f"{int(np.sum(is_lost))} of {int(np.sum(met))} neurons with Condition 2 are in no extremal cone at tau",
+    )
+
+
+def _gap_within(log_c: LogConstant, *, may_be_opposite: bool) -> Callable[[Evidence], Measurement]:
+    """|D| >= <D, w/a> >= |D| - c lambda^(eps |D|/D_max) at tau, in logarithms of the gap."""
+
+    @on_run
+    def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+        met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
+        alive = met & ~end.is_dead
+        judged = alive & ~end.is_opposite if may_be_opposite else alive
+        if not np.any(alive):
+            return missing("no neuron satisfies the condition at the start and is alive at tau")
+        if not np.any(judged):
+            return none_of(0, detail=f"all {int(np.sum(alive))} living neurons are on the ray of -D")
+        overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
+        rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
+        log_bounds = log_c(constants, evidence) + rate * log_lambda(evidence.network)
+        resolved = np.log(RESOLUTION * end.speeds[judged])
+        log_gaps = np.log(np.maximum(end.gaps[judged], np.finfo(float).tiny))
+        log_bounds = np.maximum(log_bounds, resolved)
+        worst = int(np.argmax(log_gaps - log_bounds))
+        vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
+        detail = (
+            f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
+            f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
+        )
+        if overshoot > ROUNDING:
+            return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
+        return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
+
+    return measure
+
+
+@on_run
+def _kind_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """Positive neurons at local maxima of G, negative ones at local minima."""
+    extremal = evidence.witness("extremal", lambda: evidence.facts.extremal)
+    kinds = {tuple(u): kind for u, kind in zip(extremal.patterns.tolist(), extremal.kinds, strict=True)}
+    met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
+    judged = met & ~end.is_dead & (end.sides != 0)
+    wanted = {1.0: "maximum", -1.0: "minimum"}
+    wrong = sum(
+        kinds.get(tuple(end.patterns[j].tolist())) != wanted[float(end.signs[j])] for j in np.flatnonzero(judged)
+    )
+    return none_of(wrong, total=int(np.sum(judged)))
+
+
+def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray:
+    """Neurons with the condition that end every run of the sweep in their last cone."""
+    end = states_of(evidence)[-1]
+    common = met_at_start(evidence, alpha_of(evidence)) & ~end.is_dead & (end.sides == end.signs)
+    for run in runs:
+        there = states_of(run)[-1]
+        common &= np.all(there.patterns == end.patterns, axis=1)
+    return np.asarray(common)
+
+
+@on_run
+def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+    """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
+    runs = tuple(run for run in evidence.sweep if reaches_tau(run))
+    if len(runs) < 3:
+        return missing("the exponent needs a sweep of at least three scales")
+    common = np.flatnonzero(_common_neurons(evidence, runs))
+    speeds = states_of(evidence)[-1].speeds[common]
+    gaps = np.array([states_of(run)[-1].gaps[common] for run in runs]) / speeds  # (num_scales, num_neurons)
+    scales = np.array([log_lambda(run.network) for run in runs])
+    ratios = []
+    for column, speed in zip(gaps.T, speeds, strict=True):
+        usable = (column > MEASURABLE_GAPS[0]) & (column < MEASURABLE_GAPS[1])
+        if np.sum(usable) >= 3:
+            slope = fitted_slope(scales[usable], np.log(column[usable]))
+            ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
+    if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
+        return none_of(0, detail=f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
+    if not ratios:
+        return missing("no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
+    decades = (scales.max() - scales.min()) / math.log(10.0)
+    detail = (
+        f"slopes over {decades:.0f} decades, divided by eps |D|/D_max: from {min(ratios):.5g} to {max(ratios):.5g} on "
+        f"{len(ratios)} neurons; at least 1 is claimed, 2 is predicted"
+    )
+    return at_least(min(ratios), 1.0, detail=detail)
+
+
+def _plan(evidence: Evidence) -> FlowPlan | None:
+    return _with_sweep(evidence, alignment_plan(evidence))
+
+
+def _lazy_plan(evidence: Evidence) -> FlowPlan | None:
+    return _with_sweep(evidence, lazy_alignment_plan(evidence))
+
+
+def _with_sweep(evidence: Evidence, plan: FlowPlan | None) -> FlowPlan | None:
+    """Also the scales at which gaps are small and still resolved: 2 eps (|D|/D_max) ln lambda = ln gap."""
+    constants = constants_of(evidence)
+    if plan is None or constants is None or len(evidence.facts.extremal) == 0:
+        return plan
+    longest = float(evidence.facts.extremal.norms[0])
+    scales = np.log(SWEPT_GAPS) * constants.d_max / (2.0 * evidence.parameter("eps") * longest)
+    factors = tuple((scales - log_lambda(evidence.network)).tolist())
+    return FlowPlan(times=plan.times, ridge=plan.ridge, sweep=factors)
+
+
+def _constants(log_c: LogConstant, settling: LogConstant) -> Callable[[Evidence], Constants]:
+    def constants(evidence: Evidence) -> Constants:
+        found = constants_of(evidence)
+        if found is None:
+            return {}
+        limit = settling(found, evidence)
+        return {
+            "D_max": found.d_max,
+            "D_min": found.d_min,
+            "alpha_min": found.alpha_min,
+            "delta_0": found.delta_0,
+            "S": found.mean_square,
+            "log_lambda": log_lambda(evidence.network),
+            "log_lambda_star": log_lambda_star(found, evidence),
+            "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),
+            "t_2": limit,
+            "log_c": log_c(found, evidence),
+        }
+
+    return constants
+
+
+def _predictions(evidence: Evidence) -> Constants:
+    found = constants_of(evidence)
+    if found is None:
+        return {}
+    norms = evidence.facts.extremal.norms
+    return {
+        "tau": tau_of(evidence),
+        "directions": evidence.facts.extremal.directions.tolist(),
+        "kinds": list(evidence.facts.extremal.kinds),
+        "gap_exponents": (2.0 * evidence.parameter("eps") * norms / found.d_max).tolist(),
+    }
+
+
+def _informative(log_c: LogConstant, settling: LogConstant) -> Callable[[AlignmentConstants, Evidence], float]:
+    """ln lambda below every threshold at which the explicit bound is a thousandth of the shortest extremal vector."""
+
+    def target(constants: AlignmentConstants, evidence: Evidence) -> float:
+        shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
+        rate = evidence.parameter("eps") * shortest / constants.d_max
+        informative = (math.log(1e-3 * shortest) - log_c(constants, evidence)) / rate
+        return min(settled_before_tau(settling)(constants, evidence), informative)
+
+    return target
+
+
+_GROWTH = Conclusion("growth", "|a_j(0)| lambda^(2 eps) <= |a_j(t)| <= |a_j(0)| lambda^(-2 eps) up to tau", _growth)
+_EXPONENT = Conclusion("exponent", "the gap shrinks at least like lambda^(eps |D|/D_max)", _gap_exponent, Level.SCALING)
+_GAP = "<D, w_j/a_j> >= |D| - c lambda^(eps |D|/D_max) at tau"
+
+THEOREM_1 = Theorem(
+    key="boursier2024:thm1",
+    reference=Reference("boursier2024", "Theorem 1"),
+    statement=(
+        "Without saddles of G and for a small enough scale, until tau = -eps ln(lambda)/D_max output weights hardly "
+        "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
+        "a_j > 0, a minimum for a_j < 0."
+    ),
+    hypotheses=(*ALIGNMENT_SETTING, NO_SADDLE, SMALL_SCALE, SETTLED),
+    conclusions=(
+        _GROWTH,
+        Conclusion("dominance", "|w_j| <= |a_j| up to tau", _dominance),
+        Conclusion("extremal", "D(w_j(tau), 0) is extremal or 0", _extremal_at_tau, Level.EXACT),
+        Conclusion("gap", f"{_GAP}, or w_j/a_j on the ray of -D", _gap_within(_log_c, may_be_opposite=True)),
+        Conclusion("kind", "a maximum of G for a_j > 0, a minimum for a_j < 0", _kind_at_tau, Level.EXACT),
+        _EXPONENT,
+    ),
+    constants=_constants(_log_c, settling_time),
+    predictions=_predictions,
+    parameters=(EPSILON, ALPHA_0),
+    plan=_plan,
+    log_scale=bring_to(_informative(_log_c, settling_time)),
+    example="three-points",
+    erratum=(
+        "E2: lambda < lambda* alone does not give t_2 <= tau; without it neurons may be in no extremal cone at tau. "
+        "E4: the second alternative is w/a on the ray of -D, not w."
+    ),
+    departs=(
+        "Condition 1(2) is looked at at the recorded times only. Neurons too small to be held beside the largest are "
+        "followed in closed form, where outputs bend no force by a digit."
+    ),
+)
+
+THEOREM_3 = Theorem(
+    key="boursier2024:thm3",
+    reference=Reference("boursier2024", "Theorem 3"),
+    statement=(
+        "Also with saddles of G, for a small enough scale, until tau output weights hardly grow, and at tau every "
+        "neuron with Condition 2 is aligned with an extremal vector."
+    ),
+    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
+    conclusions=(
+        _GROWTH,
+        Conclusion("extremal", "a_j D(w_j(tau), 0) is not 0 and in its cone", _extremal_and_alive_at_tau, Level.EXACT),
+        Conclusion("gap", _GAP, _gap_within(_log_c_saddles, may_be_opposite=False)),
+        _EXPONENT,
+    ),
+    constants=_constants(_log_c_saddles, settling_time_with_saddles),
+    predictions=_predictions,
+    parameters=(EPSILON,),
+    plan=_lazy_plan,
+    log_scale=bring_to(_informative(_log_c_saddles, settling_time_with_saddles)),
+    example="relu-teacher:n=2,d=4",
+    erratum="E2: lambda < lambda* alone does not give t_2 <= tau.",
+    departs=(
+        "Condition 2(2) is the solver's policy to stay where the flow is not unique. Neurons too small to be held "
+        "beside the largest are followed in closed form, where outputs bend no force by a digit."
+    ),
+)

@@ -1,0 +1,218 @@
+"""Phase 2b, positive neurons stay active and bounded: Lemmas 16, 17 and 18 with Eqs. (44) and (49) [boursier2024]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.theory.boursier2024.phase_clock import DELTA_PRIME, EPS, EPS_2, EPS_3, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
+from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.boursier2024.spurious_hypotheses import (
+    ACUTE,
+    EXAMPLE,
+    FACETS,
+    GROWN,
+    SETTING,
+    SMALL_EPS_2,
+    largest_eps_2,
+    on_positive_data,
+    scale_factor,
+    start_residual,
+    worst_over,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import regime
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.theorem import Conclusion, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
+
+
+def fitting_states(evidence: Evidence) -> tuple[PhaseState, ...]:
+    """States recorded in Phase 2b."""
+    clock = phase_clock(evidence)
+    return clock.between(clock.growth, clock.fitting)
+
+
+def log_negative_level(evidence: Evidence) -> float:
+    """ln lambda^(2(1-eps)), the level sum_N a^2 may not reach in Phase 2b."""
+    return 2.0 * (1.0 - evidence.parameter("eps")) * log_scale_of(evidence.network)
+
+
+def largest_positive_mass(evidence: Evidence) -> float:
+    """A of Lemma 16: sum_I a^2 <= ((lambda + sqrt(lambda^2 + 4C)) / 2)^2 with C = (mean |h| + ...) / alpha_49.
+
+    The mean output of I is at least alpha_49 sum_I a |w|, outputs are bounded because the loss never rises, and
+    a - |w| <= a(0) since a^2 - |w|^2 never changes.
+    """
+    constants, y = constants_of(evidence), evidence.dataset.y
+    n, level = y.size, float(np.exp(log_negative_level(evidence)))
+    outputs = np.sqrt(n) * (np.linalg.norm(y) + start_residual(evidence)) + level * constants.lengths.sum()
+    c = float(outputs) / (n * constants.alpha_49)
+    scale = float(np.exp(log_scale_of(evidence.network)))
+    return float((scale + np.sqrt(scale**2 + 4.0 * c)) / 2.0) ** 2
+
+
+def _mass(evidence: Evidence) -> Measurement:
+    states = fitting_states(evidence)
+    if not states:
+        return missing("states of Phase 2b")
+    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
+    bound = largest_positive_mass(evidence)
+    return at_most(
+        float(masses.max()), bound, detail=f"sum_I a^2 at most {masses.max():.6g}, {worst_over(states, -masses)}"
+    )
+
+
+LEMMA_16 = Theorem(
+    key="boursier2024:lemma16",
+    reference=Reference("boursier2024", "Lemma 16, Eq. (49)"),
+    statement="In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+    hypotheses=(*ACUTE, GROWN),
+    conclusions=(Conclusion("mass", "sum_I a^2 <= A in Phase 2b", _mass),),
+    constants=lambda e: {"alpha_49": constants_of(e).alpha_49, "A": largest_positive_mass(e)},
+    parameters=PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+
+def facet_remainders(evidence: Evidence) -> FloatArray:
+    """The O(lambda^(eps/2)) of Lemma 17 at each facet: what misalignment within I and h(0) take from <D^t, x_k>."""
+    constants, X, y = constants_of(evidence), evidence.dataset.X, evidence.dataset.y
+    facets, lengths = constants.facets, constants.lengths[constants.facets]
+    spread = np.sqrt(2.0) * np.exp(0.5 * evidence.parameter("eps") * log_scale_of(evidence.network))
+    gram = X[facets] @ X.T
+    others = np.sqrt(np.maximum(np.sum(gram**2, axis=1) - lengths**4, 0.0))
+    surplus = max(start_residual(evidence) - float(np.linalg.norm(y)), 0.0)
+    return np.asarray((largest_positive_mass(evidence) * spread * lengths**3 + surplus * others) / y.size)
+
+
+def largest_delta_prime(evidence: Evidence) -> float:
+    """The delta' below which <wbar_i, x_k> grows at every facet: gap_k / ((A |x_k|^2/n + Dbar) |x_k|), the least."""
+    constants = constants_of(evidence)
+    lengths, n = constants.lengths[constants.facets], constants.lengths.size
+    pull = constants.d_bar(start_residual(evidence))
+    room = constants.facet_gaps - facet_remainders(evidence)
+    limits = room / ((largest_positive_mass(evidence) * lengths**2 / n + pull) * lengths)
+    return float(np.min(limits, initial=np.inf))
+
+
+def _delta_prime_is_small(evidence: Evidence) -> Judgement:
+    largest = largest_delta_prime(evidence)
+    margin = largest - evidence.parameter("delta_prime")
+    return Judgement(margin > 0.0, margin, f"delta' must be below {largest:.6g}")
+
+
+SMALL_DELTA = regime(
+    "delta_prime", "delta' is so small that <wbar_i, x_k> grows at it (Eq. 44)", on_positive_data(_delta_prime_is_small)
+)
+
+
+def stays_active(evidence: Evidence) -> Measurement:
+    """<wbar_i, x_k> >= delta' |x_k| on I at every state of Phase 2b, which must not end there for want of it."""
+    states, end = fitting_states(evidence), phase_clock(evidence).fitting
+    if end.clause == "facet":
+        return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
+    if not states:
+        return missing("states of Phase 2b")
+    least = np.array([np.min(state.cosines) for state in states])
+    detail = f"least <wbar_i, x_k>/|x_k| {least.min():.6g}, {worst_over(states, least)}"
+    return at_least(float(least.min()), evidence.parameter("delta_prime"), detail=detail)
+
+
+def _facet_pull(evidence: Evidence) -> Measurement:
+    states = fitting_states(evidence)
+    if not states:
+        return missing("states of Phase 2b")
+    constants = constants_of(evidence)
+    facets = constants.facets
+    if not facets.size:
+        return none_of(0, detail="the all-active cone has no facet")
+    slope = largest_positive_mass(evidence) * constants.lengths[facets] / evidence.dataset.n
+    base = constants.facet_gaps - facet_remainders(evidence)
+    samples = evidence.dataset.X[facets]
+    slack = []
+    for state in states:
+        projections = state.cosines[:, facets] * constants.lengths[facets]  # <wbar_i, x_k>
+        bounds = base - slope * constants.lengths[facets] * projections
+        slack.append(float(np.min(samples @ state.pull - np.max(bounds, axis=0))))
+    values = np.array(slack)
+    return at_least(float(values.min()), 0.0, detail=f"least <D^t, x_k> minus its bound, {worst_over(states, values)}")
+
+
+LEMMA_17 = Theorem(
+    key="boursier2024:lemma17",
+    reference=Reference("boursier2024", "Lemma 17, Eq. (44)"),
+    statement="In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+    hypotheses=(*FACETS, SMALL_DELTA, GROWN),
+    conclusions=(
+        Conclusion("active", "<wbar_i, x_k> > delta' |x_k| in Phase 2b", stays_active),
+        Conclusion(
+            "facet-pull",
+            "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets",
+            _facet_pull,
+        ),
+    ),
+    constants=lambda e: {
+        "beta_44": constants_of(e).beta_44,
+        "A": largest_positive_mass(e),
+        "d_bar": constants_of(e).d_bar(start_residual(e)),
+        "largest_delta_prime": largest_delta_prime(e),
+    },
+    parameters=PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -100.0),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E12: the remainder is O(lambda^(eps/2)) and the A-term carries |x_k|^2.",
+)
+
+
+def _mass_is_kept(evidence: Evidence) -> Measurement:
+    states = fitting_states(evidence)
+    if not states:
+        return missing("states of Phase 2b")
+    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
+    return at_least(
+        float(masses.min()),
+        evidence.parameter("eps_2"),
+        detail=f"sum_I a^2 at least {masses.min():.6g}, {worst_over(states, masses)}",
+    )
+
+
+def _mass_grows_while_small(evidence: Evidence) -> Measurement:
+    states = [
+        s
+        for s in fitting_states(evidence)
+        if s.log_square_sum(s.sets.positive) <= np.log(2 * evidence.parameter("eps_2"))
+    ]
+    if not states:
+        return missing("states of Phase 2b with sum_I a^2 <= 2 eps_2")
+    speeds = np.array([np.min(s.directions[s.sets.positive] @ s.pull) for s in states])
+    detail = f"least d ln a_i/dt {speeds.min():.6g}, {worst_over(tuple(states), speeds)}"
+    return at_least(float(speeds.min()), 0.0, detail=detail)
+
+
+LEMMA_18 = Theorem(
+    key="boursier2024:lemma18",
+    reference=Reference("boursier2024", "Lemma 18"),
+    statement="In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
+    hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA, GROWN),
+    conclusions=(
+        Conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b", _mass_is_kept),
+        Conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2", _mass_grows_while_small),
+    ),
+    constants=lambda e: {"eps_2_star": largest_eps_2(e)},
+    parameters=PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -100.0),
+    setting=SETTING,
+    example=EXAMPLE,
+)

@@ -1,0 +1,154 @@
+"""What holds almost surely for data with densities: Lemmas 2, 3, 9 and 10 [boursier2024].
+
+No dataset can show that it was drawn from a density. So the lemmas are held against data that are: the given samples
+and labels, each moved by a Gaussian step. What the given dataset itself does is reported among the constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reluflow.data.dataset import Dataset
+from reluflow.geometry.extremal import extremal_vectors
+from reluflow.geometry.general_position import general_position
+from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.facts import MAX_FACES
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+
+SPREAD = Parameter("spread", 0.05, "size of the Gaussian steps, relative to the samples and labels", low=0.0)
+DRAWS = Parameter("draws", 8.0, "number of moved datasets", low=0.5, high=1000.5)
+
+
+def moved_datasets(evidence: Evidence) -> tuple[Dataset, ...]:
+    """The dataset with every sample and label moved by a Gaussian step; binary labels stay as they are."""
+    X, y = evidence.dataset.X, evidence.dataset.y
+    spread, rng = evidence.parameter("spread"), np.random.default_rng(0)
+    size, height = float(np.sqrt(np.mean(X**2))), float(np.sqrt(np.mean(y**2)))
+    found = []
+    for _ in range(round(evidence.parameter("draws"))):
+        step = height * rng.standard_normal(y.shape) * (not evidence.loss.is_classification)
+        found.append(Dataset(X + spread * size * rng.standard_normal(X.shape), y + spread * step))
+    return tuple(found)
+
+
+def _datasets(evidence: Evidence) -> tuple[Dataset, ...]:
+    return evidence.witness("datasets", lambda: moved_datasets(evidence))
+
+
+def _constants_of(dataset: Dataset, evidence: Evidence) -> AlignmentConstants:
+    return alignment_constants(dataset, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES)
+
+
+def _affordable(evidence: Evidence) -> Judgement:
+    holds = evidence.facts.has_affordable_cones
+    words = "can" if holds else "cannot"
+    return Judgement(holds or None, None, f"the cones of {evidence.dataset.n} samples {words} be visited one by one")
+
+
+def _on_draws(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
+    def measured(evidence: Evidence) -> Measurement:
+        if not evidence.facts.has_affordable_cones:
+            return missing("there are too many cones to visit")
+        return measure(evidence)
+
+    return measured
+
+
+HYPOTHESES = (
+    data_assumption("boursier-a1"),
+    Hypothesis("affordable", "every cone can be visited", _affordable),
+)
+
+
+@_on_draws
+def _in_general_position(evidence: Evidence) -> Measurement:
+    margins = [
+        general_position(data, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES).margin
+        for data in _datasets(evidence)
+    ]
+    return at_least(min(margins), 0.0, detail=f"smallest margin {min(margins):.4g} over {len(margins)} datasets")
+
+
+@_on_draws
+def _has_extremal_vector(evidence: Evidence) -> Measurement:
+    counts = [
+        len(extremal_vectors(data, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES))
+        for data in _datasets(evidence)
+    ]
+    return at_least(min(counts), 1.0, detail=f"between {min(counts)} and {max(counts)} over {len(counts)} datasets")
+
+
+def _positive(*names: str) -> Callable[[Evidence], Measurement]:
+    """Constants of App. D.1 above 0 on every moved dataset; the slack is the smallest value."""
+
+    @_on_draws
+    def measure(evidence: Evidence) -> Measurement:
+        found = [_constants_of(data, evidence) for data in _datasets(evidence)]
+        values = [min(float(getattr(constants, name)) for name in names) for constants in found]
+        not_positive = sum(value <= 0.0 for value in values)
+        smallest = ", ".join(f"{name} >= {min(float(getattr(c, name)) for c in found):.4g}" for name in names)
+        if not_positive:
+            return none_of(not_positive, total=len(values), detail=f"{not_positive} datasets have none: {smallest}")
+        return at_least(min(values), 0.0, detail=f"{smallest} over {len(values)} datasets")
+
+    return measure
+
+
+def _of_this_dataset(evidence: Evidence) -> Constants:
+    if not evidence.facts.has_affordable_cones:
+        return {}
+    found, generic = _constants_of(evidence.dataset, evidence), evidence.facts.general_position
+    return {
+        "margin_of_dataset": None if generic is None else generic.margin,
+        "extremal_vectors_of_dataset": len(evidence.facts.extremal),
+        "alpha_min_of_dataset": found.alpha_min,
+        "D_min_of_dataset": found.d_min,
+        "delta_0_of_dataset": found.delta_0,
+    }
+
+
+def _almost_sure(key: str, locator: str, statement: str, conclusion: Conclusion) -> Theorem:
+    return Theorem(
+        key=f"boursier2024:{key}",
+        reference=Reference("boursier2024", locator),
+        statement=statement,
+        hypotheses=HYPOTHESES,
+        conclusions=(conclusion,),
+        constants=_of_this_dataset,
+        parameters=(SPREAD, DRAWS),
+        example="three-points",
+        departs="Held against datasets around the given one that do have densities; the given one is in the constants.",
+    )
+
+
+LEMMA_2 = _almost_sure(
+    "lemma2",
+    "Lemma 2",
+    "Data with densities are in general position: any d of the r_k x_k are independent, and no subgradient lies on "
+    "the boundary of its cone or of the opposite one.",
+    Conclusion("generic", "every moved dataset is in general position", _in_general_position, Level.EXACT),
+)
+LEMMA_3 = _almost_sure(
+    "lemma3",
+    "Lemma 3",
+    "Data with densities have at least one extremal vector.",
+    Conclusion("exists", "every moved dataset has an extremal vector", _has_extremal_vector, Level.EXACT),
+)
+LEMMA_9 = _almost_sure(
+    "lemma9",
+    "Lemma 9",
+    "For data with densities alpha_min > 0 and D_min > 0.",
+    Conclusion("positive", "alpha_min and D_min are positive on every moved dataset", _positive("alpha_min", "d_min")),
+)
+LEMMA_10 = _almost_sure(
+    "lemma10",
+    "Lemma 10",
+    "For data with densities delta_0 > 0: no extremal vector has a slope at an end of its interval.",
+    Conclusion("positive", "delta_0 is positive on every moved dataset", _positive("delta_0")),
+)

@@ -1,0 +1,178 @@
+"""Phase 2a, the positive neurons grow together: Lemma 5 with Eqs. (41) to (43) [boursier2024]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.theory.boursier2024.aligned_lemmas import negative_shrinkage
+from reluflow.theory.boursier2024.phase_clock import EPS, EPS_2, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
+from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.boursier2024.spurious_hypotheses import (
+    ACUTE,
+    ALIGNED,
+    EXAMPLE,
+    SETTING,
+    SMALL_EPS_2,
+    largest_eps_2,
+    least_projections,
+    scale_factor,
+    worst_over,
+)
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.theorem import Conclusion, Reference, Theorem
+
+PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
+TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a relative 1e-4 or better
+PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pairs just told apart; 5e-6 was measured
+
+
+def _growth_states(evidence: Evidence) -> tuple[PhaseState, ...]:
+    clock = phase_clock(evidence)
+    return clock.between(clock.alignment, clock.growth)
+
+
+def _reaches_eps_2(evidence: Evidence) -> Measurement:
+    end = phase_clock(evidence).growth
+    words = f"Phase 2a ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
+    return all_of([(end.clause == "grown", words)], detail=words)
+
+
+def _projections(evidence: Evidence) -> Measurement:
+    states = _growth_states(evidence)
+    if not states:
+        return missing("states of Phase 2a")
+    deltas = least_projections(evidence)
+    slack = np.array([np.min(s.cosines * s.constants.lengths - deltas) for s in states])
+    return at_least(
+        float(slack.min()), 0.0, detail=f"least <wbar_i, x_k> - delta_k {slack.min():.6g}, {worst_over(states, slack)}"
+    )
+
+
+def pair_drift(states: tuple[PhaseState, ...]) -> float:
+    """Largest relative change of a_i a_j (1 - <wbar_i, wbar_j>) over pairs of I that doubles can tell apart.
+
+    Neurons of one cone move by one Lorentz boost, which keeps a_i a_j - <w_i, w_j>; so this is the integrated form of
+    d<wbar_i, wbar_j>/dt = <D^t, wbar_i + wbar_j> (1 - <wbar_i, wbar_j>).
+    """
+    first, worst = states[0], 0.0
+    members = first.sets.positive
+    log_a = first.log_output_weights[members]
+    for state in states[1:]:
+        now = state.log_output_weights[members]
+        told = (first.pair_gaps > TOLD_APART) & (state.pair_gaps > TOLD_APART)
+        if np.any(told):
+            pairs = (now - log_a)[:, None] + (now - log_a)[None, :]
+            change = np.log(state.pair_gaps[told] / first.pair_gaps[told]) + pairs[told]
+            worst = max(worst, float(np.max(np.abs(change))))
+    return worst
+
+
+def _pairs(evidence: Evidence) -> Measurement:
+    states = _growth_states(evidence)
+    if len(states) < 2:
+        return missing("two states of Phase 2a")
+    worst = pair_drift(states)
+    return at_most(
+        worst, 0.0, allowance=PAIR_RTOL, detail=f"largest change of ln a_i a_j (1 - <wbar_i, wbar_j>) {worst:.3g}"
+    )
+
+
+def _pair_exponent(evidence: Evidence) -> Measurement:
+    if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
+        return none_of(0, detail="there is one positive neuron and no pair")
+    clocks = [phase_clock(other) for other in evidence.sweep]
+    gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
+    if len(gaps) < 2:
+        return missing("a sweep of at least two scales that reach tau_2")
+    points = [point for point in gaps if np.isfinite(point[1])]
+    if len(points) < 2:
+        return none_of(0, detail=f"pairs are aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
+    slope, claimed = fitted_slope(*zip(*points, strict=True)), 1.0 - evidence.parameter("eps")
+    detail = f"fitted exponent {slope:.6g} over {len(points)} scales, claimed at least {claimed:g}"
+    return at_least(slope, claimed, detail=detail)
+
+
+def slowest_growth(evidence: Evidence) -> float:
+    """Eq. (41): d ln a_i/dt >= (1/n) sum_k (y_k - eps_2 |x_k|) delta_k in Phase 2a."""
+    margins = evidence.dataset.y - evidence.parameter("eps_2") * constants_of(evidence).lengths
+    return float(np.mean(margins * least_projections(evidence)))
+
+
+def fastest_growth(evidence: Evidence) -> float:
+    """d ln a_i/dt <= |D*| + 2 lambda^2 S in Phase 2a: positive outputs only slow it down."""
+    constants = constants_of(evidence)
+    return constants.pull_norm + 2.0 * float(np.exp(2.0 * log_scale_of(evidence.network))) * constants.mean_square
+
+
+def _rates(evidence: Evidence) -> Measurement:
+    states = _growth_states(evidence)
+    if not states:
+        return missing("states of Phase 2a")
+    low, high = slowest_growth(evidence), fastest_growth(evidence)
+    rates = [s.directions[s.sets.positive] @ s.pull for s in states]
+    slack = np.array([min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates])
+    detail = f"<D^t, wbar_i> within [{low:.6g}, {high:.6g}], {worst_over(states, slack)}"
+    return at_least(float(slack.min()), 0.0, allowance=1e-12, detail=detail)
+
+
+def growth_duration(evidence: Evidence) -> tuple[float, float]:
+    """Bounds on tau_2 - tau: Eq. (42), and from Eq. (41) with sum_I a^2(tau) >= sum_I a^2(0)."""
+    network, positive = evidence.network, neuron_sets(evidence.problem).positive
+    log_eps_2, log_lambda = float(np.log(evidence.parameter("eps_2"))), log_scale_of(network)
+    log_start = 2.0 * network.log_scale + float(np.log(network.weight[positive] @ network.a[positive] ** 2))
+    shortest = (log_eps_2 - (2.0 - 4.0 * evidence.parameter("eps")) * log_lambda) / (2.0 * fastest_growth(evidence))
+    longest = (log_eps_2 - log_start) / (2.0 * slowest_growth(evidence))
+    return shortest, longest
+
+
+def _duration(evidence: Evidence) -> Measurement:
+    clock = phase_clock(evidence)
+    lasted = clock.growth.time - clock.alignment.time
+    if not np.isfinite(lasted):
+        return missing("a run that reaches tau_2")
+    shortest, longest = growth_duration(evidence)
+    detail = f"tau_2 - tau = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
+    return at_least(min(lasted - shortest, longest - lasted), 0.0, detail=detail)
+
+
+def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
+    times = phase_plan(evidence).times
+    return FlowPlan(times=times, sweep=tuple(scale_factor(evidence, target) for target in PAIR_SWEEP))
+
+
+LEMMA_5 = Theorem(
+    key="boursier2024:lemma5",
+    reference=Reference("boursier2024", "Lemma 5, Eqs. (41) to (43)"),
+    statement=(
+        "Phase 2a ends because sum_I a^2 reaches eps_2, with <wbar_i, x_k> >= delta_k, positive neurons pairwise "
+        "aligned to lambda^(1-eps), negative neurons no larger than at the start, after a time of order -ln(lambda)."
+    ),
+    hypotheses=(*ACUTE, SMALL_EPS_2, ALIGNED),
+    conclusions=(
+        Conclusion("grown", "tau_2 is finite and sum_I a^2(tau_2) = eps_2", _reaches_eps_2, level=Level.EXACT),
+        Conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a", _projections),
+        Conclusion("pairs", "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a", _pairs, level=Level.EXACT),
+        Conclusion(
+            "pair-exponent", "1 - <wbar_i, wbar_j>(tau_2) = O(lambda^(1-eps))", _pair_exponent, level=Level.SCALING
+        ),
+        Conclusion("negative", "a_i(0) <= a_i <= 0 on N", lambda e: negative_shrinkage(_growth_states(e))),
+        Conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I", _rates),
+        Conclusion("duration", "Eq. (42) and (41) bound tau_2 - tau", _duration),
+    ),
+    constants=lambda e: {
+        "eps_2_star": largest_eps_2(e),
+        "delta": least_projections(e).tolist(),
+        "slowest_growth": slowest_growth(e),
+        "fastest_growth": fastest_growth(e),
+    },
+    predictions=lambda e: dict(zip(("shortest", "longest"), growth_duration(e), strict=True)),
+    parameters=(EPS, EPS_2),
+    plan=_lemma_5_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E11: point (2) is about wbar_i = w_i/a_i, not w_i, which is of order 1/sqrt(m).",
+    departs="c' lambda^(eps/2) <= eps_2 is judged by what it is for: the projections at tau, measured on the run.",
+)

@@ -1,0 +1,236 @@
+"""Phase 3, the neurons across the data: Lemmas 19 and 20 with Eqs. (51) and (52) [boursier2024]."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.theory.boursier2024.phase_clock import (
+    CLOCK_PARAMETERS,
+    phase_clock,
+    phase_plan,
+)
+from reluflow.theory.boursier2024.phase_states import PhaseState
+from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
+from reluflow.theory.boursier2024.spurious_hypotheses import (
+    EXAMPLE,
+    FITTED,
+    RESIDUAL,
+    SETTING,
+    on_a_run,
+    scale_factor,
+    start_residual,
+    worst_over,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+DELTA_TILDE = Parameter(
+    "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0
+)
+PARAMETERS = (*CLOCK_PARAMETERS, DELTA_TILDE)
+LATE_LOG_SCALE = -60.0  # ln lambda at which the phase-3 results are shown; their regime is judged on the run
+ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
+
+
+def late_states(evidence: Evidence) -> tuple[PhaseState, ...]:
+    """States recorded in Phase 3; the first is the entry."""
+    clock = phase_clock(evidence)
+    return clock.between(clock.fitting, clock.convergence)
+
+
+def output_errors(state: PhaseState) -> FloatArray:
+    """s_k = h(x_k) - <beta*, x_k>, shape (n,)."""
+    return np.asarray(state.outputs - state.X @ state.constants.beta_star)
+
+
+def moved_outputs(evidence: Evidence, entry: PhaseState) -> FloatArray:
+    """Lemma 19: |h_t - h_tau_3| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4, shape (n,)."""
+    eps_4 = evidence.parameter("eps_4")
+    size = np.exp(0.5 * entry.log_square_sum(np.ones(entry.network.num_neurons, dtype=bool)))
+    return np.asarray(2.0 * entry.constants.lengths * (size + eps_4) * eps_4)
+
+
+def largest_output_errors(evidence: Evidence, entry: PhaseState) -> FloatArray:
+    """Lemma 19: |h(x_k) - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) + what Phase 3 can move, shape (n,)."""
+    negative = float(np.exp(entry.log_square_sum(entry.sets.negative)))
+    at_entry = entry.constants.lengths * (evidence.parameter("eps_3") + negative)
+    return np.asarray(at_entry + moved_outputs(evidence, entry))
+
+
+def force_error(evidence: Evidence, entry: PhaseState) -> float:
+    """Largest change of <w/|w|, D_u> from its value beside beta* in Phase 3: the mean of |x_k| times Lemma 19."""
+    return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
+
+
+def _outputs_stay(evidence: Evidence) -> Measurement:
+    states = late_states(evidence)
+    if not states:
+        return missing("states of Phase 3")
+    bounds = moved_outputs(evidence, states[0])
+    slack = np.array([np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states])
+    return at_least(
+        float(slack.min()),
+        0.0,
+        detail=f"least bound minus |h - h(tau_3)| {slack.min():.4g}, {worst_over(states, slack)}",
+    )
+
+
+def _outputs_fit(evidence: Evidence) -> Measurement:
+    states = late_states(evidence)
+    if not states:
+        return missing("states of Phase 3")
+    bounds = largest_output_errors(evidence, states[0])
+    slack = np.array([np.min(bounds - np.abs(output_errors(s))) for s in states])
+    return at_least(
+        float(slack.min()),
+        0.0,
+        detail=f"least bound minus |h - <beta*, x>| {slack.min():.4g}, {worst_over(states, slack)}",
+    )
+
+
+LEMMA_19 = Theorem(
+    key="boursier2024:lemma19",
+    reference=Reference("boursier2024", "Lemma 19"),
+    statement="In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
+    hypotheses=(*RESIDUAL, FITTED),
+    conclusions=(
+        Conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4", _outputs_stay),
+        Conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that", _outputs_fit),
+    ),
+    parameters=CLOCK_PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+
+def descent_rate(evidence: Evidence) -> float:
+    """c_4 of Eq. (52) for the chosen delta_tilde."""
+    return evidence.once("c_4", lambda: mixed_descent_rate(evidence.facts, evidence.parameter("delta_tilde")))
+
+
+def facet_push(evidence: Evidence, entry: PhaseState) -> float:
+    """Least speed, per unit of int |a|/|w| dt, at which a neuron beside a facet is expelled: alpha_4/|x_k| - error."""
+    constants = constants_of(evidence)
+    longest = float(np.max(constants.lengths[constants.facets]))
+    turning = evidence.parameter("delta_tilde") * constants.d_bar(start_residual(evidence))
+    return constants.alpha_4 / longest - force_error(evidence, entry) - turning
+
+
+def _in_the_plane(evidence: Evidence) -> Judgement:
+    return Judgement(evidence.dataset.d == 2, None, f"dimension {evidence.dataset.d}")
+
+
+def _small_steps(evidence: Evidence) -> Judgement:
+    states = late_states(evidence)
+    if not states:
+        return Judgement(None, None, "the run does not reach Phase 3")
+    c_4, error = descent_rate(evidence), force_error(evidence, states[0])
+    push = facet_push(evidence, states[0])
+    margin = min(0.75 * c_4 - error, push)
+    detail = f"force error {error:.4g} against 3/4 c_4 = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
+    return Judgement(margin > 0.0, margin, detail)
+
+
+PLANE = Hypothesis("plane", "the samples lie in the plane, where Eq. (52) is minimised exactly", _in_the_plane)
+SMALL_STEPS = Hypothesis(
+    "small-steps",
+    "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19",
+    on_a_run(_small_steps),
+    is_regime=True,
+    needs_trajectory=True,
+)
+LATE = (*RESIDUAL, PLANE, FITTED, SMALL_STEPS)
+
+
+def _shrinks(evidence: Evidence) -> Measurement:
+    states = late_states(evidence)
+    if len(states) < 2:
+        return missing("two states of Phase 3")
+    entered = sum(int(np.sum(b.is_mixed & ~a.is_mixed)) for a, b in pairwise(states))
+    counts = f"{int(states[0].is_mixed.sum())} mixed neurons at the entry, {int(states[-1].is_mixed.sum())} at the end"
+    return none_of(entered, detail=f"{entered} neurons become mixed in Phase 3; {counts}")
+
+
+def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
+    """ln C of Lemma 20: 1/2 for R_t, times what |w|^2 can gain while the neuron is expelled beside a facet.
+
+    Beside a facet int |a|/|w| dt is at most delta_tilde / push, and |w|^2 gains at most exp(2 Dbar) per unit of it.
+    """
+    constants = constants_of(evidence)
+    pull, passage = constants.d_bar(start_residual(evidence)), evidence.parameter("delta_tilde")
+    passage /= facet_push(evidence, entry)
+    return float(np.log(0.5) + (2.0 * pull + 0.5 * descent_rate(evidence)) * passage)
+
+
+def _mixed_norm(evidence: Evidence) -> Measurement:
+    states = late_states(evidence)
+    if not states:
+        return missing("states of Phase 3")
+    if not any(np.any(s.is_mixed) for s in states):
+        return none_of(0, detail="no neuron is mixed after tau_3, so R_t = 0")
+    entry, log_lambda = states[0], phase_clock(evidence).log_lambda
+    level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda
+    rate = 0.5 * descent_rate(evidence)
+    values = np.array([s.log_mixed_norm + rate * (s.time - entry.time) for s in states])
+    detail = f"largest ln R_t + (c_4/2)(t - tau_3) is {values.max():.6g}, of C lambda^(2(1-eps)) {level:.6g}"
+    return at_most(float(values.max()), level, detail=detail)
+
+
+def _mixed_rate(evidence: Evidence) -> Measurement:
+    """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
+    states = late_states(evidence)
+    if not states:
+        return missing("states of Phase 3")
+    delta, c_4, least, count = evidence.parameter("delta_tilde"), descent_rate(evidence), np.inf, 0
+    for state in states:
+        constants, w = state.constants, state.network.w
+        members = np.flatnonzero(state.is_mixed & state.sets.negative)
+        cosines = w[members] @ state.X.T / (np.linalg.norm(w[members], axis=1)[:, None] * constants.lengths)
+        at_facets = cosines[:, constants.facets]
+        across = members[np.any(at_facets >= delta, axis=1) & np.any(at_facets <= -delta, axis=1)]
+        error = float(np.mean(constants.lengths * np.abs(output_errors(state))))
+        for j in across:
+            active = state.signs[j] > 0
+            pull = (state.y - state.outputs)[active] @ state.X[active] / state.y.size
+            speed = 2.0 * state.network.a[j] * (w[j] @ pull) / (w[j] @ w[j])
+            least, count = min(least, -2.0 * (c_4 - error) - float(speed)), count + 1
+    if not count:
+        return none_of(0, detail="no neuron stands across the data after tau_3")
+    return at_least(least, 0.0, allowance=ROUNDING, detail=f"least -2(c_4 - error) - d ln|w|^2/dt over {count} states")
+
+
+def _late_numbers(evidence: Evidence) -> Constants:
+    return {"alpha_4": constants_of(evidence).alpha_4, "c_4": descent_rate(evidence)}
+
+
+LEMMA_20 = Theorem(
+    key="boursier2024:lemma20",
+    reference=Reference("boursier2024", "Lemma 20, Eqs. (51) and (52)"),
+    statement=(
+        "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
+        "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3))."
+    ),
+    hypotheses=LATE,
+    conclusions=(
+        Conclusion("shrinking", "the set of mixed neurons does not grow", _shrinks, level=Level.EXACT),
+        Conclusion("mixed-norm", "ln R_t <= ln C + 2(1-eps) ln(lambda) - (c_4/2)(t - tau_3)", _mixed_norm),
+        Conclusion("mixed-rate", "d ln|w|^2/dt <= -2 (c_4 - error) across the data", _mixed_rate),
+    ),
+    constants=_late_numbers,
+    parameters=PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E9: the statement prints the rate c_4, the proof gives c_4/2; (51) and (52) need u_k' = -1 and adjacency.",
+    departs="The data constant C is explicit: it comes from the time a neuron spends beside a facet.",
+)

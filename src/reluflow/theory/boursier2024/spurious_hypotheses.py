@@ -1,0 +1,184 @@
+"""Hypotheses of Theorems 2 and 4 and of the lemmas of Appendix F, and the thresholds they speak of [boursier2024]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
+from reluflow.theory.boursier2024.phase_clock import phase_clock
+from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
+from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.conditions.boursier2024 import acute_positive_data
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
+from reluflow.theory.theorem import Hypothesis, Setting
+
+FloatArray = NDArray[np.float64]
+
+EXAMPLE = "three-point-box-worst:eta=0.09"
+SETTING = Setting(width=20)
+
+
+def _is_mean_half_square(evidence: Evidence) -> Judgement:
+    loss = evidence.loss
+    holds = loss.name == "square" and loss.reduction == "mean" and loss.factor == 1.0
+    detail = f"the loss is {loss.name}, reduction {loss.reduction}, factor {loss.factor:g}"
+    return Judgement(holds=holds, margin=None, detail=detail)
+
+
+def _has_positive_active_neuron(evidence: Evidence) -> Judgement:
+    count = int(np.sum(neuron_sets(evidence.problem).positive))
+    return Judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons")
+
+
+LOSS = Hypothesis("loss", "L = (1/2n) sum_k (h(x_k) - y_k)^2", _is_mean_half_square)
+OCCUPIED = Hypothesis(
+    "positive-neuron",
+    "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
+    _has_positive_active_neuron,
+)
+BASIC = (LOSS, relu_activation(), dominated_start(), OCCUPIED)
+ACUTE = (*BASIC, data_assumption("boursier-a4"))
+FACETS = (*ACUTE, data_assumption("boursier-a5"))
+RESIDUAL = (*FACETS, data_assumption("boursier-a6"))
+
+
+def on_positive_data(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+    """The judgement where Assumption 4 holds, undecided elsewhere: thresholds and phases are defined there only."""
+
+    def guarded(evidence: Evidence) -> Judgement:
+        if not evidence.facts.has_affordable_cones:
+            return undecided("the activation cones are too many to enumerate")
+        acute = evidence.once("assumption 4", lambda: acute_positive_data(evidence.facts))
+        return judge(evidence) if acute.holds else undecided("it has no meaning without Assumption 4")
+
+    return guarded
+
+
+def on_a_run(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+    """The judgement where there is a run with snapshots and Assumption 4 holds, undecided elsewhere."""
+
+    def guarded(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None or not evidence.trajectory.snapshots:
+            return undecided("no run with snapshots was made")
+        return on_positive_data(judge)(evidence)
+
+    return guarded
+
+
+def scale_factor(evidence: Evidence, log_lambda: float) -> float:
+    """The factor, as a logarithm, that brings the network to lambda = exp(log_lambda)."""
+    return log_lambda - log_scale_of(evidence.network)
+
+
+def early_constants(evidence: Evidence) -> AlignmentConstants:
+    """Constants of Theorem 1 for the data, computed once."""
+    return evidence.once("early constants", lambda: alignment_constants(evidence.dataset, evidence.loss))
+
+
+def log_early_threshold(evidence: Evidence, eps: float) -> float:
+    """ln of the scale below which Theorem 1 with alpha_0 = 1 is proved (erratum E2); -inf on degenerate data."""
+    constants = early_constants(evidence)
+    return constants.log_lambda_corrected(eps, 1.0) if constants.alpha_min > 0.0 else -np.inf
+
+
+def log_alignment_bound(evidence: Evidence) -> float:
+    """ln of c lambda^eps, the misalignment |D*| - <D*, wbar_i> that Lemma 4 allows at tau."""
+    return early_constants(evidence).log_c(1.0) + evidence.parameter("eps") * log_scale_of(evidence.network)
+
+
+def log_least_eps_2(evidence: Evidence) -> float:
+    """ln of c' lambda^{eps/2}: the least eps_2 for which Lemma 15 follows from Lemma 4.
+
+    With g = c lambda^eps / |D*|, a direction that close to D* has <wbar, x_k> >= (1-g) <D*/|D*|, x_k> - sqrt(2g) |x_k|;
+    so (1 + sqrt 2) sqrt(g) <= 2 S eps_2 / |D*| suffices.
+    """
+    constants = constants_of(evidence)
+    log_g = log_alignment_bound(evidence) - np.log(constants.pull_norm)
+    return float(0.5 * log_g + np.log((1.0 + np.sqrt(2.0)) * constants.pull_norm / (2.0 * constants.mean_square)))
+
+
+def largest_eps_2(evidence: Evidence) -> float:
+    """eps_2*: below it outputs stay below labels while sum a^2 <= 2 eps_2, and every delta_k is positive."""
+    constants = constants_of(evidence)
+    labels = float(np.min(evidence.dataset.y / (2.0 * constants.lengths)))
+    along = evidence.dataset.X @ constants.pull_at_zero / constants.lengths  # |D*| <D*/|D*|, x_k> / |x_k|
+    return min(labels, float(np.min(along)) / (2.0 * constants.mean_square))
+
+
+def least_projections(evidence: Evidence) -> FloatArray:
+    """delta_k of Lemma 5: <D*/|D*|, x_k> - 2 S max(eps_2, 2 lambda^2) |x_k| / |D*|, shape (n,).
+
+    In Phase 2a |D^t - D*| <= S max(eps_2, 2 lambda^2), which turns D^t by at most twice that over |D*|.
+    """
+    constants = constants_of(evidence)
+    log_lambda = log_scale_of(evidence.network)
+    size = max(evidence.parameter("eps_2"), float(2.0 * np.exp(min(2.0 * log_lambda, 0.0))))
+    straight = evidence.dataset.X @ constants.pull_at_zero / constants.pull_norm
+    return np.asarray(straight - 2.0 * constants.mean_square * size * constants.lengths / constants.pull_norm)
+
+
+def start_residual(evidence: Evidence) -> float:
+    """|y - h(0)|: the residual never grows."""
+    return float(np.linalg.norm(evidence.dataset.y - evidence.network.outputs(evidence.dataset.X)))
+
+
+def _eps_2_is_small(evidence: Evidence) -> Judgement:
+    margin = largest_eps_2(evidence) - evidence.parameter("eps_2")
+    return Judgement(margin > 0.0, margin, f"eps_2* = {margin + evidence.parameter('eps_2'):.6g}")
+
+
+def _is_aligned(evidence: Evidence) -> Judgement:
+    """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
+    state = phase_clock(evidence).aligned()
+    if state is None:
+        return undecided("the run ended before tau")
+    projections = state.cosines * constants_of(evidence).lengths
+    margin = float(np.min(projections - least_projections(evidence)))
+    log_lambda = phase_clock(evidence).log_lambda
+    is_small = state.log_square_sum(state.sets.positive) < np.log(evidence.parameter("eps_2"))
+    is_shrunk = state.log_square_sum(state.sets.negative) <= 2.0 * log_lambda + 1e-9
+    detail = f"at tau = {state.time:.6g} the least <wbar_i, x_k> - delta_k is {margin:.4g}"
+    return Judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
+
+
+SMALL_EPS_2 = Hypothesis(
+    "eps_2",
+    "eps_2 < eps_2*: outputs stay below labels and delta_k > 0",
+    on_positive_data(_eps_2_is_small),
+    is_regime=True,
+)
+ALIGNED = Hypothesis(
+    "aligned",
+    "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small",
+    on_a_run(_is_aligned),
+    is_regime=True,
+    needs_trajectory=True,
+)
+
+
+def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
+    """The run reached the end of a phase through the clause the proof names, so that the next one can begin."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        clock = phase_clock(evidence)
+        end = getattr(clock, phase)
+        if end.is_reached and clock.states[end.index].has_lost_neurons:
+            return undecided("negative neurons are too light for a double, so their clause cannot be read")
+        words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
+        return Judgement(end.clause == clause, None, f"the phase {words}")
+
+    return Hypothesis(f"{phase}-ended", statement, on_a_run(judge), is_regime=True, needs_trajectory=True)
+
+
+GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
+FITTED = ended_by("fitting", "fitted", "Phase 2b ended because |beta* - beta_I| reached eps_3")
+
+
+def worst_over(states: tuple[PhaseState, ...], values: FloatArray) -> str:
+    """Where the least of some values, one per state, was met, in words."""
+    return f"worst at t = {states[int(np.argmin(values))].time:.6g} among {len(states)} recorded times"

@@ -1,0 +1,342 @@
+"""Spurious convergence: Theorems 2 and 4, Lemma 8 and Remark 3, corrected by E3, E7 and E8 [boursier2024]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.stopping import Stationary
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.network import Network
+from reluflow.theory.boursier2024.confinement import LIMIT_ATOL, LIMIT_CONCLUSIONS, at_the_limit
+from reluflow.theory.boursier2024.mixed_lemmas import output_errors
+from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS, phase_plan
+from reluflow.theory.boursier2024.phase_states import phase_states
+from reluflow.theory.boursier2024.spurious_constants import active_probability, constants_of
+from reluflow.theory.boursier2024.spurious_hypotheses import (
+    BASIC,
+    EXAMPLE,
+    FITTED,
+    GROWN,
+    RESIDUAL,
+    SETTING,
+    log_early_threshold,
+    scale_factor,
+)
+from reluflow.theory.condition import Judgement
+from reluflow.theory.conditions import boursier2024 as conditions
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+NUM_CONE_POINTS = 100
+_RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
+
+
+def _cone_points(evidence: Evidence) -> FloatArray:
+    """Random nonnegative combinations of the samples, and the samples themselves."""
+    shares = np.random.default_rng(0).exponential(size=(NUM_CONE_POINTS, evidence.dataset.n))
+    return np.vstack([evidence.dataset.X, shares @ evidence.dataset.X])
+
+
+def _is_linear_on_the_cone(evidence: Evidence) -> Measurement:
+    points = evidence.witness("cone points", lambda: _cone_points(evidence))
+    difference = np.abs(evidence.run.network.outputs(points) - points @ evidence.facts.least_squares)
+    worst = float(np.max(difference / np.linalg.norm(points, axis=1)))
+    return at_most(
+        worst,
+        LIMIT_ATOL,
+        detail=f"largest |h(x) - <beta*, x>|/|x| {worst:.3g} over {len(points)} points of the data cone",
+    )
+
+
+def _loss_of_the_line(evidence: Evidence) -> Measurement:
+    return equals(evidence.run.loss, constants_of(evidence).loss_star, atol=LIMIT_ATOL)
+
+
+def _late_output_rate(evidence: Evidence) -> Measurement:
+    points = []
+    for state in phase_states(evidence):
+        error = float(np.max(np.abs(output_errors(state))))
+        if _RESOLVED_ERROR < error < _LATE_ERROR:
+            points.append((state.time, np.log(error)))
+    if len(points) < 3:
+        return missing("three snapshots on the way from 1e-3 to 1e-9 of the line")
+    rate = -fitted_slope(*zip(*points, strict=True))
+    bound = constants_of(evidence).pl_constant
+    detail = f"max_k |h(x_k) - <beta*, x_k>| decays at the rate {rate:.6g}, at least sigma_min |beta*| = {bound:.6g}"
+    return at_least(rate, bound, detail=detail)
+
+
+CONCLUSIONS = (
+    *LIMIT_CONCLUSIONS,
+    Conclusion(
+        "data-cone",
+        "h(x) = <beta*, x> on the cone of the data",
+        at_the_limit(_is_linear_on_the_cone),
+        level=Level.EXACT,
+    ),
+    Conclusion("loss", "the loss tends to that of the line", at_the_limit(_loss_of_the_line), level=Level.EXACT),
+    Conclusion("rate", "outputs close in at least at the rate sigma_min |beta*|", _late_output_rate),
+)
+
+
+def _numbers(evidence: Evidence) -> Constants:
+    constants = constants_of(evidence)
+    return {
+        "beta_star": constants.beta_star.tolist(),
+        "loss_star": constants.loss_star,
+        "sigma_min_beta": constants.pl_constant,
+        "log_threshold_alignment": log_early_threshold(evidence, evidence.parameter("eps")),
+    }
+
+
+def _predictions(evidence: Evidence) -> Constants:
+    constants = constants_of(evidence)
+    idle = (
+        (1.0 - active_probability(evidence.facts)) ** evidence.network.num_neurons if evidence.dataset.d == 2 else None
+    )
+    return {
+        "outputs": (evidence.dataset.X @ constants.beta_star).tolist(),
+        "loss": constants.loss_star,
+        "probability_of_no_positive_neuron": idle,
+    }
+
+
+_E7_E8 = "E7: linear on the cone of the data only, ReLU is not odd; E8: I must not be empty."
+_DEPARTS = "lambda~ is not explicit; the scale counts as small enough where Phases 2a and 2b end as the proof says."
+
+THEOREM_2 = Theorem(
+    key="boursier2024:thm2",
+    reference=Reference("boursier2024", "Theorem 2"),
+    statement=(
+        "On three points of the box of Assumption 3, a network of any width started small enough converges to one that "
+        "equals the least-squares line on the cone of the data, so that the loss does not vanish."
+    ),
+    hypotheses=(*BASIC, data_assumption("three-point-box-corrected"), GROWN, FITTED),
+    conclusions=CONCLUSIONS,
+    constants=_numbers,
+    predictions=_predictions,
+    parameters=CLOCK_PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum=f"E3: eta below 0.0977, not 1/6, is what the proof supports. {_E7_E8}",
+    departs=_DEPARTS,
+)
+
+THEOREM_4 = Theorem(
+    key="boursier2024:thm4",
+    reference=Reference("boursier2024", "Theorem 4"),
+    statement=(
+        "Under Assumptions 4 to 6 a network of any width started small enough converges to one that equals the "
+        "least-squares line on the cone of the data; every neuron ends active on all samples or on none."
+    ),
+    hypotheses=(*RESIDUAL, GROWN, FITTED),
+    conclusions=CONCLUSIONS,
+    constants=_numbers,
+    predictions=_predictions,
+    parameters=CLOCK_PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum=_E7_E8,
+    departs=_DEPARTS,
+)
+
+
+NUM_COPIES = 4
+
+
+def wider_network(evidence: Evidence) -> Network:
+    """A network four times as wide at the same scale: the drawn one and three turned copies, each divided by 2."""
+    network, rng = evidence.network, np.random.default_rng(0)
+    turns = [
+        np.eye(network.d),
+        *(np.linalg.qr(rng.standard_normal((network.d,) * 2))[0] for _ in range(NUM_COPIES - 1)),
+    ]
+    share = 1.0 / np.sqrt(NUM_COPIES)
+    return network.replace(
+        w=share * np.vstack([network.w @ turn.T for turn in turns]),
+        a=share * np.tile(network.a, NUM_COPIES),
+        weight=np.tile(network.weight, NUM_COPIES),
+    )
+
+
+def _same_limit(evidence: Evidence) -> Measurement:
+    if "wider" not in evidence.companions:
+        return missing("the run of a wider network")
+    wide = evidence.companions["wider"]
+    if wide.outcome is not Outcome.STATIONARY:
+        return missing(f"a wider run that comes to rest ({wide.outcome})")
+    gap = float(np.max(np.abs(wide.predictions - evidence.run.predictions)))
+    widths = f"{evidence.network.num_neurons} and {wide.network.num_neurons} neurons"
+    return at_most(gap, LIMIT_ATOL, detail=f"the outputs of {widths} at the end differ by at most {gap:.3g}")
+
+
+def _width_plan(evidence: Evidence) -> FlowPlan:
+    wider = Companion("wider", wider_network(evidence), until=Stationary())
+    return replace(phase_plan(evidence), companions=(wider,))
+
+
+WIDTH = Theorem(
+    key="boursier2024:sec5-width",
+    reference=Reference("boursier2024", "Section 5, scale and width"),
+    statement="The scale below which training ends at the least-squares line does not depend on the width.",
+    hypotheses=(*RESIDUAL, GROWN, FITTED),
+    conclusions=(
+        Conclusion(
+            "same-limit",
+            "a network four times as wide at the same scale ends at the same outputs",
+            at_the_limit(_same_limit),
+        ),
+        *LIMIT_CONCLUSIONS,
+    ),
+    parameters=CLOCK_PARAMETERS,
+    plan=_width_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="One other width is looked at, four times the given one.",
+)
+
+
+def _outside_the_box(evidence: Evidence) -> Judgement:
+    inside = conditions.three_point_box(evidence.facts)
+    margin = None if inside.margin is None else -inside.margin
+    return Judgement(not inside.holds, margin, inside.detail)
+
+
+REMARK_3 = Theorem(
+    key="boursier2024:remark3",
+    reference=Reference("boursier2024", "Remark 3"),
+    statement="eta < 1/6 is not needed: on acute, positive data outside the box the line is reached as well.",
+    hypotheses=(
+        *BASIC,
+        Hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6", _outside_the_box),
+        data_assumption("boursier-a4"),
+        data_assumption("boursier-a6"),
+        GROWN,
+        FITTED,
+    ),
+    conclusions=CONCLUSIONS,
+    constants=_numbers,
+    predictions=_predictions,
+    parameters=CLOCK_PARAMETERS,
+    plan=phase_plan,
+    log_scale=lambda e: scale_factor(e, -60.0),
+    setting=SETTING,
+    example="three-points",
+    departs="An observation of the paper, not a theorem: one dataset at a time is looked at.",
+)
+
+
+def box_corners(eta: float) -> tuple[FloatArray, FloatArray]:
+    """The 512 corners of the box of Assumption 3, as samples (512, 3, 2) and labels (512, 3); open sides are closed.
+
+    A side that must be positive, y_2 > 0, starts at eta / 100.
+    """
+    sides = (
+        *(
+            (-1.0, -1.0 + eta),
+            (1.0, 1.0 + eta),
+            (-eta, eta),
+            (1.0 - eta, 1.0 + eta),
+            (1.0 - eta, 1.0),
+            (1.0, 1.0 + eta),
+        ),
+        *((1.0, 1.0 + eta), (eta / 100, eta), (1.0, 1.0 + eta)),
+    )
+    corners = np.array(list(product(*sides)))
+    return corners[:, :6].reshape(-1, 3, 2), corners[:, 6:]
+
+
+def facet_margins(samples: FloatArray, labels: FloatArray) -> FloatArray:
+    """Assumption 5 at the outer samples of many sets: the least y_k |x_k|^2 - |y| sqrt(sum <x_k', x_k>^2)."""
+    gram = np.einsum("cid,cjd->cij", samples, samples)
+    margins = []
+    for k in (0, 2):
+        own = gram[:, k, k]
+        others = np.sqrt(np.sum(gram[:, k] ** 2, axis=1) - own**2)
+        margins.append(labels[:, k] * own - np.linalg.norm(labels, axis=1) * others)
+    return np.asarray(np.min(margins, axis=0))
+
+
+def _box_size(evidence: Evidence) -> float:
+    """The least eta whose box holds the three samples, in whatever order they come."""
+    limit = conditions.largest_safe_eta()
+    margin = conditions.corrected_three_point_box(evidence.facts).margin
+    return limit - (margin if margin is not None else 0.0)
+
+
+def _corners_meet_assumption_5(evidence: Evidence) -> Measurement:
+    samples, labels = evidence.witness("corners", lambda: box_corners(_box_size(evidence)))
+    margins = facet_margins(samples, labels)
+    return at_least(float(margins.min()), 0.0, detail=f"least margin of Assumption 5 over {margins.size} corners")
+
+
+def _assumption(judge: Callable[[DatasetFacts], Judgement], name: str) -> Conclusion:
+    def measure(evidence: Evidence) -> Measurement:
+        found = judge(evidence.facts)
+        if found.holds is None or found.margin is None:
+            return missing(found.detail)
+        return at_least(found.margin, 0.0, detail=found.detail)
+
+    return Conclusion(name, f"{name} holds for the data", measure)
+
+
+def middle_weights(X: FloatArray) -> FloatArray:
+    """Eq. (13): alpha with x_2 = alpha_1 x_1 + alpha_3 x_3 for the sample between the two others.
+
+    >>> middle_weights(np.array([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]])).round(6)
+    array([0.714286, 0.285714])
+    """
+    left, middle, right = X[np.argsort(np.arctan2(X[:, 0], X[:, 1]))]
+    return np.asarray(np.linalg.solve(np.stack([left, right], axis=1), middle))
+
+
+def _middle_is_inside(evidence: Evidence) -> Measurement:
+    weights = middle_weights(evidence.dataset.X)
+    return at_least(float(weights.min()), 0.0, detail=f"x_2 = {weights[0]:.6g} x_1 + {weights[1]:.6g} x_3")
+
+
+def _residual_signs(evidence: Evidence) -> Measurement:
+    """Eq. (14): with r = X beta* - y, r_1 + alpha_1 r_2 = 0, r_3 + alpha_3 r_2 = 0 and r_2 > 0."""
+    X, order = evidence.dataset.X, np.argsort(np.arctan2(evidence.dataset.X[:, 0], evidence.dataset.X[:, 1]))
+    r = (X @ evidence.facts.least_squares - evidence.dataset.y)[order]
+    weights = middle_weights(X)
+    balance = max(abs(r[0] + weights[0] * r[1]), abs(r[2] + weights[1] * r[1]))
+    detail = f"r_2 = {r[1]:.6g}, largest imbalance {balance:.2g}"
+    return at_least(float(r[1]) if balance < 1e-12 else -float(balance), 0.0, detail=detail)
+
+
+LEMMA_8 = Theorem(
+    key="boursier2024:lemma8",
+    reference=Reference("boursier2024", "Lemma 8, Eqs. (13) and (14)"),
+    statement="Three points in the box of Assumption 3 with eta < 0.09765 satisfy Assumptions 4, 5 and 6.",
+    hypotheses=(data_assumption("three-point-box-corrected"),),
+    conclusions=(
+        _assumption(conditions.acute_positive_data, "assumption-4"),
+        _assumption(conditions.facet_condition, "assumption-5"),
+        Conclusion("corners", "Assumption 5 holds at every corner of the box", _corners_meet_assumption_5),
+        _assumption(conditions.residual_condition, "assumption-6"),
+        Conclusion("middle", "x_2 is a positive combination of x_1 and x_3 (Eq. 13)", _middle_is_inside),
+        Conclusion(
+            "residuals", "the middle sample lies below the line, the outer ones above (Eq. 14)", _residual_signs
+        ),
+    ),
+    constants=lambda e: {"largest_eta": conditions.largest_safe_eta(), "eta": _box_size(e)},
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E3: the printed eta < 1/6 is wrong for Assumption 5, which fails at a corner as soon as eta > 0.09765.",
+)

@@ -1,0 +1,229 @@
+"""How neurons enter the cone of correct signs, and when: Lemmas G.3 and G.4 [lyu2021]."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.geometry.alignment import AlignedState
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
+from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
+from reluflow.theory.lyu2021.early_constants import (
+    constants_of,
+    correct_cone,
+    idealised_state,
+    idealised_time,
+    where_cone_serves,
+)
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+
+_NUM_TIMES = 40
+
+
+def off_the_rays() -> Hypothesis:
+    """No neuron starts on the ray it would shrink along."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        distance = constants_of(evidence).ray_distance
+        longest = float(np.max(np.linalg.norm(evidence.network.w, axis=1)))
+        relative = distance / longest if longest > 0.0 else 0.0
+        return Judgement(
+            relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}"
+        )
+
+    return Hypothesis(
+        "off-rays",
+        "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)",
+        where_cone_serves(judge),
+    )
+
+
+def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
+    """The first time at which the limit flow has every neuron in C_(delta/2), and the neurons there."""
+
+    def compute() -> tuple[float, AlignedState]:
+        time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
+        return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
+
+    return evidence.witness("entry", compute)
+
+
+def _enters(evidence: Evidence) -> Measurement:
+    time, state = _idealised(evidence)
+    cone = correct_cone(evidence)
+    depth = float(cone.depths(state.w, state.a).min()) if np.isfinite(time) else -np.inf
+    return at_least(
+        depth, 0.5 * cone.delta, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {0.5 * cone.delta:.6g}"
+    )
+
+
+def _stays(evidence: Evidence) -> Measurement:
+    """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
+    time, cone = _idealised(evidence)[0], correct_cone(evidence)
+    later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
+    states = [idealised_state(evidence, late) for late in later]
+    depth = min((float(cone.depths(s.w, s.a).min()) for s in states), default=-np.inf)
+    return at_least(depth, 0.5 * cone.delta)
+
+
+LEMMA_G_3 = Theorem(
+    key="lyu2021:lemmaG.3",
+    reference=Reference("lyu2021", "Lemma G.3"),
+    statement="Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
+    hypotheses=(
+        binary_labels(),
+        loss_among("logistic"),
+        leaky_activation(),
+        data_assumption("lyu-a2"),
+        balanced_start(),
+        off_the_rays(),
+    ),
+    conclusions=(
+        Conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)", _enters),
+        Conclusion("stays", "and at later times too", _stays),
+    ),
+    constants=lambda e: {"delta": correct_cone(e).delta, "T0": _idealised(e)[0]},
+    setting=SETTING,
+    example="lyu-hinted",
+    erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
+    departs="The idealised flow is followed in closed form, neuron by neuron.",
+)
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    """Snapshots up to a little after the idealised entry: what follows is known in closed form."""
+    entry = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
+    last = min(1.5 * entry, constants_of(evidence).time)
+    return FlowPlan(times=tuple(np.linspace(0.0, last if 0.0 < last < np.inf else 1.0, _NUM_TIMES)))
+
+
+def _at_proof_time(evidence: Evidence) -> AlignedState:
+    """The neurons at T0, in closed form.
+
+    Below sigma_max the outputs are then of the order of e^(-T0), so the forces are still those of zero outputs; and
+    the sizes of the neurons differ by more than a network of doubles can hold.
+    """
+    return evidence.once("at T0", lambda: idealised_state(evidence, constants_of(evidence).time))
+
+
+_TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"
+
+
+def _in_cone(evidence: Evidence) -> Measurement:
+    if not _below_sigma_max(evidence).holds:
+        return missing(_TOO_LARGE)
+    constants, cone = constants_of(evidence), correct_cone(evidence)
+    state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
+    depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
+    words = f"depth {depth:.6g} at T0 = {constants.time:.6g} against delta/3 = {constants.delta / 3:.6g}"
+    return at_least(depth, constants.delta / 3.0, detail=words)
+
+
+def _sooner(evidence: Evidence) -> Measurement:
+    """First snapshot after which every neuron is in C_(delta/3), against the T0 of the proof."""
+    constants, cone = constants_of(evidence), correct_cone(evidence)
+    inside = [
+        float(cone.depths(s.network.w, s.network.a).min()) >= constants.delta / 3.0 for s in evidence.run.snapshots
+    ]
+    outside = [k for k, is_in in enumerate(inside) if not is_in]
+    first = 0 if not outside else outside[-1] + 1
+    time = evidence.run.snapshots[first].time if first < len(inside) else np.inf
+    return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
+
+
+def _norms(evidence: Evidence) -> Measurement:
+    """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
+    if not _below_sigma_max(evidence).holds:
+        return missing(_TOO_LARGE)
+    state = _at_proof_time(evidence)
+    before, after = (np.log(np.linalg.norm(w, axis=1)) for w in (evidence.network.w, state.w))
+    grown = after + state.log_norms - before
+    bound = correct_cone(evidence).factor * constants_of(evidence).time
+    words = f"log growth in [{grown.min():.4g}, {grown.max():.4g}] against +-{bound:.4g}"
+    return at_most(float(np.max(np.abs(grown))), bound, detail=words)
+
+
+def _monotone(evidence: Evidence) -> Measurement:
+    """Smallest of (increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
+
+    Gamma_i(w) = <w, z_i> - (delta/3)|w|; its increase is at least delta/3 times the path, hence the displacement.
+    """
+    cone, constants = correct_cone(evidence), constants_of(evidence)
+    worst = np.inf
+    for before, after in pairwise(evidence.run.snapshots):
+        square = np.exp(before.network.log_scale - after.network.log_scale)
+        early, late = square * before.network.w, after.network.w
+        signs = np.sign(after.network.a)[:, None]
+        gamma = [
+            signs * (w @ cone.rows.T) - constants.delta / 3 * np.linalg.norm(w, axis=1)[:, None] for w in (early, late)
+        ]
+        moved = np.linalg.norm(late - early, axis=1)
+        slack = (gamma[1] - gamma[0]).min(axis=1) - constants.delta / 3.0 * moved
+        worst = min(
+            worst, float(np.min(slack / np.maximum(np.linalg.norm(late, axis=1), np.linalg.norm(early, axis=1))))
+        )
+    return at_least(worst, 0.0, allowance=1e-12)
+
+
+def _constants(evidence: Evidence) -> Constants:
+    c, cone = constants_of(evidence), correct_cone(evidence)
+    lengths = np.log(np.linalg.norm(evidence.network.w, axis=1))
+    return {
+        "delta": c.delta,
+        "eps_1": c.eps_1,
+        "eps_2": c.eps_2,
+        "eps": c.eps,
+        "h_min": c.h_min,
+        "d_bar": c.ray_distance,
+        "D_bar": c.shortest,
+        "T0": c.time,
+        "log_sigma_max": c.log_scale,
+        "log_A": float(lengths.min()) - cone.factor * c.time,
+        "log_B": float(lengths.max()) + cone.factor * c.time,
+        "factor": cone.factor,
+    }
+
+
+def _below_sigma_max(evidence: Evidence) -> Judgement:
+    margin = constants_of(evidence).log_scale - evidence.network.log_scale
+    return Judgement(
+        margin > 0.0,
+        margin,
+        f"log scale {evidence.network.log_scale:.6g}, bound {constants_of(evidence).log_scale:.6g}",
+    )
+
+
+LEMMA_G_4 = Theorem(
+    key="lyu2021:lemmaG.4",
+    reference=Reference("lyu2021", "Lemma G.4"),
+    statement=(
+        "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in -C_(delta/3) "
+        "at T0, with norms between A sigma and B sigma."
+    ),
+    hypotheses=(
+        binary_labels(),
+        mean_logistic(),
+        leaky_activation(),
+        data_assumption("lyu-a2"),
+        balanced_start(),
+        off_the_rays(),
+        regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max)),
+    ),
+    conclusions=(
+        Conclusion("in-cone", "at T0 every sign(a) w lies in C_(delta/3)", _in_cone),
+        Conclusion("time", "the neurons are there before T0", _sooner),
+        Conclusion("norms", "A sigma <= |w_k(T0)| <= B sigma", _norms),
+        Conclusion("monotone", "Gamma_i grows by at least delta/3 times the way a neuron goes", _monotone),
+    ),
+    constants=_constants,
+    plan=_plan,
+    log_scale=lambda e: min(0.0, constants_of(e).log_scale - e.network.log_scale - 1.0),
+    setting=SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E7: the excluded rays; E16: sqrt(eps/(2m)) in sigma_max and min in D-bar.",
+    departs="eps is half the paper's min(eps_1, eps_2); eps_2 and d-bar' are explicit lower bounds of ours.",
+)

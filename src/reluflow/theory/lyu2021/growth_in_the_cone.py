@@ -1,0 +1,327 @@
+"""Linear growth inside the cone of correct signs: Lemmas G.5, G.6, G.7 [lyu2021].
+
+Once positive neurons are in C and negative ones in -C, each sign obeys one linear equation with rate |mu^+|/2 or
+|mu^-|/2 (erratum E2). T0 is the time at which the limit flow has every neuron in C_(delta/2), known in closed form.
+Sizes are compared in the unit ball: samples divided by the factor c, neurons multiplied by sqrt c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.network.network import Network
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
+from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
+from reluflow.theory.lyu2021.early_constants import (
+    CorrectCone,
+    constants_of,
+    correct_cone,
+    idealised_state,
+    idealised_time,
+    largest_log_scale,
+    where_cone_serves,
+)
+from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
+from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+
+FloatArray = NDArray[np.float64]
+
+_NUM_TIMES = 12
+
+
+def entry_time(evidence: Evidence) -> float:
+    """T0: when the limit flow has every neuron in C_(delta/2)."""
+    return evidence.once("T0", lambda: idealised_time(evidence, 0.5 * correct_cone(evidence).delta))
+
+
+def entry_sizes(evidence: Evidence) -> FloatArray:
+    """log(|w_k(T0)| / sigma) of the limit flow for the stored shape, shape (num_neurons,)."""
+
+    def compute() -> FloatArray:
+        state = idealised_state(evidence, entry_time(evidence))
+        return np.asarray(state.log_norms + np.log(np.linalg.norm(state.w, axis=1)))
+
+    return evidence.once("sizes at T0", compute)
+
+
+def stacked(network: Network, cone: CorrectCone) -> FloatArray:
+    """The neurons (w_k, a_k) at their true size in the unit ball, shape (num_neurons, d + 1)."""
+    factor = np.exp(network.log_scale) * np.sqrt(cone.factor)
+    return np.asarray(factor * np.column_stack([network.w, network.a]))
+
+
+def entry_norm(z: FloatArray) -> float:
+    """The M-norm: the largest |w_k| or |a_k|."""
+    return float(max(np.max(np.linalg.norm(z[:, :-1], axis=1)), np.max(np.abs(z[:, -1]))))
+
+
+def boosted(z: FloatArray, cone: CorrectCone, time: float) -> FloatArray:
+    """The linearised flow: every neuron under the constant pull mu^+/2 or mu^-/2 of its sign, for the given time."""
+    moved = z.copy()
+    for sign in (1.0, -1.0):
+        rows = np.sign(z[:, -1]) == sign
+        unit = cone.mean(sign) / np.linalg.norm(cone.mean(sign))
+        along, output = z[rows, :-1] @ unit, z[rows, -1]
+        # in light-cone coordinates the boost multiplies by e^x and e^-x, without cancellation
+        grown = 0.5 * (along + output) * np.exp(cone.growth(sign) * time)
+        shrunk = 0.5 * (along - output) * np.exp(-cone.growth(sign) * time)
+        moved[rows, :-1] += (grown + shrunk - along)[:, None] * unit
+        moved[rows, -1] = grown - shrunk
+    return moved
+
+
+def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+    """The same judgement, undecided where there is no cone or some neuron never enters it."""
+
+    def guarded(evidence: Evidence) -> Judgement:
+        if not np.isfinite(entry_time(evidence)):
+            return undecided("some neuron never enters the cone of correct signs")
+        return judge(evidence)
+
+    return where_cone_serves(guarded)
+
+
+def in_cone_at_entry() -> Hypothesis:
+    """On the run itself every neuron is in +-C_(delta/3) at T0."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None:
+            return undecided("no run was made")
+        cone, network = correct_cone(evidence), _at_entry(evidence)
+        if network is None:
+            return undecided("the run has no snapshot at T0")
+        margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
+        return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
+
+    statement = "at T0 positive neurons are in C_(delta/3) and negative ones in -C_(delta/3)"
+    return Hypothesis("in-cone", statement, where_entry_exists(judge), is_regime=True, needs_trajectory=True)
+
+
+def _at_entry(evidence: Evidence) -> Network | None:
+    time = entry_time(evidence)
+    return next((s.network for s in evidence.run.snapshots if abs(s.time - time) <= 1e-9 * time), None)
+
+
+def _window_constant(evidence: Evidence) -> float:
+    """min{eps, lambda_0^+} in the unit ball."""
+    cone = correct_cone(evidence)
+    return min(constants_of(evidence).eps, cone.growth(1) / cone.factor)
+
+
+def window(evidence: Evidence, size: float) -> float:
+    """Length of Lemma G.7's window for the M-norm at T0, with T0 added to it (erratum E16)."""
+    cone, m = correct_cone(evidence), evidence.network.num_neurons
+    return float(np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m) * size))) / cone.growth(1)
+
+
+def _window_plan(evidence: Evidence) -> FlowPlan:
+    cone = correct_cone(evidence)
+    log_size = evidence.network.log_scale + 0.5 * np.log(cone.factor) + float(entry_sizes(evidence).max())
+    length = max(window(evidence, float(np.exp(log_size))), 1.0 / cone.growth(1))
+    return FlowPlan(times=tuple(entry_time(evidence) + np.linspace(0.0, length, _NUM_TIMES)))
+
+
+def _window_scale(evidence: Evidence) -> float:
+    """The log factor for which the window of Lemma G.7 is `folds` e-folds long."""
+    m, cone = evidence.network.num_neurons, correct_cone(evidence)
+    wanted = np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m))) - evidence.parameter("folds")
+    return float(wanted - 0.5 * np.log(cone.factor) - entry_sizes(evidence).max() - evidence.network.log_scale)
+
+
+_WINDOW = Parameter("folds", 4.0, "e-folds of growth in the window the run is followed over", low=0.0)
+_IN_CONE = (binary_labels(), mean_logistic(), leaky_activation(), data_assumption("lyu-a2"), data_assumption("lyu-a3"))
+_STARTS = (balanced_start(), off_the_rays())
+
+
+def _growth_ratio(evidence: Evidence) -> Measurement:
+    """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
+    network, cone = _at_entry(evidence), correct_cone(evidence)
+    if network is None:
+        return missing("the run has no snapshot at T0")
+    z, worst = stacked(network, cone), 0.0
+    for snapshot in evidence.run.snapshots:
+        elapsed = snapshot.time - entry_time(evidence)
+        moved = evidence.witness("linearised", lambda: boosted)(z, cone, elapsed)
+        worst = max(worst, entry_norm(moved) / (np.exp(cone.growth(1) * elapsed) * entry_norm(z)))
+    return at_most(worst, 1.0, allowance=1e-12)
+
+
+LEMMA_G_6 = Theorem(
+    key="lyu2021:lemmaG.6",
+    reference=Reference("lyu2021", "Lemma G.6"),
+    statement="From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
+    hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
+    conclusions=(Conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M", _growth_ratio),),
+    constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
+    parameters=(_WINDOW,),
+    plan=_window_plan,
+    log_scale=_window_scale,
+    setting=SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E2: lambda_0^+ = |mu^+|/2.",
+)
+
+
+def _linearisation(evidence: Evidence) -> Measurement:
+    """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
+    network, cone = _at_entry(evidence), correct_cone(evidence)
+    if network is None:
+        return missing("the run has no snapshot at T0")
+    z, m = stacked(network, cone), evidence.network.num_neurons
+    size, rate = entry_norm(z), cone.growth(1)
+    length, ratios = window(evidence, size), []
+    for snapshot in evidence.run.snapshots:
+        elapsed = snapshot.time - entry_time(evidence)
+        if 0.0 < elapsed <= length:
+            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed))
+            ratios.append(error / (4.0 * m * size**3 * cone.factor / rate * np.exp(3.0 * rate * elapsed)))
+    if not ratios:
+        return missing(f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
+
+
+LEMMA_G_7 = Theorem(
+    key="lyu2021:lemmaG.7",
+    reference=Reference("lyu2021", "Lemma G.7"),
+    statement=(
+        "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
+        "linearisation, until the window closes."
+    ),
+    hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
+    conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
+    constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1), "eps": constants_of(e).eps},
+    parameters=(_WINDOW,),
+    plan=_window_plan,
+    log_scale=_window_scale,
+    setting=SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
+)
+
+
+def growth_constants(evidence: Evidence) -> dict[str, float]:
+    """The constants of Lemma G.5, in the unit ball; A and B are those of the limit flow at T0, not e^(-T0), e^(T0)."""
+
+    def compute() -> dict[str, float]:
+        cone, network, sizes = correct_cone(evidence), evidence.network, entry_sizes(evidence)
+        eps, rate, m = constants_of(evidence).eps, cone.growth(1) / cone.factor, network.num_neurons
+        smallest, largest = 0.999 * np.exp(sizes.min()), 1.001 * np.exp(sizes.max())
+        kappa = 1.0 - cone.growth(-1) / cone.growth(1)
+        r_max = np.sqrt(min(rate, eps)) / (2.0 * max(largest, 1.0))
+        log_sigma_max = largest_log_scale(cone, network, eps, cone.factor * entry_time(evidence))
+        log_C_1 = log_sigma_max + 0.5 * np.log(cone.factor) - 3.0 * np.log(r_max)
+        return {
+            "kappa": float(kappa),
+            "A": float(smallest),
+            "B": float(largest),
+            "A_bar": float(smallest / (2.0 * np.sqrt(m))),
+            "B_bar": float(largest / m ** (0.5 * (1.0 - kappa))),
+            "r_max": float(r_max),
+            "log_C_1": float(log_C_1),
+            "C_2": float(4.0 * largest**3 / (rate * np.sqrt(m)) + np.sqrt(2.0) * largest * np.exp(log_C_1)),
+        }
+
+    return evidence.once("G.5", compute)
+
+
+def _radius(evidence: Evidence) -> float:
+    """r with sigma = C_1 r^3/2 in the unit ball."""
+    log_sigma = evidence.network.log_scale + 0.5 * np.log(correct_cone(evidence).factor)
+    return float(np.exp((log_sigma + np.log(2.0) - growth_constants(evidence)["log_C_1"]) / 3.0))
+
+
+def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
+    """r, the M-norm error of Lemma G.5 at T0 + T1, and b-bar; in the unit ball."""
+    cone, m = correct_cone(evidence), evidence.network.num_neurons
+    start, end = (stacked(evidence.run.snapshots[k].network, cone) for k in (0, -1))
+    sigma = np.exp(evidence.network.log_scale) * np.sqrt(cone.factor)
+    kappa, r = growth_constants(evidence)["kappa"], _radius(evidence)
+    b, foretold = np.zeros(m), np.zeros_like(end)
+    for sign in (1.0, -1.0):
+        rows, power = np.sign(evidence.network.a) == sign, 1.0 if sign > 0 else 1.0 - kappa
+        unit = cone.mean(sign) / np.linalg.norm(cone.mean(sign))
+        b[rows] = (start[rows, :-1] @ unit + start[rows, -1]) / (2.0 * (np.sqrt(m) * sigma) ** power)
+        foretold[rows] = (r**power * b[rows])[:, None] * np.append(unit, 1.0)
+    return r, entry_norm(end - foretold), b
+
+
+def _growth_plan(evidence: Evidence) -> FlowPlan:
+    cone, m = correct_cone(evidence), evidence.network.num_neurons
+    log_sigma = evidence.network.log_scale + 0.5 * np.log(cone.factor)
+    duration = (np.log(_radius(evidence)) - 0.5 * np.log(m) - log_sigma) / cone.growth(1)
+    start = entry_time(evidence)
+    halvings = tuple(-3.0 * np.log(2.0) * k for k in (1, 2, 3))
+    return FlowPlan(times=(start, start + max(duration, 1e-3 / cone.growth(1))), sweep=halvings)
+
+
+def _growth_scale(evidence: Evidence) -> float:
+    """The log factor that makes r half of r_max."""
+    constants = growth_constants(evidence)
+    log_sigma = constants["log_C_1"] - np.log(2.0) + 3.0 * np.log(0.5 * constants["r_max"])
+    return float(log_sigma - 0.5 * np.log(correct_cone(evidence).factor) - evidence.network.log_scale)
+
+
+def _below_r_max(evidence: Evidence) -> Judgement:
+    r, largest = _radius(evidence), growth_constants(evidence)["r_max"]
+    return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
+
+
+def _error_bound(evidence: Evidence) -> Measurement:
+    r, error, _ = decomposition_error(evidence)
+    bound = growth_constants(evidence)["C_2"] * r**3
+    return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
+
+
+def _error_order(evidence: Evidence) -> Measurement:
+    points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
+    if len(points) < 3:
+        return missing("a sweep of at least three scales is needed")
+    order = fitted_slope(*np.log(np.array(points)).T)
+    return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
+
+
+def _sizes_of_b(evidence: Evidence) -> Measurement:
+    """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
+    statements = []
+    for each in (evidence, *evidence.sweep):
+        c, b = growth_constants(each), np.abs(decomposition_error(each)[2])
+        log_sigma = each.network.log_scale + 0.5 * np.log(correct_cone(each).factor)
+        scale = np.where(each.network.a > 0.0, 1.0, np.exp(c["kappa"] * log_sigma))
+        inside = np.all((b >= scale * c["A_bar"]) & (b <= scale * c["B_bar"]))
+        statements.append((bool(inside), f"some b-bar is out of bounds at log sigma {log_sigma:.4g}"))
+    return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
+
+
+LEMMA_G_5 = Theorem(
+    key="lyu2021:lemmaG.5",
+    reference=Reference("lyu2021", "Lemma G.5"),
+    statement=(
+        "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
+        "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
+        "and of order sigma^kappa for negative neurons."
+    ),
+    hypotheses=(
+        *_IN_CONE,
+        *_STARTS,
+        regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max)),
+        in_cone_at_entry(),
+    ),
+    conclusions=(
+        Conclusion("error", "the error is at most C_2 r^3", _error_bound),
+        Conclusion("order", "the error is of order r^3", _error_order, level=Level.SCALING),
+        Conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons", _sizes_of_b),
+    ),
+    constants=lambda e: {**growth_constants(e), "T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
+    plan=_growth_plan,
+    log_scale=_growth_scale,
+    setting=SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
+    departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
+)

@@ -1,0 +1,204 @@
+"""KKT directions: Theorem 3.1 on where the flow of a homogeneous network tends, and Lemma B.9 on their balance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
+from reluflow.dynamics.stopping import FirstOf, Stationary
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
+from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
+from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
+from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
+
+KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
+INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
+ROUNDING = 1e-12
+NUM_TIMES = 25
+LOG_HORIZON = 1e4  # ln t at which the search for a limit is given up
+
+
+def until_limit(evidence: Evidence) -> FlowPlan:
+    """Snapshots over six decades of unit-ball time, then on until the limit is identified or the run is stationary."""
+    times = np.geomspace(1.0, 1e6, NUM_TIMES) / unit_ball(evidence).radius
+    until = FirstOf((LimitIdentified(kkt=KKT_RTOL), Stationary()))
+    return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
+
+
+def limit_of(evidence: Evidence) -> CertifiedLimit:
+    """The certified limit of the run, computed once."""
+    return evidence.once("certified limit", lambda: certified_limit(evidence.run))
+
+
+def limit_identified() -> Hypothesis:
+    """The run ended by itself and the direction it tends to is certified."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None:
+            return undecided("no run was made")
+        limit = limit_of(evidence)
+        if limit.is_proof:
+            return Judgement(True, None, limit.reason)
+        return undecided(limit.reason)
+
+    return Hypothesis("limit", "the limit of the run's direction is identified", judge, needs_trajectory=True)
+
+
+def _tail(evidence: Evidence) -> list[tuple[float, float, float]]:
+    """(L, ln |theta|, smoothed margin) at the snapshots with n L < ln 2."""
+    n, rows = evidence.dataset.n, []
+    for s in evidence.run.snapshots:
+        if 0.0 < n * s.loss < np.log(2.0):
+            log_norm = 0.5 * float(np.log(s.network.replace(log_scale=0.0).squared_norm())) + s.network.log_scale
+            smoothed = smoothed_margin(evidence.dataset.y * s.outputs) * float(np.exp(-2.0 * log_norm))
+            rows.append((s.loss, log_norm, smoothed))
+    return rows
+
+
+_TOO_FEW = "fewer than two snapshots have n L < ln 2"
+
+
+def _small_loss() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None:
+            return undecided("no run was made")
+        lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
+        return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
+
+    statement = "L < ln 2 / n is reached, so that every sample is classified"
+    return Hypothesis("small-loss", statement, judge, is_regime=True, needs_trajectory=True)
+
+
+def _loss_vanishes(evidence: Evidence) -> Measurement:
+    """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
+    losses = [row[0] for row in _tail(evidence)]
+    if len(losses) < 2:
+        return missing(_TOO_FEW)
+    rise = float(np.max(np.diff(np.log(losses))))
+    if rise > INTEGRATION * float(np.max(np.abs(np.log(losses)))):
+        return at_most(rise, 0.0, detail=f"ln L rises by {rise:.3g} between snapshots")
+    final = evidence.dataset.n * min(losses[-1], evidence.run.loss) / float(np.log(2.0))
+    return at_most(final, float(np.exp(-5.0)), detail=f"n L / ln 2 = {final:.3g} at the end, falling at every snapshot")
+
+
+def _norm_grows(evidence: Evidence) -> Measurement:
+    """Smallest growth of ln |theta| between snapshots."""
+    tail = _tail(evidence)
+    if len(tail) < 2:
+        return missing(_TOO_FEW)
+    return at_least(float(np.min(np.diff([row[1] for row in tail]))), 0.0, allowance=ROUNDING)
+
+
+def _smoothed_margin_grows(evidence: Evidence) -> Measurement:
+    """Smallest relative growth of the smoothed margin between snapshots."""
+    tail = _tail(evidence)
+    if len(tail) < 2:
+        return missing(_TOO_FEW)
+    margins = np.array([row[2] for row in tail])
+    return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
+
+
+def _limit_is_kkt(evidence: Evidence) -> Measurement:
+    """KKT residual of the solved limit of the run's direction, relative to |theta|."""
+    limit = limit_of(evidence)
+    if not limit.is_proof:
+        return missing(f"the limit was not identified: {limit.reason}")
+    residual = kkt_certificate(limit.network, evidence.dataset).residual
+    return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
+
+
+def _direction_closes_in(evidence: Evidence) -> Measurement:
+    """Distance of the run's own direction to the solved limit: last snapshot against the first with n L < ln 2."""
+    limit, n = limit_of(evidence), evidence.dataset.n
+    tail = [s for s in evidence.run.snapshots if n * s.loss < np.log(2.0)]
+    if not limit.is_proof or len(tail) < 2:
+        return missing(_TOO_FEW if limit.is_proof else limit.reason)
+    first, last = (direction_distance(unit_norm(s.network), limit.network) for s in (tail[0], tail[-1]))
+    return at_most(last, first, detail=f"distance to the limit {first:.3g} at first, {last:.3g} at the last snapshot")
+
+
+THEOREM_3_1 = Theorem(
+    key="lyu2021:thm3.1",
+    reference=Reference("lyu2021", "Thm 3.1"),
+    statement=(
+        "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction."
+    ),
+    hypotheses=(mean_logistic(), no_ridge_met(), _small_loss()),
+    conclusions=(
+        Conclusion("loss", "L falls to 0", _loss_vanishes),
+        Conclusion("norm", "|theta| grows", _norm_grows),
+        Conclusion("smoothed-margin", "the smoothed margin does not decrease", _smoothed_margin_grows),
+        Conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", _limit_is_kkt, Level.EXACT),
+        Conclusion("direction", "theta/|theta| closes in on that limit", _direction_closes_in),
+    ),
+    plan=until_limit,
+    setting=LYU_SETTING,
+    example="lyu-symmetric",
+    departs="Convergence is read off a finite run: the limit is solved for and the run is near it and closing in.",
+)
+
+
+def _kkt(evidence: Evidence) -> KKTCertificate:
+    """The certificate of the run's limit, or the one given as a witness."""
+    return evidence.witness("kkt", lambda: kkt_certificate(limit_of(evidence).network, evidence.dataset))
+
+
+def _is_kkt() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None:
+            return undecided("no run was made")
+        residual = _kkt(evidence).residual
+        holds = residual <= KKT_RTOL
+        return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
+
+    return Hypothesis("kkt", "the direction satisfies the KKT conditions", judge, is_regime=True, needs_trajectory=True)
+
+
+def _balance(evidence: Evidence) -> Measurement:
+    """Largest ||a_k| - |w_k|| over the largest neuron; a residual e relative to |theta| allows sqrt(m) e."""
+    certificate = _kkt(evidence)
+    bound = float(np.sqrt(evidence.network.num_neurons)) * certificate.residual
+    return at_most(certificate.balance, bound, allowance=ROUNDING)
+
+
+def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
+    """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the last snapshot over that at the first; the numerator is conserved."""
+    first, last = (_imbalance(evidence, k) for k in (0, -1))
+    if first == 0.0:
+        return at_most(last, INTEGRATION)
+    return at_most(last / first, 1.0)
+
+
+def _imbalance(evidence: Evidence, snapshot: int) -> float:
+    network = unit_norm(evidence.run.snapshots[snapshot].network)
+    return float(np.max(np.abs(network.balancedness())))
+
+
+LEMMA_B9 = Theorem(
+    key="lyu2021:lemmaB.9",
+    reference=Reference("lyu2021", "Lemma B.9"),
+    statement="Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
+    hypotheses=(mean_logistic(), leaky_activation(), data_assumption("linearly-separable"), _is_kkt()),
+    conclusions=(
+        Conclusion(
+            "balanced",
+            "||a_k| - |w_k|| relative to the largest neuron",
+            _balance,
+            Level.EXACT,
+        ),
+        Conclusion(
+            "multiplier-sum",
+            "|2 gamma sum_i lambda_i - 1|, by Euler's identity",
+            lambda evidence: at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL),
+            Level.EXACT,
+        ),
+        Conclusion("run", "the run's own direction grows balanced", _run_is_less_unbalanced),
+    ),
+    plan=until_limit,
+    setting=LYU_SETTING,
+    example="lyu-symmetric",
+)

@@ -1,0 +1,174 @@
+"""How the smoothed margin grows and where it ends: Lemmas F.6 and F.8, Theorem F.9 [lyu2021]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from reluflow.certificates.kkt import kkt_certificate
+from reluflow.dynamics.trajectory import Snapshot
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.limit import certified_limit
+from reluflow.theory.lyu2021.smoothed_margin import (
+    MARGIN_HYPOTHESES,
+    MARGIN_PARAMETERS,
+    MARGIN_SETTING,
+    SLIDING,
+    TIME_STEP,
+    MarginState,
+    margin_plan,
+    smooth_states_of,
+    states_of,
+)
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
+from reluflow.theory.theorem import Conclusion, Reference, Theorem
+
+_Pair = tuple[Snapshot, MarginState]
+
+_DERIVATIVE = 1e-6  # relative error allowed to a derivative from neighbouring snapshots; 1e-7 was the largest seen
+
+
+def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
+    """Three neighbouring late snapshots each, on a smooth piece."""
+    pairs, found = states_of(evidence), []
+    for triple in zip(pairs, pairs[1:], pairs[2:], strict=False):
+        (before, low), (middle, state), (after, high) = triple
+        is_near = after.time - before.time < 3.0 * TIME_STEP * middle.time
+        if is_near and state.is_smooth and np.array_equal(low.network.patterns(low.X), high.network.patterns(high.X)):
+            found.append(triple)
+    return found
+
+
+def _rate(evidence: Evidence) -> Measurement:
+    """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
+    worst, triples = 0.0, _triples(evidence)
+    if len(triples) < 3:
+        return missing(f"only {len(triples)} triples of snapshots lie on smooth pieces")
+    for (before, low), (_, state), (after, high) in triples:
+        measured = (high.smooth_gamma - low.smooth_gamma) / (after.time - before.time)
+        steep, speed = state.split(state.smooth_gradient), state.split(state.ascent)
+        foretold = np.exp(state.log_gradient_norm) * (steep[0] * speed[0] + steep[1] * speed[1])
+        worst = max(worst, abs(measured / foretold - 1.0))
+    words = f"relative difference {worst:.2g} on {len(triples)} smooth pieces (step {TIME_STEP:g} t)"
+    return at_most(worst, _DERIVATIVE, detail=words)
+
+
+LEMMA_F_6 = Theorem(
+    key="lyu2021:lemmaF.6",
+    reference=Reference("lyu2021", "Lemma F.6"),
+    statement=(
+        "Once n L < ln 2, d gamma~/dt is the product of the radial parts of grad gamma~ and grad L plus that of the "
+        "tangential parts."
+    ),
+    hypotheses=MARGIN_HYPOTHESES,
+    conclusions=(Conclusion("rate", "d gamma~/dt is the sum of the two products", _rate, level=Level.EXACT),),
+    parameters=MARGIN_PARAMETERS,
+    plan=margin_plan,
+    setting=MARGIN_SETTING,
+    example="lyu-counterexample-sharp",
+    departs="The derivative is taken from snapshots a part 1e-4 of the time apart, so to about that squared.",
+)
+
+
+def _cosine_rate(evidence: Evidence) -> Measurement:
+    """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
+    ratios = []
+    for (_, low), (_, state), (_, high) in _triples(evidence):
+        gained = np.log(high.smooth_gamma) - np.log(low.smooth_gamma)
+        needed = 2.0 * (state.cosine**-2 - 1.0) * (np.log(high.norm) - np.log(low.norm))
+        if needed > 1e-12:  # below that the differences are rounding
+            ratios.append(gained / needed)
+    if len(_triples(evidence)) < 3:
+        return missing(f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
+    if not ratios:
+        return at_least(1.0, 1.0, detail="1 - beta is rounding throughout")
+    return at_least(
+        min(ratios), 1.0, allowance=1e-3, detail=f"ratio at least {min(ratios):.6g} on {len(ratios)} pieces"
+    )
+
+
+def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
+    """A power of |theta| below 0; otherwise undecided, for nothing is said of any finite time."""
+    values = np.maximum(np.asarray(values, dtype=np.float64), 1e-16)
+    exponent = fitted_slope([np.log(state.norm) for _, state in pairs], np.log(values))
+    words = f"{name} changes like |theta|^{exponent:.4g} at the end, to {values[-1]:.3g}"
+    return at_most(exponent, 0.0, detail=words) if exponent < 0.0 else missing(f"{words}; the run is not late enough")
+
+
+def _cosines(evidence: Evidence) -> Measurement:
+    """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
+    pairs = smooth_states_of(evidence)
+    pairs = pairs[len(pairs) // 2 :]
+    if len(pairs) < 5:
+        return missing(SLIDING)
+    gaps = np.array([1.0 - state.cosine for _, state in pairs])
+    if gaps[-1] <= 1e-13:
+        return at_most(float(gaps[-1]), 1e-13, detail=f"1 - beta = {gaps[-1]:.2g}, rounding")
+    return _falls("1 - beta", pairs, gaps)
+
+
+LEMMA_F_8 = Theorem(
+    key="lyu2021:lemmaF.8",
+    reference=Reference("lyu2021", "Lemma F.8"),
+    statement=(
+        "The cosine beta of theta and its velocity tends to 1 along some sequence of times, since "
+        "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|."
+    ),
+    hypotheses=MARGIN_HYPOTHESES,
+    conclusions=(
+        Conclusion("rate", "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|", _cosine_rate),
+        Conclusion("cosine", "1 - beta falls", _cosines, level=Level.SCALING),
+    ),
+    parameters=MARGIN_PARAMETERS,
+    plan=margin_plan,
+    setting=MARGIN_SETTING,
+    example="lyu-counterexample-sharp",
+    departs="The lemma gives no rate; a power of |theta| is fitted over the recorded times.",
+)
+
+
+def _critical(evidence: Evidence) -> Measurement:
+    """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
+    pairs = smooth_states_of(evidence)
+    pairs = pairs[len(pairs) // 2 :]
+    if len(pairs) < 5:
+        return missing(SLIDING)
+    values = [(1.0 + state.norm) * float(np.linalg.norm(state.smooth_gradient)) for _, state in pairs]
+    return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
+
+
+def _value(evidence: Evidence) -> Measurement:
+    """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
+    limit = evidence.once("limit", lambda: certified_limit(evidence.run))
+    if not limit.is_proof:
+        return missing(f"the limit was not identified: {limit.reason}")
+    target = MarginState(limit.network, evidence.dataset.X, evidence.dataset.y).gamma
+    largest = max(state.smooth_gamma for _, state in states_of(evidence))
+    return at_most(largest, target, allowance=1e-9 * target)
+
+
+def _is_kkt(evidence: Evidence) -> Measurement:
+    """KKT residual of the certified limit: its margin is then a critical value."""
+    limit = evidence.once("limit", lambda: certified_limit(evidence.run))
+    if not limit.is_proof:
+        return missing(f"the limit was not identified: {limit.reason}")
+    residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual
+    return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")
+
+
+THEOREM_F_9 = Theorem(
+    key="lyu2021:thmF.9",
+    reference=Reference("lyu2021", "Theorem F.9"),
+    statement="The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
+    hypotheses=MARGIN_HYPOTHESES,
+    conclusions=(
+        Conclusion("kkt", "the limit direction satisfies the KKT conditions", _is_kkt, level=Level.EXACT),
+        Conclusion("value", "gamma~ stays below the limit's margin", _value),
+        Conclusion("critical", "(1 + |theta|)|grad gamma~| falls", _critical, level=Level.SCALING),
+    ),
+    parameters=MARGIN_PARAMETERS,
+    plan=margin_plan,
+    setting=MARGIN_SETTING,
+    example="lyu-counterexample-sharp",
+    departs="A power of |theta| is fitted over the recorded times.",
+)

@@ -1,0 +1,203 @@
+"""One neuron, and neurons of the losing sign: Lemma A.4, Theorem G.9, Lemma G.10 [lyu2021]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.network_margin import NetworkMargin, network_margin
+from reluflow.network.network import Network, leaky_relu
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
+from reluflow.theory.limit import LimitIdentified
+from reluflow.theory.lyu2021.non_symmetric_limit import approach, limit_function, limit_margin, side_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+
+_SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3")  # "lee" draws a = |w| > 0
+_NUM_DIRECTIONS = 150
+
+
+def _one_neuron(evidence: Evidence) -> Network:
+    """(w^+, 1)/sqrt 2, the direction Lemma A.4 names."""
+    w = side_of(evidence, 1).w
+    return evidence.witness("direction", lambda: Network(w[None] / np.sqrt(2.0), [np.sqrt(0.5)], leak=evidence.leak))
+
+
+def _is_kkt(evidence: Evidence) -> Measurement:
+    residual = kkt_certificate(_one_neuron(evidence), evidence.dataset).residual
+    return at_most(residual, 1e-9, detail=f"KKT residual {residual:.2g} (rounding leaves about 1e-15)")
+
+
+def _margin(evidence: Evidence) -> Measurement:
+    expected = 0.5 * side_of(evidence, 1).margin
+    return equals(normalized_margin(_one_neuron(evidence), evidence.dataset), expected, atol=1e-10 * expected)
+
+
+def _nothing_else(evidence: Evidence) -> Measurement:
+    """KKT residual over distance to w^+, smallest among random directions that classify every sample.
+
+    With a > 0 and positive margins the outputs are <z_i^+, w>, a concave problem: its only KKT direction is w^+.
+    """
+    side = side_of(evidence, 1)
+    rng = np.random.default_rng(0)
+    spread = rng.standard_normal((_NUM_DIRECTIONS, side.w.size)) * rng.uniform(0.0, 1.0, (_NUM_DIRECTIONS, 1))
+    units = side.w + spread
+    units /= np.linalg.norm(units, axis=1)[:, None]
+    units = units[np.all(units @ side.rows.T > 0.0, axis=1)]
+    far = np.linalg.norm(units - side.w, axis=1) > 1e-3
+    residuals = [
+        kkt_certificate(Network(u[None], [1.0], leak=evidence.leak), evidence.dataset).residual
+        / np.linalg.norm(u - side.w)
+        for u in units[far]
+    ]
+    smallest = float(min(residuals, default=np.inf))
+    return at_least(
+        smallest, 1e-6, detail=f"residual at least {smallest:.3g} times the distance, {len(residuals)} directions"
+    )
+
+
+def _width_one_constants(evidence: Evidence) -> Constants:
+    plus, minus = side_of(evidence, 1).margin, side_of(evidence, -1).margin
+    return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
+
+
+LEMMA_A_4 = Theorem(
+    key="lyu2021:lemmaA.4",
+    reference=Reference("lyu2021", "Lemma A.4"),
+    statement=(
+        "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; the "
+        "best single neuron of either sign has max(gamma^+, gamma^-)/2."
+    ),
+    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
+    conclusions=(
+        Conclusion("kkt", "(w^+, 1)/sqrt 2 satisfies the KKT conditions", _is_kkt, level=Level.EXACT),
+        Conclusion("margin", "its margin is gamma^+/2", _margin, level=Level.EXACT),
+        Conclusion("unique", "no other direction with a_1 > 0 does", _nothing_else),
+    ),
+    constants=_width_one_constants,
+    setting=_SETTING,
+    example="lyu-hinted",
+    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
+)
+
+
+def _points_ahead() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        if not evidence.dataset.is_binary:
+            return undecided("the labels are not -1 and 1")
+        separator, network = evidence.facts.separator, evidence.network
+        if separator is None or not separator.separable:
+            return Judgement(False, None, "there is no separator w*")
+        cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
+        return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
+
+    return Hypothesis("ahead", "the neuron starts with <w_1, w*> > 0", judge)
+
+
+def _single_positive() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        a = evidence.network.a
+        return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
+
+    return Hypothesis("single-positive", "one neuron, with a_1 > 0", judge)
+
+
+THEOREM_G_9 = Theorem(
+    key="lyu2021:thmG.9",
+    reference=Reference("lyu2021", "Theorem G.9"),
+    statement="One balanced neuron with a_1 > 0 and <w_1, w*> > 0 tends in direction to (w^+, 1)/sqrt 2.",
+    hypotheses=(
+        loss_among("logistic"),
+        leaky_activation(),
+        data_assumption("linearly-separable"),
+        balanced_start(),
+        _single_positive(),
+        _points_ahead(),
+        no_ridge_met(),
+    ),
+    conclusions=(
+        Conclusion(
+            "margin",
+            "the normalised margin tends to gamma^+/2",
+            lambda e: limit_margin(e, 0.5 * side_of(e, 1).margin),
+            level=Level.EXACT,
+        ),
+        Conclusion(
+            "direction",
+            "the limit is (w^+, 1)/sqrt 2",
+            lambda e: limit_function(e, side_of(e, 1).w, 1),
+            level=Level.EXACT,
+        ),
+        Conclusion("approach", "the run itself has come close to its limit", approach),
+    ),
+    constants=_width_one_constants,
+    parameters=(
+        Parameter("rtol", 1e-7, "allowed relative error of the certified limit", low=0.0),
+        Parameter("close", 0.05, "largest distance of the run's last direction to the limit", low=0.0),
+    ),
+    plan=lambda evidence: FlowPlan(until=LimitIdentified(), log_horizon=700.0),
+    setting=_SETTING,
+    example="lyu-hinted",
+    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
+)
+
+
+def _restricted(evidence: Evidence) -> NetworkMargin:
+    """The best network of negative neurons on S^+, with the multipliers that bound it."""
+    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
+    return evidence.witness("bracket", lambda: network_margin(closest, evidence.leak, signs=(-1,)))
+
+
+def _primal_value(evidence: Evidence) -> float:
+    """The margin of the explicit negative network, recomputed; 0, the margin of no network, where none was found."""
+    network = _restricted(evidence).network
+    if network is None:
+        return 0.0
+    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
+    return normalized_margin(network, closest) if np.all(network.a <= 0.0) else np.nan
+
+
+def _dual_value(evidence: Evidence) -> float:
+    """Half the best gain of a negative unit neuron under the multipliers, over many directions."""
+    found = _restricted(evidence)
+    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
+    rng = np.random.default_rng(0)
+    units = rng.standard_normal((20_000, closest.d))
+    if found.network is not None:
+        units = np.vstack([units, found.network.w])
+    units /= np.linalg.norm(units, axis=1)[:, None]
+    gains = -leaky_relu(units @ closest.X.T, evidence.leak) @ (found.multipliers * closest.y)
+    return 0.5 * float(gains.max())
+
+
+def _no_gap(evidence: Evidence) -> Measurement:
+    found = _restricted(evidence)
+    primal, scale = _primal_value(evidence), side_of(evidence, 1).margin
+    gap = abs(found.upper - primal)
+    words = f"primal {primal:.9g}, dual {found.upper:.9g}"
+    return at_most(gap, 1e-7 * scale, detail=words) if np.isfinite(gap) else at_most(np.inf, 1e-7 * scale, detail=words)
+
+
+def _dual_bounds_gains(evidence: Evidence) -> Measurement:
+    found, scale = _restricted(evidence), side_of(evidence, 1).margin
+    return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
+
+
+LEMMA_G_10 = Theorem(
+    key="lyu2021:lemmaG.10",
+    reference=Reference("lyu2021", "Lemma G.10"),
+    statement=(
+        "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of half "
+        "the best gain of a negative neuron."
+    ),
+    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
+    conclusions=(
+        Conclusion("no-gap", "an explicit network attains what explicit multipliers allow", _no_gap, level=Level.EXACT),
+        Conclusion("dual", "no sampled negative neuron gains more than the multipliers allow", _dual_bounds_gains),
+    ),
+    constants=lambda e: {"V": _restricted(e).upper, "gamma_plus_half": 0.5 * side_of(e, 1).margin},
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),
+    example="lyu-counterexample",
+)

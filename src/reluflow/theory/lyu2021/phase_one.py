@@ -1,0 +1,306 @@
+"""Phase I on symmetric data: the linearised flow is a power iteration, Eq. (3), Lemmas 5.2, D.1, D.2, E.7."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from reluflow.theory.condition import Judgement, fails
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import no_ridge_met
+from reluflow.theory.lyu2021.symmetric_flow import (
+    log_scale_for_radius,
+    relative_linear_flow,
+    small_enough,
+    symmetric_flow,
+    symmetric_hypotheses,
+)
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, FloatArray, m_norm
+from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+
+INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
+NUM_TIMES = 13
+LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
+NUM_DRAWS = 20_000
+_phase_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+
+
+def _constants(evidence: Evidence) -> Constants:
+    flow = symmetric_flow(evidence)
+    return {"lambda_0": flow.growth, "radius": flow.ball.radius, "log_size": flow.log_size}
+
+
+def _initial_rows(evidence: Evidence) -> FloatArray:
+    """Rows of theta_0 divided by |theta_0|_M, so that scales below the range of a double do not matter."""
+    flow = symmetric_flow(evidence)
+    return np.asarray(flow.shape * np.sqrt(len(flow.shape)))
+
+
+def _recorded_rows(evidence: Evidence, index: int) -> FloatArray:
+    """Rows of theta at a snapshot in units of e^(lambda_0 t) |theta_0|_M."""
+    flow, snapshot = symmetric_flow(evidence), evidence.run.snapshots[index]
+    unit = flow.ball.log_norm(evidence.network) + flow.growth * flow.ball.radius * snapshot.time
+    return flow.ball.neurons(snapshot.network, log_unit=unit)
+
+
+def _linear_rows(evidence: Evidence, angle: float) -> FloatArray:
+    """Rows of the linearised flow at lambda_0 t = `angle`, in the same units."""
+    return relative_linear_flow(_initial_rows(evidence), symmetric_flow(evidence).mean_direction, angle)
+
+
+def _window(evidence: Evidence) -> float:
+    """lambda_0 times the end of Lemma D.2's window: ln(sqrt(lambda_0/4) / (sqrt(m) |theta_0|_M))."""
+    flow = symmetric_flow(evidence)
+    return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
+
+
+def _has_window() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        length = _window(evidence)
+        return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
+
+    return Hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", judge, is_regime=True)
+
+
+def _window_plan(evidence: Evidence) -> FlowPlan:
+    flow = symmetric_flow(evidence)
+    end = max(_window(evidence), 1e-3) / flow.growth
+    return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in np.linspace(0.0, end, NUM_TIMES)))
+
+
+def _window_log_scale(evidence: Evidence) -> float:
+    """Factor that gives the window the length lambda_0 t = 8."""
+    return _window(evidence) - 8.0
+
+
+def _angles(evidence: Evidence) -> FloatArray:
+    """lambda_0 t at the snapshots."""
+    flow = symmetric_flow(evidence)
+    return np.array([flow.growth * flow.ball.radius * s.time for s in evidence.run.snapshots])
+
+
+def _follows_linear_flow(evidence: Evidence) -> Measurement:
+    """Largest |theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
+    flow, worst = symmetric_flow(evidence), 0.0
+    for k, angle in enumerate(_angles(evidence)):
+        if k > 0:
+            gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
+            # in units of e^(lambda_0 t) |theta_0|_M, with sqrt(m) |theta_0|_M = exp(log_size)
+            bound = 4.0 / flow.growth * np.exp(2.0 * (flow.log_size + angle))
+            worst = max(worst, float(gap / (bound + INTEGRATION)))
+    return at_most(worst, 1.0)
+
+
+def _stays_below_twice(evidence: Evidence) -> Measurement:
+    """Largest |theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
+    return at_most(max(0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))), 1.0)
+
+
+LEMMA_D2 = _phase_theorem(
+    key="lyu2021:lemmaD.2",
+    reference=Reference("lyu2021", "Lemma D.2"),
+    statement="While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
+    hypotheses=(*symmetric_hypotheses(width=1), _has_window(), no_ridge_met()),
+    constants=_constants,
+    predictions=lambda evidence: {"window_end": _window(evidence) / symmetric_flow(evidence).growth},
+    conclusions=(
+        Conclusion(
+            "gap", "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)", _follows_linear_flow
+        ),
+        Conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M", _stays_below_twice),
+    ),
+    plan=_window_plan,
+    log_scale=_window_log_scale,
+    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
+)
+
+
+def _linearised(evidence: Evidence) -> tuple[FloatArray, ...]:
+    """theta~ at lambda_0 t = 0, 1, ..., 12 in units of e^(lambda_0 t) |theta_0|_M, or the one given as a witness."""
+    return evidence.witness("linearised", lambda: tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES)))
+
+
+LEMMA_D1 = _phase_theorem(
+    key="lyu2021:lemmaD.1",
+    reference=Reference("lyu2021", "Lemma D.1"),
+    statement="The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
+    hypotheses=symmetric_hypotheses(width=1),
+    constants=_constants,
+    conclusions=(
+        Conclusion(
+            "growth",
+            "|theta~(t)|_M over e^(lambda_0 t) |theta~_0|_M, lambda_0 t = 1, ..., 12",
+            lambda evidence: at_most(max(m_norm(rows) for rows in _linearised(evidence)[1:]), 1.0),
+        ),
+    ),
+    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|.",
+)
+
+
+def _early_plan(evidence: Evidence) -> FlowPlan:
+    flow = symmetric_flow(evidence)
+    times = np.linspace(0.0, LAST_ANGLE / flow.growth, NUM_TIMES)
+    return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
+
+
+def _vanishing_scale() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        flow = symmetric_flow(evidence)
+        if flow.growth == 0.0:
+            return fails("mu = 0, so nothing grows")
+        margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
+        return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
+
+    statement = f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only"
+    return Hypothesis("vanishing-scale", statement, judge, is_regime=True)
+
+
+def _is_boost(evidence: Evidence) -> Measurement:
+    """Largest |theta - exp(t M) theta_0|_M / (e^(lambda_0 t) |theta_0|_M) over the snapshots."""
+    gaps = [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
+    return at_most(max(gaps), 1e-8)
+
+
+def _alignment_rates(evidence: Evidence) -> Measurement:
+    """Slowest rate over neurons, per lambda_0 t, at which the tangent of the angle to +-(mu-bar, 1) falls.
+
+    The part orthogonal to both eigenvectors stands still, that along (mu-bar, -1) decays: the rate is -1 or faster.
+    """
+    flow = symmetric_flow(evidence)
+    top = np.append(flow.mean_direction, 1.0) / np.sqrt(2.0)
+    angles = _angles(evidence)
+    late = np.flatnonzero(angles >= 4.0)
+    tangents = []
+    for k in late:
+        rows = _recorded_rows(evidence, int(k))
+        along = rows @ top
+        tangents.append(np.linalg.norm(rows - np.outer(along, top), axis=1) / np.abs(along))
+    slowest = max(fitted_slope(angles[late], np.log(column)) for column in np.array(tangents).T)
+    words = f"slowest rate {slowest:.6f} per lambda_0 t, against -1"
+    return at_most(slowest, -1.0, allowance=1e-6, detail=words)
+
+
+EQUATION_3 = _phase_theorem(
+    key="lyu2021:eq3",
+    reference=Reference("lyu2021", "Eq. (3)"),
+    statement=(
+        "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose angle to "
+        "(mu-bar, 1) falls like e^(-lambda_0 t)."
+    ),
+    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale(), no_ridge_met()),
+    constants=_constants,
+    conclusions=(
+        Conclusion("boost", "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M", _is_boost, Level.EXACT),
+        Conclusion("direction", "rate of every neuron's angle to (mu-bar, 1)", _alignment_rates, Level.SCALING),
+    ),
+    plan=_early_plan,
+    log_scale=lambda evidence: -25.0 - symmetric_flow(evidence).log_size,
+    erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
+    departs="Tried at sqrt(m) |theta_0|_M = e^-25, where the outputs are below rounding up to lambda_0 t = 9.",
+)
+
+
+def _phase_one_plan(evidence: Evidence) -> FlowPlan:
+    flow = symmetric_flow(evidence)
+    time = flow.ball.own_time(flow.phase_one_time(flow.log_radius))
+    return FlowPlan(times=(max(time, 1e-3),), sweep=(-3.0 * np.log(2.0), -6.0 * np.log(2.0)))
+
+
+def phase_one_error(evidence: Evidence) -> float:
+    """|theta(T1) - r (b mu-bar, b)|_M over r, at the run's first snapshot."""
+    flow = symmetric_flow(evidence)
+    rows = flow.ball.neurons(evidence.run.snapshots[0].network, log_unit=flow.log_radius)
+    return m_norm(rows - flow.aligned)
+
+
+def phase_one_constant(evidence: Evidence) -> float:
+    """C = 4/lambda_0 + sqrt 2 (erratum E9)."""
+    return float(4.0 / symmetric_flow(evidence).growth + np.sqrt(2.0))
+
+
+def _phase_one_bound(evidence: Evidence) -> Measurement:
+    """Largest |Delta theta|_M / (C r^3/sqrt m) over the sweep."""
+    ratios = []
+    for each in (evidence, *evidence.sweep):
+        bound = phase_one_constant(each) * np.exp(2.0 * symmetric_flow(each).log_radius)
+        ratios.append(phase_one_error(each) / (bound / np.sqrt(each.network.num_neurons) + INTEGRATION))
+    return at_most(float(max(ratios)), 1.0)
+
+
+def _phase_one_order(evidence: Evidence) -> Measurement:
+    """Order in r of |Delta theta|_M over the sweep."""
+    if len(evidence.sweep) < 2:
+        return missing("the sweep of scales was not run")
+    if min(phase_one_error(each) for each in (evidence, *evidence.sweep)) < INTEGRATION:
+        return missing("the error is below that of the integration; the order shows at larger scales only")
+    radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]
+    errors = [np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.sweep), radii, strict=True)]
+    slope = fitted_slope(radii, errors)
+    return equals(slope, 3.0, atol=0.1, detail=f"order {slope:.4f} in r, 3 expected")
+
+
+LEMMA_5_2 = _phase_theorem(
+    key="lyu2021:lemma5.2",
+    reference=Reference("lyu2021", "Lemma 5.2"),
+    statement="At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
+    hypotheses=(*symmetric_hypotheses(width=1), small_enough(), no_ridge_met()),
+    constants=lambda evidence: {
+        **_constants(evidence),
+        "C": phase_one_constant(evidence),
+        "r": float(np.exp(symmetric_flow(evidence).log_radius)),
+        "T1": symmetric_flow(evidence).ball.own_time(
+            symmetric_flow(evidence).phase_one_time(symmetric_flow(evidence).log_radius)
+        ),
+    },
+    predictions=lambda evidence: {"b": symmetric_flow(evidence).embedding.tolist()},
+    conclusions=(
+        Conclusion("bound", "|Delta theta|_M over C r^3/sqrt(m)", _phase_one_bound),
+        Conclusion("order", "order of |Delta theta|_M in r", _phase_one_order, Level.SCALING),
+    ),
+    plan=_phase_one_plan,
+    log_scale=partial(log_scale_for_radius, fraction=0.3),
+    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E9: C depends on the data and r <= sqrt(lambda_0)/2 is needed.",
+)
+
+
+def _has_mean() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        growth = symmetric_flow(evidence).growth
+        return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
+
+    return Hypothesis("mean", "mu is not 0, so mu-bar exists", judge)
+
+
+def _good_fraction(evidence: Evidence) -> float:
+    """Part of many draws of D_init whose b-bar has both signs."""
+
+    def draw() -> float:
+        rng = np.random.default_rng(DRAW_SEED)
+        m, direction = evidence.network.num_neurons, symmetric_flow(evidence).mean_direction
+        w = rng.standard_normal((NUM_DRAWS, m, len(direction)))
+        a = evidence.parameter("output_ratio") * rng.standard_normal((NUM_DRAWS, m))
+        b = w @ direction + a
+        return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
+
+    return evidence.witness("good fraction", draw)
+
+
+def _probability(evidence: Evidence) -> Measurement:
+    """Frequency of good draws; 4 standard deviations of the binomial law are allowed."""
+    exact = 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
+    deviation = float(np.sqrt(exact * (1.0 - exact) / NUM_DRAWS))
+    return equals(_good_fraction(evidence), exact, atol=4.0 * deviation)
+
+
+LEMMA_E7 = _phase_theorem(
+    key="lyu2021:lemmaE.7",
+    reference=Reference("lyu2021", "Lemma E.7"),
+    statement="Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
+    hypotheses=(_has_mean(),),
+    predictions=lambda evidence: {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)},
+    conclusions=(Conclusion("frequency", f"frequency over {NUM_DRAWS} draws", _probability, Level.EXACT),),
+    parameters=(Parameter("output_ratio", 1.0, "c_ainit, standard deviation of a over that of w", low=0.0),),
+    departs="By simulation.",
+)

@@ -1,0 +1,269 @@
+"""Appendix B's bounds for a network of M-norm |theta|_M on samples in the unit ball, and phase I's approximate loss.
+
+Each is tried on random networks of many sizes. The samples are first carried into the unit ball by the data scaling
+law, so the bounds apply to every dataset.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.losses import LogisticLoss
+from reluflow.network.network import leaky_relu
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.lyu2021.unit_ball import (
+    LYU_SETTING,
+    FloatArray,
+    State,
+    m_norm,
+    mean_logistic,
+    neuron_rows,
+    pull,
+    states,
+    unit_ball,
+    velocity,
+)
+from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+
+SHARP = 0.25  # sup of l'', where the paper uses the bound 1
+FORCE_ROUNDING = 5e-16  # of 2 g - 1
+NUM_TIMES = 25
+INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
+_bound_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric", hypotheses=(mean_logistic(),))
+
+
+def _width(evidence: Evidence) -> int:
+    return evidence.network.num_neurons
+
+
+def _output_bound(evidence: Evidence) -> Measurement:
+    """Largest |f(x_i)| / (m |theta|_M^2)."""
+    ratios = [
+        float(np.max(np.abs(s.outputs))) / (_width(evidence) * m_norm(neuron_rows(s.network)) ** 2)
+        for s in states(evidence)
+    ]
+    return at_most(max(ratios), 1.0)
+
+
+def _difference_bound(evidence: Evidence) -> Measurement:
+    """Largest |f_theta - f_theta'| / (m |theta - theta'|_M (|theta|_M + |theta'|_M)) over consecutive networks."""
+    ratios, drawn = [], states(evidence)
+    for one, two in pairwise(drawn):
+        first, second = neuron_rows(one.network), neuron_rows(two.network)
+        bound = _width(evidence) * m_norm(first - second) * (m_norm(first) + m_norm(second))
+        ratios.append(float(np.max(np.abs(one.outputs - two.outputs))) / bound)
+    return at_most(max(ratios), 1.0)
+
+
+LEMMA_B10 = _bound_theorem(
+    key="lyu2021:lemmaB.10",
+    reference=Reference("lyu2021", "Lemma B.10"),
+    statement="|f| <= m |theta|_M^2, and |f_1 - f_2| <= m |theta_1 - theta_2|_M (|theta_1|_M + |theta_2|_M).",
+    conclusions=(
+        Conclusion("outputs", "|f(x)| over its bound", _output_bound),
+        Conclusion("differences", "|f_1(x) - f_2(x)| over its bound", _difference_bound),
+    ),
+)
+
+
+def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
+    """grad L - grad L~ for the recorded outputs, rows (w_k, a_k): the forces g_i against their value 1/2 at f = 0."""
+    ball = unit_ball(evidence)
+    loss = LogisticLoss()
+    difference = loss.forces(state.outputs, ball.y) - loss.label_forces(ball.y)
+    return -pull(state.network, ball.X, difference)
+
+
+def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Measurement:
+    worst = 0.0
+    for state in states(evidence):
+        gap, rows = _gradient_gap(state, evidence), neuron_rows(state.network)
+        lengths = np.linalg.norm(rows[:, :-1], axis=1)
+        sizes = np.linalg.norm(gap[:, :-1], axis=1) if by_input else np.abs(gap[:, -1])
+        partner = np.abs(rows[:, -1]) if by_input else lengths
+        worst = max(worst, float(np.max(sizes / (factor * _width(evidence) * m_norm(rows) ** 2 * partner))))
+    return at_most(worst, 1.0)
+
+
+LEMMA_B11 = _bound_theorem(
+    key="lyu2021:lemmaB.11",
+    reference=Reference("lyu2021", "Lemma B.11"),
+    statement="The derivatives of L - L~ by w_k and a_k are at most m |theta|_M^2 |a_k| and m |theta|_M^2 |w_k|.",
+    conclusions=(
+        Conclusion("input", "by w_k, over its bound", partial(_by_neuron, by_input=True, factor=1.0)),
+        Conclusion("output", "by a_k, over its bound", partial(_by_neuron, by_input=False, factor=1.0)),
+        Conclusion("input-sharp", "by w_k, with m/4 for m", partial(_by_neuron, by_input=True, factor=SHARP)),
+        Conclusion("output-sharp", "by a_k, with m/4 for m", partial(_by_neuron, by_input=False, factor=SHARP)),
+    ),
+    erratum="E18: the sign of the remainder integral; the bounds stand, and hold with m/4 since l'' <= 1/4.",
+)
+
+
+def _whole_gap(evidence: Evidence, *, factor: float) -> Measurement:
+    ratios = [
+        m_norm(_gradient_gap(s, evidence)) / (factor * _width(evidence) * m_norm(neuron_rows(s.network)) ** 3)
+        for s in states(evidence)
+    ]
+    return at_most(max(ratios), 1.0)
+
+
+LEMMA_B12 = _bound_theorem(
+    key="lyu2021:lemmaB.12",
+    reference=Reference("lyu2021", "Lemma B.12"),
+    statement="|subdiff(L - L~)|_M <= m |theta|_M^3.",
+    conclusions=(
+        Conclusion("gap", "|grad(L - L~)|_M over its bound", partial(_whole_gap, factor=1.0)),
+        Conclusion("gap-sharp", "the same with m/4 for m", partial(_whole_gap, factor=SHARP)),
+    ),
+)
+
+
+def _velocity_gap(evidence: Evidence) -> Measurement:
+    """Largest |v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
+    ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
+    worst = 0.0
+    for s in states(evidence):
+        gap = velocity(s.network, s.outputs, data, evidence.loss) - pull(
+            s.network, ball.X, evidence.loss.label_forces(ball.y)
+        )
+        worst = max(worst, m_norm(gap) / (_width(evidence) * m_norm(neuron_rows(s.network)) ** 3))
+    return at_most(worst, 1.0)
+
+
+COROLLARY_B13 = _bound_theorem(
+    key="lyu2021:corB.13",
+    reference=Reference("lyu2021", "Cor. B.13"),
+    statement="Where L~ is smooth, every Clarke subgradient of L is within m |theta|_M^3 of grad L~ in M-norm.",
+    conclusions=(Conclusion("subgradient", "|v - v~|_M over its bound", _velocity_gap),),
+)
+
+
+_NONE_SMALL = "no network is small enough"
+
+
+def _small_states(evidence: Evidence) -> tuple[State, ...]:
+    """The drawn networks of M-norm at most sqrt(eps/(2m)), as Lemma B.14 asks."""
+    largest = np.sqrt(evidence.parameter("eps") / (2.0 * _width(evidence)))
+    return tuple(s for s in states(evidence) if m_norm(neuron_rows(s.network)) <= largest)
+
+
+def _some_are_small() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        count = len(_small_states(evidence))
+        return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
+
+    return Hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", judge, is_regime=True)
+
+
+def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
+    """Largest |2 g_i - 1| / (factor |f(x_i)|) over the small networks, the rounding of g taken off."""
+    y, ratios = unit_ball(evidence).y, []
+    for s in _small_states(evidence):
+        deviations = np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) - FORCE_ROUNDING
+        sizes = np.maximum(factor * np.abs(s.outputs), np.finfo(float).tiny)
+        ratios.append(float(np.max(np.maximum(deviations, 0.0) / sizes)))
+    return at_most(max(ratios), 1.0) if ratios else missing(_NONE_SMALL)
+
+
+def _deviation_below_eps(evidence: Evidence) -> Measurement:
+    """Largest eps_i = |2 g_i - 1| over the small networks."""
+    y = unit_ball(evidence).y
+    eps = [np.max(np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0)) for s in _small_states(evidence)]
+    return at_most(float(np.max(eps)), evidence.parameter("eps")) if eps else missing(_NONE_SMALL)
+
+
+LEMMA_B14 = Theorem(
+    key="lyu2021:lemmaB.14",
+    reference=Reference("lyu2021", "Lemma B.14"),
+    statement="If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
+    hypotheses=(mean_logistic(), _some_are_small()),
+    conclusions=(
+        Conclusion("eps", "eps_i = |2 g_i - 1| <= eps", _deviation_below_eps),
+        Conclusion("by-output", "|2 g_i - 1| <= 2 |f(x_i)|", partial(_force_deviation, factor=2.0)),
+        Conclusion("by-output-sharp", "|2 g_i - 1| <= |f(x_i)|/2", partial(_force_deviation, factor=0.5)),
+    ),
+    parameters=(Parameter("eps", 0.1, "allowed relative change of the forces", low=0.0, high=1.0),),
+    setting=LYU_SETTING,
+    example="lyu-symmetric",
+)
+
+
+def _loss_gap(evidence: Evidence) -> Measurement:
+    """Largest |L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
+    ball, ratios = unit_ball(evidence), []
+    for s in states(evidence):
+        rows = neuron_rows(s.network)
+        potentials = leaky_relu(rows[:, :-1] @ ball.X.T, evidence.leak) @ ball.y / (2.0 * len(ball.y))
+        approximate = np.log(2.0) - rows[:, -1] @ potentials
+        gap = abs(LogisticLoss().total(s.outputs, ball.y) - approximate)
+        ratios.append(max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0))
+    return at_most(max(ratios), 1.0)
+
+
+def _loss_gap_order(evidence: Evidence) -> Measurement:
+    """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
+    ball, state = unit_ball(evidence), states(evidence)[-1]
+    outputs, scales = state.outputs / float(np.max(np.abs(state.outputs))), np.geomspace(1e-2, 1e-1, 5)
+    gaps = []
+    for scale in scales:
+        values = scale**2 * outputs
+        gaps.append(abs(LogisticLoss().total(values, ball.y) - np.log(2.0) + ball.y @ values / (2.0 * len(ball.y))))
+    slope = fitted_slope(np.log(scales), np.log(gaps))
+    return equals(slope, 4.0, atol=0.05, detail=f"order {slope:.4f} in the scale, 4 expected")
+
+
+EQUATION_2 = _bound_theorem(
+    key="lyu2021:eq2",
+    reference=Reference("lyu2021", "Eq. (2)"),
+    statement="Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
+    conclusions=(
+        Conclusion("loss", "|L - L~| over max f^2/8", _loss_gap),
+        Conclusion("order", "the gap is of fourth order in the scale", _loss_gap_order, Level.SCALING),
+        Conclusion("velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", _velocity_gap),
+    ),
+)
+
+
+def _subgradient_bound(evidence: Evidence) -> Measurement:
+    """Largest |grad L|_2 / |theta|_2 over the drawn networks."""
+    data = evidence.dataset.replace(X=unit_ball(evidence).X)
+    ratios = [
+        np.linalg.norm(velocity(s.network, s.outputs, data, evidence.loss)) / np.linalg.norm(neuron_rows(s.network))
+        for s in states(evidence)
+    ]
+    return at_most(float(np.max(ratios)), 1.0)
+
+
+def _steps_bound(evidence: Evidence) -> Measurement:
+    """Largest |theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
+    ball, snapshots, ratios = unit_ball(evidence), evidence.run.snapshots, []
+    for one, two in pairwise(snapshots):
+        unit = one.network.log_scale
+        first = neuron_rows(one.network)
+        second = neuron_rows(two.network) * np.exp(two.network.log_scale - unit)
+        growth = np.expm1((two.time - one.time) * ball.radius)
+        ratios.append(float(np.linalg.norm(second - first) / (growth * np.linalg.norm(first))))
+    return at_most(max(ratios), 1.0, allowance=INTEGRATION)
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    until = evidence.parameter("until") / unit_ball(evidence).radius
+    return FlowPlan(times=tuple(float(t) for t in np.linspace(0.0, until, NUM_TIMES)))
+
+
+LEMMA_E10 = _bound_theorem(
+    key="lyu2021:lemmaE.10",
+    reference=Reference("lyu2021", "Lemma E.10"),
+    statement="Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
+    conclusions=(
+        Conclusion("subgradient", "|g| over |theta|", _subgradient_bound),
+        Conclusion("steps", "|theta(t + h) - theta(t)| over its bound", _steps_bound),
+    ),
+    parameters=(Parameter("until", 40.0, "unit-ball time up to which the run is followed", low=0.0),),
+    plan=_plan,
+)

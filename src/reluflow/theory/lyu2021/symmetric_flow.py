@@ -1,0 +1,206 @@
+"""Symmetric data: the linearised flow of phase I, the embedding of two neurons into m, the times of phases I and II."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from reluflow.errors import InvalidInputError
+from reluflow.network import Network
+from reluflow.theory.condition import Judgement, fails
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
+from reluflow.theory.lyu2021.unit_ball import FloatArray, UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
+from reluflow.theory.theorem import Hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricFlow:
+    """What phases I and II are made of, for one draw, in unit-ball units.
+
+    Parameters
+    ----------
+    ball
+        The samples in the unit ball.
+    mean_direction
+        mu-bar, unit vector along the mean of y_i x_i, shape (d,).
+    growth
+        lambda_0 = ((1 + leak)/4) |mu|, the growth rate (erratum E1).
+    shape
+        Rows (w-bar_k, a-bar_k) of the draw divided by sqrt(m) |theta-bar_0|_M, shape (m, d + 1).
+    log_size
+        ln(sqrt(m) sigma_init |theta-bar_0|_M).
+    embedding
+        b-bar_k = (<w-bar_k, mu-bar> + a-bar_k) / (2 sqrt(m) |theta-bar_0|_M), shape (m,).
+    """
+
+    ball: UnitBall
+    mean_direction: FloatArray
+    growth: float
+    shape: FloatArray
+    log_size: float
+    embedding: FloatArray
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> SymmetricFlow:
+        """The quantities of a problem."""
+        ball = unit_ball(evidence)
+        mu = ball.y @ ball.X / len(ball.y)
+        length = float(np.linalg.norm(mu))
+        direction = mu / length if length > 0.0 else mu
+        rows = neuron_rows(evidence.network)
+        root_width = np.sqrt(len(rows))
+        shape = rows / (root_width * m_norm(rows))
+        return cls(
+            ball=ball,
+            mean_direction=direction,
+            growth=0.25 * (1.0 + evidence.leak) * length,
+            shape=shape,
+            log_size=float(np.log(root_width)) + ball.log_norm(evidence.network),
+            embedding=0.5 * (shape[:, :-1] @ direction + shape[:, -1]),
+        )
+
+    @property
+    def log_radius(self) -> float:
+        """ln r for the smallest r that Lemma 5.2 allows at this scale: sigma_init = r^3 / (sqrt(m) |theta-bar_0|_M)."""
+        return self.log_size / 3.0
+
+    def phase_one_time(self, log_r: float) -> float:
+        """T1(r) = (1/lambda_0) ln(r / (sqrt(m) sigma_init |theta-bar_0|_M)), in unit-ball time."""
+        return (log_r - self.log_size) / self.growth
+
+    def phase_two_time(self, log_r: float) -> float:
+        """T2(r) = (1/lambda_0) ln(1/r), in unit-ball time."""
+        return -log_r / self.growth
+
+    @property
+    def joint_time(self) -> float:
+        """T12 = T1(r) + T2(r), whatever r."""
+        return -self.log_size / self.growth
+
+    @property
+    def aligned(self) -> FloatArray:
+        """pi_b(theta-hat) for theta-hat = (b_+ mu-bar, b_- mu-bar, b_+, b_-): rows b_k (mu-bar, 1) (erratum E10)."""
+        return np.asarray(self.embedding[:, None] * np.append(self.mean_direction, 1.0))
+
+    @property
+    def aligned_pair(self) -> FloatArray:
+        """theta-hat itself, rows b_+ (mu-bar, 1) and b_- (mu-bar, 1)."""
+        return np.asarray(np.array(embedding_norms(self.embedding))[:, None] * np.append(self.mean_direction, 1.0))
+
+
+def symmetric_flow(evidence: Evidence) -> SymmetricFlow:
+    """The quantities of phases I and II, computed once."""
+    return evidence.once("symmetric flow", lambda: SymmetricFlow.of(evidence))
+
+
+def relative_linear_flow(rows: FloatArray, direction: FloatArray, angle: float) -> FloatArray:
+    """e^(-lambda_0 t) exp(t M) (w, a) for M = [[0, mu~], [mu~^T, 0]]: a boost along mu-bar without its growth.
+
+    `direction` is mu-bar, `angle` is lambda_0 t, of any size. Lyu et al. (2021), Eq. (3) with erratum E1 [lyu2021].
+    """
+    along, a, decay = rows[:, :-1] @ direction, rows[:, -1], np.exp(-angle)
+    sinh, cosh, cosh_less_one = 0.5 * (1.0 - decay**2), 0.5 * (1.0 + decay**2), 0.5 * (1.0 - decay) ** 2
+    w = decay * rows[:, :-1] + np.outer(cosh_less_one * along + sinh * a, direction)
+    return np.column_stack([w, sinh * along + cosh * a])
+
+
+def is_good_embedding(b: ArrayLike) -> bool:
+    """Whether no entry is zero and both signs occur: a good embedding vector, Lyu et al. (2021), Sec. 5.2 [lyu2021].
+
+    >>> is_good_embedding([1.0, -0.5, 2.0]), is_good_embedding([1.0, 0.5])
+    (True, False)
+    """
+    values = np.asarray(b, dtype=np.float64)
+    return bool(np.all(values != 0.0) and np.any(values > 0.0) and np.any(values < 0.0))
+
+
+def embedding_norms(b: ArrayLike) -> tuple[float, float]:
+    """b_+ = sqrt(sum of b_j^2 over b_j > 0) and b_- = -sqrt(sum over b_j < 0)."""
+    values = np.asarray(b, dtype=np.float64)
+    return float(np.linalg.norm(values[values > 0.0])), -float(np.linalg.norm(values[values < 0.0]))
+
+
+def embed(pair: ArrayLike, b: ArrayLike) -> FloatArray:
+    """pi_b: neuron k is (b_k/b_+) times the first neuron where b_k > 0 and (b_k/b_-) times the second where b_k < 0.
+
+    Parameters
+    ----------
+    pair
+        Rows (w_1, a_1) and (w_2, a_2), shape (2, d + 1).
+    b
+        A good embedding vector, shape (m,).
+
+    Returns
+    -------
+    FloatArray
+        Rows of the m neurons, shape (m, d + 1). The function and the norm are kept.
+
+    References
+    ----------
+    Lyu et al. (2021), Sec. 5.2 [lyu2021].
+    """
+    values, rows = np.asarray(b, dtype=np.float64), np.asarray(pair, dtype=np.float64)
+    if not is_good_embedding(values):
+        raise InvalidInputError("`b` must have no zero entry and entries of both signs to embed two neurons.")
+    if rows.ndim != 2 or len(rows) != 2:
+        raise InvalidInputError(f"`pair` must hold two neurons as rows (w, a), got shape {rows.shape}.")
+    plus, minus = embedding_norms(values)
+    return np.where((values > 0.0)[:, None], np.outer(values / plus, rows[0]), np.outer(values / minus, rows[1]))
+
+
+def network_of(rows: FloatArray, leak: float, *, log_scale: float = 0.0) -> Network:
+    """The network whose neurons are these rows (w, a) times exp(log_scale)."""
+    return Network(rows[:, :-1], rows[:, -1], leak=leak, log_scale=log_scale)
+
+
+def own_network(flow: SymmetricFlow, rows: FloatArray, leak: float, *, log_scale: float = 0.0) -> Network:
+    """The network on the given samples whose unit-ball form has these rows times exp(log_scale)."""
+    return network_of(rows, leak, log_scale=log_scale - 0.5 * float(np.log(flow.ball.radius)))
+
+
+def symmetric_hypotheses(*, width: int = 2) -> tuple[Hypothesis, ...]:
+    """The standing hypotheses of Sec. 4 and 5."""
+    return (
+        mean_logistic(),
+        leaky_activation(),
+        data_assumption("linearly-separable"),
+        data_assumption("symmetric"),
+        data_assumption("lyu-4.5"),
+        width_at_least(width),
+    )
+
+
+def good_embedding() -> Hypothesis:
+    """The event of probability 1 - 2^-(m-1): b-bar has no zero entry and both signs."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        b = symmetric_flow(evidence).embedding
+        margin = float(np.min(np.abs(b)))
+        counts = f"{int(np.sum(b > 0))} positive and {int(np.sum(b < 0))} negative entries, smallest size {margin:.3g}"
+        return Judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
+
+    return Hypothesis("good-embedding", "b-bar has entries of both signs and none is 0", judge)
+
+
+def small_enough() -> Hypothesis:
+    """sigma_init <= r^3 / (sqrt(m) |theta-bar_0|_M) for some r <= sqrt(lambda_0)/2, as Lemma 5.2 asks (erratum E9)."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        flow = symmetric_flow(evidence)
+        if flow.growth == 0.0:
+            return fails("mu = 0, so nothing grows")
+        margin = 0.5 * float(np.log(flow.growth)) - float(np.log(2.0)) - flow.log_radius
+        words = f"ln r = {flow.log_radius:.6g} against ln(sqrt(lambda_0)/2) = {flow.log_radius + margin:.6g}"
+        return Judgement(margin >= 0.0, margin, words)
+
+    statement = "sigma_init = r^3/(sqrt(m) |theta_0|_M) with r <= sqrt(lambda_0)/2, logarithms"
+    return Hypothesis("small-scale", statement, judge, is_regime=True)
+
+
+def log_scale_for_radius(evidence: Evidence, fraction: float) -> float:
+    """Factor that brings r to `fraction` times sqrt(lambda_0)/2."""
+    flow = symmetric_flow(evidence)
+    return 3.0 * float(np.log(fraction * 0.5 * np.sqrt(flow.growth))) - flow.log_size

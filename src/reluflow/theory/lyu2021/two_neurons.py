@@ -1,0 +1,308 @@
+"""Two neurons on symmetric data: Lemmas F.1, F.2, F.3 and the angles in the proof of Theorem 5.5 [lyu2021]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.network.network import Network, leaky_relu
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.hypotheses import balanced_start, data_assumption
+from reluflow.theory.limit import unit_norm
+from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
+
+FloatArray = NDArray[np.float64]
+
+_SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
+_DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
+_NUM_PAIRS = 500
+_NUM_STARTS = 30
+_NUM_ROUNDS = 4
+_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
+
+
+def _separator(evidence: Evidence) -> FloatArray:
+    separator = evidence.facts.separator
+    return np.zeros(evidence.dataset.d) if separator is None else separator.w
+
+
+@dataclass(frozen=True, eq=False)
+class FeasiblePairs:
+    """Pairs (u_1, u_2), shape (N, d) each, with slopes h_1 at <u_1, x_i> and h_2 at -<u_2, x_i>, shape (N, n) each."""
+
+    first: FloatArray
+    second: FloatArray
+    slopes_first: FloatArray
+    slopes_second: FloatArray
+
+
+def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
+    """Random pairs with positive margins, and the slopes of the activation at each sample."""
+
+    def draw() -> FeasiblePairs:
+        rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
+        shape = (_NUM_PAIRS, w.size)
+        first, second = (
+            rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
+            * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
+            for _ in range(2)
+        )
+        slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
+        return FeasiblePairs(first, second, *slopes)
+
+    return evidence.witness("pairs", draw)
+
+
+def _crossed_margins(evidence: Evidence) -> Measurement:
+    """Smallest crossed margin over the smallest margin of its pair, over pairs with a positive margin."""
+    pairs, X, y, leak = feasible_pairs(evidence), evidence.dataset.X, evidence.dataset.y, evidence.leak
+    one, two = pairs.first @ X.T, pairs.second @ X.T  # (N, n)
+    margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
+    crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
+    feasible = margins > 1e-9
+    if not np.any(feasible):
+        return missing("no pair with a positive margin was drawn")
+    worst = float(np.min(crossed[feasible] / margins[feasible]))
+    return at_least(worst, 1.0, allowance=1e-12, detail=f"ratio at least {worst:.9g} over {int(feasible.sum())} pairs")
+
+
+LEMMA_F_1 = Theorem(
+    key="lyu2021:lemmaF.1",
+    reference=Reference("lyu2021", "Lemma F.1"),
+    statement=(
+        "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then "
+        "y(h_1 <u_2, x> + h_2 <u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>."
+    ),
+    hypotheses=_DATA,
+    conclusions=(Conclusion("crossed", "crossing the slopes keeps the margin", _crossed_margins),),
+    setting=_SETTING,
+    example="lyu-symmetric",
+    departs="Drawn pairs; both sides are scaled to smallest margin 1 together.",
+)
+
+
+def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
+    """(1/2)(w*, -w*, 1, -1), (w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2."""
+    w, zero, root = _separator(evidence), np.zeros(evidence.dataset.d), np.sqrt(0.5)
+    return (
+        Network([0.5 * w, -0.5 * w], [0.5, -0.5], leak=evidence.leak),
+        Network([root * w, zero], [root, 0.0], leak=evidence.leak),
+        Network([zero, -root * w], [0.0, -root], leak=evidence.leak),
+    )
+
+
+def _found_directions(evidence: Evidence) -> list[Network]:
+    """KKT directions with a_1 >= 0 >= a_2, each once, from random starts with both neurons or with either alone.
+
+    The best margin in the patterns of a start gives new patterns; where that repeats itself the direction is KKT.
+    """
+
+    def draw() -> list[Network]:
+        rng, dataset = np.random.default_rng(0), evidence.dataset
+        found: list[Network] = []
+        for start in range(_NUM_STARTS):
+            w = rng.standard_normal((2, dataset.d))
+            if start % 3 > 0:
+                w[start % 3 - 1] = 0.0
+            network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
+            for _ in range(_NUM_ROUNDS):
+                network = unit_norm(max_margin_in_patterns(network, dataset))
+                if kkt_certificate(network, dataset).residual <= 1e-8:
+                    if all(_distance(network, other) > 1e-6 for other in found):
+                        found.append(network)
+                    break
+        return found
+
+    return evidence.witness("directions", draw)
+
+
+def _distance(one: Network, two: Network) -> float:
+    return float(np.sqrt(np.sum((one.w - two.w) ** 2) + np.sum((one.a - two.a) ** 2)))
+
+
+def _two_active(evidence: Evidence) -> list[Network]:
+    return [n for n in _found_directions(evidence) if n.a[0] > 1e-6 and n.a[1] < -1e-6]
+
+
+def _are_kkt(evidence: Evidence) -> Measurement:
+    """Largest KKT residual of the directions, with slopes free where a pre-activation is zero to 1e-7."""
+    networks = (*named_directions(evidence), *_found_directions(evidence))
+    worst = max(kkt_certificate(n, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual for n in networks)
+    return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(networks)} directions")
+
+
+def _is_mirrored(evidence: Evidence) -> Measurement:
+    """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| over the found directions with both neurons active."""
+    found = _two_active(evidence)
+    if not found:
+        return missing("no KKT direction with two active neurons was found")
+    worst = max(
+        max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0]))) for n in found
+    )
+    return at_most(float(worst), 1e-6, detail=f"off by at most {worst:.2g} in {len(found)} directions")
+
+
+LEMMA_F_2 = Theorem(
+    key="lyu2021:lemmaF.2",
+    reference=Reference("lyu2021", "Lemma F.2"),
+    statement="On symmetric data a KKT direction of two neurons with a_1 > 0 > a_2 has w_1 = -w_2, a_1 = -a_2 = |w_1|.",
+    hypotheses=_DATA,
+    conclusions=(
+        Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
+        Conclusion("mirrored", "w_1 = -w_2 and a_1 = -a_2 = |w_1|", _is_mirrored, level=Level.EXACT),
+    ),
+    setting=_SETTING,
+    example="lyu-symmetric",
+    erratum="E17: in the proof u_2 = a_2 w_2.",
+    departs="KKT directions are searched from 30 random starts.",
+)
+
+
+def _nothing_else(evidence: Evidence) -> Measurement:
+    """Largest distance of a found direction to the nearest of the three."""
+    named, found = named_directions(evidence), _found_directions(evidence)
+    if not found:
+        return missing("no KKT direction was found from random starts")
+    worst = max(min(_distance(network, other) for other in named) for network in found)
+    return at_most(worst, 1e-6, detail=f"{len(found)} different directions, at most {worst:.2g} from one of the three")
+
+
+def _margins(evidence: Evidence) -> Measurement:
+    """Largest relative error of the three margins."""
+    gamma, leak = float(evidence.facts.separator.margin) if evidence.facts.separator else np.nan, evidence.leak
+    expected = (0.25 * (1.0 + leak) * gamma, 0.5 * leak * gamma, 0.5 * leak * gamma)
+    measured = [normalized_margin(network, evidence.dataset) for network in named_directions(evidence)]
+    worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
+    return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
+
+
+LEMMA_F_3 = Theorem(
+    key="lyu2021:lemmaF.3",
+    reference=Reference("lyu2021", "Lemma F.3"),
+    statement=(
+        "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), "
+        "(w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice."
+    ),
+    hypotheses=_DATA,
+    conclusions=(
+        Conclusion("kkt", "the three satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
+        Conclusion("margins", "their margins are as stated", _margins, level=Level.EXACT),
+        Conclusion("nothing-else", "random starts find no other", _nothing_else),
+    ),
+    constants=lambda e: {"linear_margin": e.facts.separator.margin if e.facts.separator else float("nan")},
+    setting=_SETTING,
+    example="lyu-symmetric",
+    erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
+    departs="KKT directions are searched from 30 random starts.",
+)
+
+
+def _opposite_pair() -> Hypothesis:
+    def judge(evidence: Evidence) -> Judgement:
+        signs = np.sort(np.sign(evidence.network.a))
+        holds = np.array_equal(signs, [-1.0, 1.0])
+        return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
+
+    return Hypothesis("opposite-pair", "two neurons, one of each sign", judge)
+
+
+def _ahead() -> Hypothesis:
+    """From the first snapshot on, as a starting point of the autonomous flow."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        if evidence.trajectory is None:
+            return undecided("no run was made")
+        network = evidence.run.snapshots[0].network
+        cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / np.linalg.norm(network.w, axis=1)
+        return Judgement(
+            bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
+        )
+
+    return Hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", judge, needs_trajectory=True)
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    """Triples of snapshots from the alignment on to where every margin is large."""
+    rate = 0.25 * (1.0 + evidence.leak) * float(np.linalg.norm(evidence.facts.mean_signed_sample))
+    start = (6.0 + max(0.0, -evidence.network.log_scale)) / rate
+    centres = np.concatenate([np.linspace(4.0 / rate, start, 6), np.geomspace(1.2 * start, 1e3 * start, 10)])
+    return FlowPlan(times=tuple(float(t * f) for t in centres for f in (1.0 - _STEP, 1.0, 1.0 + _STEP)))
+
+
+def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) -> float:
+    """d/dt ln(<w_2, -w*>/<w_1, w*>) by the proof's formula, at a network whose neurons are off all boundaries."""
+    X, y, w_star, leak = evidence.dataset.X, evidence.dataset.y, _separator(evidence), evidence.leak
+    g = 1.0 / (1.0 + np.exp(y * outputs))
+    first = np.flatnonzero(y > 0)
+    partners = np.array([int(np.argmin(np.sum((X + X[i]) ** 2, axis=1))) for i in first])
+    rates = {}
+    for k in range(2):
+        on = network.w[k] @ X[first].T > 0.0
+        sigma = np.where(on, g[first] + leak * g[partners], leak * g[first] + g[partners])
+        cosine = np.sign(network.a[k]) * float(network.w[k] @ w_star) / float(np.linalg.norm(network.w[k]))
+        rates[float(np.sign(network.a[k]))] = float(sigma @ (X[first] @ w_star)) / (len(y) * cosine)
+    return float(rates[-1.0] - rates[1.0])
+
+
+def _ratio_law(evidence: Evidence) -> Measurement:
+    """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
+    w_star, worst, count = _separator(evidence), 0.0, 0
+    snapshots = evidence.run.snapshots
+    for before, middle, after in zip(snapshots[::3], snapshots[1::3], snapshots[2::3], strict=True):
+        if not np.array_equal(before.network.patterns(evidence.dataset.X), after.network.patterns(evidence.dataset.X)):
+            continue
+        logs = []
+        for each in (before, after):
+            along = np.abs(each.network.w @ w_star)
+            logs.append(float(np.sign(each.network.a) @ np.log(along)))  # ln<w_1, w*> - ln<w_2, -w*>
+        measured = -(logs[1] - logs[0]) / (after.time - before.time)
+        g = 1.0 / (1.0 + np.exp(evidence.dataset.y * middle.outputs))
+        scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
+        worst = max(worst, abs(measured - log_ratio_rate(evidence, middle.network, middle.outputs)) / scale)
+        count += 1
+    if count < 3:
+        return missing(f"only {count} triples of snapshots lie on smooth pieces")
+    return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
+
+
+def _angles(evidence: Evidence) -> Measurement:
+    """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
+    w_star, worst = _separator(evidence), 0.0
+    for snapshot in evidence.run.snapshots:
+        network = snapshot.network
+        cosines = np.sign(network.a) * (network.w @ w_star) / np.linalg.norm(network.w, axis=1)
+        worst = max(worst, float(np.arccos(np.clip(cosines, -1.0, 1.0)).max()))
+    return at_most(worst, 0.5 * np.pi, detail=f"angles at most {np.degrees(worst):.4g} degrees")
+
+
+def _constants(evidence: Evidence) -> Constants:
+    mean = float(np.linalg.norm(evidence.facts.mean_signed_sample))
+    return {"lambda_0": 0.25 * (1.0 + evidence.leak) * mean}
+
+
+ANGLES = Theorem(
+    key="lyu2021:appF.1",
+    reference=Reference("lyu2021", "Appendix F.1, proof of Theorem 5.5"),
+    statement=(
+        "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, -w*>/"
+        "<w_1, w*>) is the proof's sum of forces over cosines."
+    ),
+    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair(), _ahead()),
+    conclusions=(
+        Conclusion("angles", "both angles stay below 90 degrees", _angles),
+        Conclusion("rate", "the ratio changes at the foretold rate", _ratio_law, level=Level.EXACT),
+    ),
+    constants=_constants,
+    plan=_plan,
+    setting=_SETTING,
+    example="lyu-symmetric",
+    erratum="E17: (1 - leak)/2, min for max, and cos eps > leak in the use of this quantity.",
+    departs="Judged from the first recorded time on, after alignment; the flow is autonomous.",
+)

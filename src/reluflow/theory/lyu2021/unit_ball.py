@@ -1,0 +1,161 @@
+"""The data scaling law, and with it every problem carried into the unit ball where explicit constants are stated.
+
+With radius R = max |x_i| the flow on X from theta at time t is the flow on X/R from sqrt(R) theta at time R t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.geometry.subgradient import minimum_norm_subgradient
+from reluflow.losses import AbstractLoss, LogisticLoss
+from reluflow.network import Network
+from reluflow.network.network import leaky_relu
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.theorem import Hypothesis, Setting
+
+FloatArray = NDArray[np.float64]
+
+LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
+SLIDING_RTOL = 1e-9  # |<w, x>| / (|w| |x|) of a neuron that slides; rounding leaves some 1e-15
+NUM_DRAWS = 40  # random networks on which an inequality for all networks is tried
+DRAW_SEED = 2021
+
+
+@dataclass(frozen=True, eq=False)
+class UnitBall:
+    """A dataset divided by its largest norm, with the change of scale and time that makes the flow the same.
+
+    Parameters
+    ----------
+    X, y
+        Samples with |x_i| <= 1, shape (n, d), and labels.
+    radius
+        R, the norm that was divided out.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    radius: float
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> UnitBall:
+        """The unit-ball form of a dataset."""
+        radius = float(np.max(np.linalg.norm(dataset.X, axis=1)))
+        return cls(dataset.X / radius, dataset.y, radius)
+
+    def network(self, network: Network) -> Network:
+        """sqrt(R) theta: the network whose outputs on X/R are those of theta on X."""
+        return network.scaled(0.5 * np.log(self.radius))
+
+    def neurons(self, network: Network, *, log_unit: float = 0.0) -> FloatArray:
+        """Rows (w, a) of sqrt(R) theta, divided by exp(`log_unit`), shape (num_neurons, d + 1)."""
+        factor = np.exp(network.log_scale + 0.5 * np.log(self.radius) - log_unit)
+        return np.asarray(factor * neuron_rows(network))
+
+    def log_norm(self, network: Network) -> float:
+        """ln |sqrt(R) theta|_M."""
+        return log_m_norm(network) + 0.5 * float(np.log(self.radius))
+
+    def own_time(self, unit_time: float) -> float:
+        """Time of the given problem at a time of the unit-ball problem."""
+        return unit_time / self.radius
+
+
+def neuron_rows(network: Network) -> FloatArray:
+    """Rows (w_k, a_k) of the shape, without the scale, shape (num_neurons, d + 1)."""
+    return np.hstack([network.w, network.a[:, None]])
+
+
+def m_norm(rows: ArrayLike) -> float:
+    """|theta|_M = max over neurons of max(|w_k|, |a_k|), from rows (w_k, a_k).
+
+    Lyu et al. (2021), Def. 5.1 [lyu2021].
+
+    >>> m_norm([[3.0, 4.0, 1.0], [0.0, 1.0, -6.0]])
+    6.0
+    """
+    values = np.asarray(rows, dtype=np.float64)
+    return float(max(np.max(np.linalg.norm(values[:, :-1], axis=1)), np.max(np.abs(values[:, -1]))))
+
+
+def log_m_norm(network: Network) -> float:
+    """ln |theta|_M, the scale included; -inf for the zero network."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(m_norm(neuron_rows(network))) + network.log_scale)
+
+
+def output_gradients(network: Network, X: FloatArray) -> FloatArray:
+    """Gradient of every f(x_i) in (w, a), shape (n, num_neurons, d + 1); slope 1 at a kink, log_scale 0 assumed."""
+    products = network.pre_activations(X)  # (num_neurons, n)
+    slopes = np.where(products >= 0.0, 1.0, network.leak)
+    by_w = (network.a[:, None] * slopes).T[:, :, None] * X[:, None, :]
+    by_a = leaky_relu(products, network.leak).T[:, :, None]
+    return np.concatenate([by_w, by_a], axis=2)
+
+
+def pull(network: Network, X: FloatArray, forces: FloatArray) -> FloatArray:
+    """sum_i r_i grad f(x_i), shape (num_neurons, d + 1): minus the gradient of the loss for its forces r."""
+    return np.asarray(np.einsum("i,ikp->kp", forces, output_gradients(network, X)))
+
+
+def velocity(network: Network, outputs: FloatArray, dataset: Dataset, loss: AbstractLoss) -> FloatArray:
+    """(dw/dt, da/dt) of the shape under the given outputs: on boundaries the minimum-norm Clarke subgradient.
+
+    Shape (num_neurons, d + 1); the true velocity is exp(log_scale) times it.
+    """
+    forces = loss.forces(outputs, dataset.y)
+    products = network.pre_activations(dataset.X)
+    lengths = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
+    patterns = np.where(np.abs(products) <= SLIDING_RTOL * lengths, 0, np.sign(products)).astype(np.int8)
+    directions = (np.where(patterns > 0, 1.0, network.leak) * forces) @ dataset.X
+    for k in np.flatnonzero(np.any(patterns == 0, axis=1)):
+        directions[k] = minimum_norm_subgradient(dataset.X, forces, patterns[k], network.leak)[0]
+    by_a = leaky_relu(products, network.leak) @ forces
+    return np.hstack([network.a[:, None] * directions, by_a[:, None]])
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A network with the outputs it is claimed to have on the samples of the unit ball."""
+
+    network: Network
+    outputs: FloatArray
+
+
+def unit_ball(evidence: Evidence) -> UnitBall:
+    """The unit-ball form of the evidence's dataset."""
+    return evidence.once("unit ball", lambda: UnitBall.of(evidence.dataset))
+
+
+def states(evidence: Evidence) -> tuple[State, ...]:
+    """Networks of the problem's width with their outputs: random ones of many sizes, or those given as a witness."""
+
+    def draw() -> tuple[State, ...]:
+        ball, rng = unit_ball(evidence), np.random.default_rng(DRAW_SEED)
+        m, d = evidence.network.w.shape
+        drawn = []
+        for size in np.geomspace(1e-2, 3.0, NUM_DRAWS):
+            rows = rng.standard_normal((m, d + 1))
+            rows *= size / m_norm(rows)
+            network = Network(rows[:, :-1], rows[:, -1], leak=evidence.leak)
+            drawn.append(State(network, network.outputs(ball.X)))
+        return tuple(drawn)
+
+    return evidence.witness("states", draw)
+
+
+def mean_logistic() -> Hypothesis:
+    """The loss is the mean of ln(1 + exp(-y f)), which every constant of the paper is stated for."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        loss = evidence.loss
+        holds = isinstance(loss, LogisticLoss) and loss.reduction == "mean" and loss.factor == 1.0
+        return Judgement(holds, None, f"the loss is {loss.name}, {loss.reduction}, factor {loss.factor:g}")
+
+    return Hypothesis("loss", "the loss is the mean logistic loss", judge)

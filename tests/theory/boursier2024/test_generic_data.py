@@ -1,0 +1,86 @@
+"""Lemmas 2, 3, 9 and 10 through the contract, on data that have densities and on forged ones that have not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.experiments.check import check, example_problem
+from reluflow.losses import SquareLoss
+from reluflow.network import Network
+from reluflow.theory.boursier2024 import generic_data
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+
+
+def _without_half(theorem):
+    problem = own_problem(theorem)
+    return replace(problem, loss=SquareLoss(factor=2.0))
+
+
+def _drawn(*datasets):
+    return lambda evidence: replace(evidence, witnesses={"datasets": datasets})
+
+
+NO_EXTREMAL_VECTOR = Dataset([[1.0], [-1.0]], [0.0, 0.0])  # nothing pulls
+LEMMAS = (generic_data.LEMMA_2, generic_data.LEMMA_3, generic_data.LEMMA_9, generic_data.LEMMA_10)
+
+CASES = (
+    TheoremCase(
+        "boursier2024:lemma2",
+        forge=_drawn(load("orthogonal-triple")),
+        failing="boursier-a1",
+        inapplicable=lambda: _without_half(generic_data.LEMMA_2),
+    ),
+    TheoremCase(
+        "boursier2024:lemma3",
+        forge=_drawn(load("three-points"), NO_EXTREMAL_VECTOR),
+        failing="boursier-a1",
+        inapplicable=lambda: _without_half(generic_data.LEMMA_3),
+    ),
+    TheoremCase(
+        "boursier2024:lemma9",
+        forge=_drawn(load("orthogonal-triple")),
+        failing="boursier-a1",
+        inapplicable=lambda: _without_half(generic_data.LEMMA_9),
+    ),
+    TheoremCase(
+        "boursier2024:lemma10",
+        forge=_drawn(load("orthogonal-triple")),
+        failing="boursier-a1",
+        inapplicable=lambda: _without_half(generic_data.LEMMA_10),
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_holds_and_a_forged_run_fails(case):
+    assert_holds_and_forgery_fails(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_names_the_failing_hypothesis(case):
+    assert_not_applicable(case)
+
+
+@pytest.mark.parametrize("theorem", LEMMAS, ids=lambda theorem: theorem.key)
+@pytest.mark.parametrize("leak", [0.0, 0.3])
+def test_orthogonal_data_are_generic_as_soon_as_they_are_moved(theorem, leak):
+    """E13's data break Lemmas 2, 9, 10; any density around them mends it, with ReLU and with a leak."""
+    problem = example_problem(theorem, "orthogonal-triple")
+    network = Network(problem.network.w, problem.network.a, leak=leak)
+    verdict = check(theorem, TrainingProblem(problem.dataset, problem.loss, network), spread=0.1)
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+    if leak == 0.0:
+        assert verdict.constants["delta_0_of_dataset"] == 0.0
+        assert verdict.constants["alpha_min_of_dataset"] == 0.0
+        assert verdict.constants["margin_of_dataset"] < 0.0
+
+
+def test_same_seed_same_datasets():
+    verdicts = [check(generic_data.LEMMA_2, example_problem(generic_data.LEMMA_2)) for _ in range(2)]
+    assert verdicts[0].conclusion("generic").measured == verdicts[1].conclusion("generic").measured

@@ -1,0 +1,104 @@
+"""Energy, balance, zero neurons and signs through the theorem contract."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reluflow.experiments.check import check, example_problem
+from reluflow.experiments.evidence import gather
+from reluflow.losses import SquareLoss
+from reluflow.network import initialization_named
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import (
+    TheoremCase,
+    assert_holds_and_forgery_fails,
+    assert_not_applicable,
+    replace_network,
+    with_networks,
+)
+
+
+def _with_square_loss(key: str):
+    return lambda: replace(example_problem(theorem_named(key)), loss=SquareLoss())
+
+
+def _unbalanced():
+    problem = example_problem(theorem_named("lyu2021:corB.18"))
+    rng = np.random.default_rng(0)
+    network = initialization_named("lyu-gaussian")(problem.dataset, width=6, scale="1e-2", rng=rng, leak=0.5)
+    return replace(problem, network=network)
+
+
+CASES = (
+    TheoremCase(
+        "lyu2021:lemmaB.15",
+        forge=lambda e: with_networks(e, lambda k, network: network.scaled(1e-4 * k)),
+        failing="loss",
+        inapplicable=_with_square_loss("lyu2021:lemmaB.15"),
+    ),
+    TheoremCase(
+        "lyu2021:lemmaB.16",
+        forge=lambda e: with_networks(e, lambda k, network: network.replace(a=network.a * (1.0 + 1e-5 * k))),
+        failing="loss",
+        inapplicable=_with_square_loss("lyu2021:lemmaB.16"),
+    ),
+    TheoremCase(
+        "lyu2021:lemmaB.17",
+        forge=lambda e: with_networks(e, lambda k, network: network.scaled(-8.0 * k)),
+        failing="loss",
+        inapplicable=_with_square_loss("lyu2021:lemmaB.17"),
+    ),
+    TheoremCase(
+        "lyu2021:corB.18",
+        forge=lambda e: with_networks(e, lambda k, network: network.replace(a=network.a * (-1.0) ** k)),
+        failing="balanced",
+        inapplicable=_unbalanced,
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_holds_and_a_forgery_fails(case):
+    assert_holds_and_forgery_fails(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_names_the_failing_hypothesis(case):
+    assert_not_applicable(case)
+
+
+@pytest.mark.parametrize("key", ["lyu2021:lemmaB.15", "lyu2021:lemmaB.16"])
+def test_holds_through_slides(key):
+    """On the hinted set neurons slide along boundaries; the shortest subgradient gives their energy too."""
+    theorem = theorem_named(key)
+    problem = example_problem(theorem, "lyu-hinted")
+    evidence = gather(theorem, problem, parameters={"until": 1000.0})
+    assert evidence.run.slides > 0
+    assert theorem.check(evidence).kind is VerdictKind.HOLDS
+
+
+def test_a_zero_neuron_that_moves_is_noticed():
+    theorem = theorem_named("lyu2021:lemmaB.17")
+    evidence = gather(theorem, example_problem(theorem))
+    run = evidence.companions["zero"]
+    last = run.snapshots[-1]
+    moved = last.network.replace(a=last.network.a + 1e-12)
+    forged = replace(run, snapshots=(*run.snapshots[:-1], replace_network(last, moved, run)))
+    assert theorem.check(replace(evidence, companions={"zero": forged})).failing_conclusions == ("zero",)
+
+
+def test_the_missing_companion_is_never_a_pass():
+    theorem = theorem_named("lyu2021:lemmaB.17")
+    evidence = gather(theorem, example_problem(theorem))
+    verdict = theorem.check(replace(evidence, companions={}))
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+
+
+def test_a_ridge_is_not_applicable():
+    theorem = theorem_named("lyu2021:lemmaB.15")
+    verdict = check(theorem, example_problem(theorem, "lyu-ridge", seed=1))
+    assert "non-branching" in verdict.failing_hypotheses

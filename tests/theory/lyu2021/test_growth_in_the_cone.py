@@ -1,0 +1,123 @@
+"""Lemmas G.5, G.6 and G.7: explicit bounds, the order r^3, and the factor 2 of erratum E2."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from reluflow.experiments.check import example_problem
+from reluflow.experiments.evidence import gather
+from reluflow.theory.lyu2021.early_constants import correct_cone
+from reluflow.theory.lyu2021.growth_in_the_cone import (
+    LEMMA_G_5,
+    LEMMA_G_6,
+    LEMMA_G_7,
+    boosted,
+    decomposition_error,
+    entry_norm,
+    growth_constants,
+    stacked,
+)
+from theorem_cases import (
+    TheoremCase,
+    assert_holds_and_forgery_fails,
+    assert_not_applicable,
+    own_problem,
+    with_networks,
+)
+
+
+def _stretched(evidence, factor):
+    """Every snapshot but the first grown by a factor."""
+    return with_networks(evidence, lambda k, n: n.replace(w=factor * n.w, a=factor * n.a) if k else n)
+
+
+CASES = (
+    TheoremCase(
+        "lyu2021:lemmaG.5",
+        forge=lambda evidence: _stretched(evidence, 1.01),
+        failing="lyu-a3",
+        inapplicable=lambda: _flipped(LEMMA_G_5),
+    ),
+    TheoremCase(
+        "lyu2021:lemmaG.6",
+        forge=lambda evidence: replace(evidence, witnesses={"linearised": lambda z, c, t: boosted(z, c, 1.1 * t)}),
+        failing="balanced",
+        inapplicable=lambda: _unbalanced(LEMMA_G_6),
+    ),
+    TheoremCase(
+        "lyu2021:lemmaG.7",
+        forge=lambda evidence: _stretched(evidence, 1.5),
+        failing="mean-logistic",
+        inapplicable=lambda: _summed(LEMMA_G_7),
+    ),
+)
+
+
+def _flipped(theorem):
+    problem = example_problem(theorem)
+    return replace(problem, dataset=problem.dataset.replace(y=-problem.dataset.y))
+
+
+def _unbalanced(theorem):
+    problem = example_problem(theorem)
+    return replace(problem, network=problem.network.replace(a=1.1 * problem.network.a))
+
+
+def _summed(theorem):
+    problem = example_problem(theorem)
+    return replace(problem, loss=replace(problem.loss, reduction="sum"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_holds_and_a_forgery_fails(case):
+    assert_holds_and_forgery_fails(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_names_the_failing_hypothesis(case):
+    assert_not_applicable(case)
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return gather(LEMMA_G_5, own_problem(LEMMA_G_5))
+
+
+def test_the_error_is_of_order_three_to_three_digits(evidence):
+    """Published: err/r^3 is constant, here from r_max/2 down to r_max/16."""
+    ratios = [error / r**3 for r, error, _ in map(decomposition_error, (evidence, *evidence.sweep))]
+    assert max(ratios) / min(ratios) < 1.002
+
+
+def test_negative_entries_of_b_scale_like_sigma_to_the_kappa(evidence):
+    negative = evidence.network.a < 0.0
+    everyone = (evidence, *evidence.sweep)
+    logs = np.array([np.log(np.abs(decomposition_error(e)[2][negative])) for e in everyone])
+    sigmas = np.array([e.network.log_scale for e in everyone])
+    slopes = np.polyfit(sigmas, logs, 1)[0]
+    assert slopes == pytest.approx(np.full(negative.sum(), growth_constants(evidence)["kappa"]), abs=1e-4)
+
+
+def test_erratum_e2_with_the_printed_rate_the_growth_is_wrong(evidence):
+    """lambda_0^+ = |mu^+| would have the neurons grow to their squares: off by more than half of their size."""
+    cone = correct_cone(evidence)
+    start, end = (stacked(evidence.run.snapshots[k].network, cone) for k in (0, -1))
+    elapsed = evidence.run.snapshots[-1].time - evidence.run.snapshots[0].time
+    right, printed = boosted(start, cone, elapsed), boosted(start, cone, 2.0 * elapsed)
+    assert entry_norm(end - right) < 1e-3 * entry_norm(end)
+    assert entry_norm(end - printed) > 10.0 * entry_norm(end)
+
+
+def test_the_boost_is_the_matrix_exponential(evidence):
+    cone = correct_cone(evidence)
+    z = stacked(evidence.run.snapshots[0].network, cone)
+    moved = boosted(z, cone, 1.7)
+    for row, image in zip(z, moved, strict=True):
+        pull = 0.5 * cone.factor * cone.mean(np.sign(row[-1]))
+        generator = np.zeros((3, 3))
+        generator[:2, 2], generator[2, :2] = pull, pull
+        assert image == pytest.approx(expm(1.7 * generator) @ row, rel=1e-12)

@@ -1,0 +1,87 @@
+"""Lemmas F.6 and F.8 and Theorem F.9 along a run and on forged ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reluflow.data.registry import load
+from reluflow.experiments.check import check, example_problem
+from reluflow.losses import ExponentialLoss
+from reluflow.network import Network
+from reluflow.theory.lyu2021.margin_growth import LEMMA_F_6, LEMMA_F_8, THEOREM_F_9
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+
+
+def _wobbling(evidence):
+    """Every other snapshot shrunk: the margin falls again and again, and its rate is not the flow's."""
+    return with_networks(
+        evidence, lambda k, n: n.replace(w=n.w * (1.0 - 0.05 * (k % 2)), a=n.a * (1.0 - 0.05 * (k % 2)))
+    )
+
+
+def _turning(evidence):
+    """Neurons turned away ever more, ever farther from the direction of their gradient."""
+
+    def turned(k, network):
+        angle = 0.004 * k
+        rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        return network.rotated(rotation)
+
+    return with_networks(evidence, turned)
+
+
+def _ends_low(evidence):
+    """An end of smaller margin than the run already had: the best negative neuron."""
+    end = Network(-evidence.facts.leaky.negative.w[None], [-1.0], leak=evidence.leak, log_scale=3.0)
+    return replace(evidence, trajectory=replace(evidence.run, network=end))
+
+
+def _not_separable():
+    return example_problem(LEMMA_F_8, load("random-labels").subset(range(40)))
+
+
+def _other_loss():
+    return replace(example_problem(LEMMA_F_6), loss=ExponentialLoss())
+
+
+CASES = (
+    TheoremCase("lyu2021:lemmaF.6", forge=_wobbling, failing="loss", inapplicable=_other_loss),
+    TheoremCase("lyu2021:lemmaF.8", forge=_turning, failing="linearly-separable", inapplicable=_not_separable),
+    TheoremCase("lyu2021:thmF.9", forge=_ends_low, failing="loss", inapplicable=_other_loss),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_holds_and_a_forgery_fails(case):
+    assert_holds_and_forgery_fails(case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
+def test_names_the_failing_hypothesis(case):
+    assert_not_applicable(case)
+
+
+@pytest.mark.parametrize("theorem", [LEMMA_F_6, LEMMA_F_8, THEOREM_F_9], ids=lambda theorem: theorem.key)
+def test_holds_where_neurons_slide(theorem):
+    """On the hinted set negative neurons slide for a stretch; only smooth snapshots are judged."""
+    verdict = check(theorem, example_problem(theorem, "lyu-hinted"))
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
+def test_a_run_that_is_not_late_enough_decides_nothing():
+    """On the symmetric set the two signs still exchange weight at log t = 60: neither a pass nor a failure."""
+    verdict = check(THEOREM_F_9, example_problem(THEOREM_F_9, "lyu-symmetric"))
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert "not late enough" in verdict.why
+
+
+def test_a_network_that_cannot_fit_is_not_spoken_of():
+    """A dead ReLU network never gets n L below ln 2."""
+    problem = example_problem(LEMMA_F_8, "lyu-orthogonal")
+    dead = problem.network.replace(leak=0.0, a=np.abs(problem.network.a))
+    verdict = check(LEMMA_F_8, replace(problem, network=dead))
+    assert verdict.failing_hypotheses == ("small-loss",)

@@ -1,0 +1,128 @@
+"""Every result of the five papers is checkable or listed with its reason, and the coverage page says so."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from reluflow.geometry.extremal import extremal_vectors
+from reluflow.theory.coverage import coverage_page
+from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS
+from reluflow.theory.registry import PAPERS, Elsewhere, results_of, theorems
+from reluflow.theory.theorem import Theorem
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_named_result_has_a_row(paper):
+    listed = [
+        line.strip()
+        for file in sorted((HERE / paper).glob("results*.txt"))
+        for line in file.read_text().splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
+    assert len(listed) > 10
+    covered = [result.key for result in results_of(paper)]
+    assert len(covered) == len(set(covered))
+    assert sorted(set(listed) - set(covered)) == []
+    assert all(key.startswith(f"{paper}:") for key in covered)
+
+
+def test_every_theorem_went_through_the_contract():
+    """Each key stands in a test file's CASES: it holds somewhere, is refused somewhere, and fails if forged."""
+    found: list[str] = []
+    for file in sorted(HERE.glob("*/test_*.py")):
+        found += _case_keys(ast.parse(file.read_text()))
+    keys = [theorem.key for theorem in theorems()]
+    assert sorted(set(keys) - set(found)) == []
+
+
+def _case_keys(tree: ast.Module) -> list[str]:
+    """Every string of the form paper:result inside a TheoremCase(...) call."""
+    keys = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            for value in (*node.args, *(k.value for k in node.keywords if k.arg == "key")):
+                if isinstance(value, ast.Constant) and isinstance(value.value, str) and ":" in value.value:
+                    keys.append(value.value)
+    return keys
+
+
+def test_the_theorems_diagnose_speaks_of_can_be_checked():
+    keys = {theorem.key for theorem in theorems()}
+    assert {theorem.key for theorem in THEOREMS} <= keys
+
+
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.key)
+def test_a_theorem_is_complete(theorem):
+    assert isinstance(theorem, Theorem)
+    assert theorem.key.startswith(f"{theorem.paper}:")
+    assert len(theorem.statement) > 20
+    assert theorem.conclusions
+    assert theorem.example
+    assert theorem.erratum == "" or theorem.erratum.startswith("E")
+    names = [h.name for h in theorem.hypotheses]
+    assert len(names) == len(set(names))
+    names = [c.name for c in theorem.conclusions]
+    assert len(names) == len(set(names))
+    assert all(p.low < p.default < p.high for p in theorem.parameters)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_is_covered_elsewhere_is_there(paper):
+    conditions = {assumption.key for assumption in ASSUMPTIONS}
+    keys = {result.key for result in results_of(paper)}
+    for result in results_of(paper):
+        if not isinstance(result, Elsewhere):
+            continue
+        assert result.note
+        if result.status == "condition":
+            assert result.where in conditions, result
+        elif result.status == "definition":
+            assert _is_there(result.where), result
+        elif result.status == "part":
+            assert result.where in keys, result
+        else:
+            assert result.status == "left out", result
+            assert not result.where
+        if result.status != "left out":
+            assert (ROOT / result.test).is_file(), result
+
+
+def _is_there(dotted: str) -> bool:
+    """Whether a dotted name leads to a function, a class, or a field or property of a class."""
+    parts = dotted.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            found = import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[cut:]:
+            fields = getattr(found, "__dataclass_fields__", {})
+            if not hasattr(found, name) and name not in fields:
+                return False
+            found = getattr(found, name, fields.get(name))
+        return True
+    return False
+
+
+def test_the_page_names_tests_that_are_there():
+    for line in coverage_page().splitlines():
+        for word in line.split("`"):
+            if word.startswith("tests/"):
+                assert (ROOT / word).is_file(), line
+
+
+def test_the_page_is_up_to_date():
+    """`reluflow theorems --coverage > docs/coverage.md` writes it."""
+    assert (ROOT / "docs" / "coverage.md").read_text() == coverage_page()
+
+
+def test_extremal_vectors_is_where_definition_1_says():
+    definitions = {r.where for r in results_of("boursier2024") if isinstance(r, Elsewhere) and r.status == "definition"}
+    assert f"{extremal_vectors.__module__}.{extremal_vectors.__name__}" in definitions
