@@ -24,14 +24,13 @@ def command(
 
     Example: reluflow theorems boursier2024
     """
+    from reluflow.theory.coverage import coverage_page, erratum_name
     from reluflow.theory.registry import PAPERS, results_of, theorems
 
     papers = PAPERS if paper is None else (paper,)
     for name in papers:
         results_of(name)  # refuses an unknown paper before anything is printed
     if coverage:
-        from reluflow.theory.coverage import coverage_page
-
         print(coverage_page(papers), end="")
         return
     listed = theorems(papers)
@@ -52,10 +51,5 @@ def command(
         ]
         print_json({"theorems": rows})
         return
-    print_table(("key", "erratum", "statement"), [(t.key, _erratum_name(t.erratum), t.statement) for t in listed])
+    print_table(("key", "erratum", "statement"), [(t.key, erratum_name(t.erratum), t.statement) for t in listed])
     print(f"{len(listed)} results; judge one with: reluflow check KEY [DATASET]")
-
-
-def _erratum_name(erratum: str) -> str:
-    """The number alone, as in E3."""
-    return erratum.partition(":")[0] if erratum else ""

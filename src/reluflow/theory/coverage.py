@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from inspect import getmodule
+from pathlib import Path
 
 from reluflow.theory.registry import PAPERS, Elsewhere, results_of
 from reluflow.theory.theorem import Theorem
+
+_TESTS = Path(__file__).resolve().parents[3] / "tests" / "theory"  # in a checkout; an installed package has none
 
 _TITLES = {
     "boursier2024": "Boursier & Flammarion (2024), early alignment is a two-edged sword",
@@ -58,18 +61,32 @@ def _row(result: Theorem | Elsewhere) -> str:
             "theorem",
             _code(result.key),
             result.statement,
-            result.erratum.partition(":")[0],
+            erratum_name(result.erratum),
             _code(_test_of(result)),
         ]
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
+def erratum_name(erratum: str) -> str:
+    """The numbers alone, as in E3; `misprint` for a correction too small to have one.
+
+    >>> erratum_name("E3: a factor is missing"), erratum_name("(36) prints t_2"), erratum_name("")
+    ('E3', 'misprint', '')
+    """
+    if not erratum:
+        return ""
+    numbered = re.match(r"([A-Z]\d+(?:(?:, | and )[A-Z]\d+)*)\b", erratum)
+    return numbered.group(1) if numbered else "misprint"
+
+
 def _test_of(theorem: Theorem) -> str:
-    """The test file that mirrors the module in which the result is judged."""
-    module = getmodule(theorem.conclusions[0].measure)
-    name = module.__name__ if module is not None else ""
-    parts = name.split(".")
-    return f"tests/theory/{theorem.paper}/test_{parts[-1]}.py"
+    """The test file that takes the result through the contract; nothing where the tests are not at hand."""
+    paper, _, result = theorem.key.partition(":")
+    for wanted in (f'"{theorem.key}"', f'"{result}"'):
+        for file in sorted((_TESTS / paper).glob("test_*.py")):
+            if wanted in file.read_text():
+                return f"tests/theory/{paper}/{file.name}"
+    return ""
 
 
 def _code(text: str) -> str:
