@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
 from reluflow.cli.output import print_json
 from reluflow.cli.progress import stage_spinner
 from reluflow.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from reluflow.theory.theorem import Theorem
 
 StudyDataset = Annotated[
     str, typer.Argument(metavar="DATASET", help="A registered name, a .csv with header x1,...,xd,y, or an .npz.")
@@ -51,6 +54,9 @@ def command(
     scales: Annotated[
         str, typer.Option("--scales", metavar="S1,S2,...", help="Scales the run is repeated at.")
     ] = "1e-1,1e-3,1e-6",
+    lemmas: Annotated[
+        bool, typer.Option("--lemmas", help="Ask every encoded result, lemmas included, not only the theorems.")
+    ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="One run, no repetitions, no theorems: seconds on small data.")
     ] = False,
@@ -86,7 +92,7 @@ def command(
             seed=seed,
             seeds=0 if quick else seeds,
             scales=_scales(scales),
-            theorems=() if quick else None,
+            theorems=_asked(quick=quick, lemmas=lemmas),
             on_stage=on_stage,
         )
         on_stage("drawing")
@@ -97,6 +103,13 @@ def command(
         return
     for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
         print(sentence)
+
+
+def _asked(*, quick: bool, lemmas: bool) -> tuple[Theorem, ...] | None:
+    """The results to ask: none, all, or by default the theorems."""
+    from reluflow.theory.registry import theorems
+
+    return theorems() if lemmas else () if quick else None
 
 
 def _scales(text: str) -> list[str]:

@@ -209,7 +209,7 @@ def _assumptions(found: Study) -> str:
         (c.key, c.paper, Mark(c.holds), number(c.margin), f"{c.statement}. {c.detail}")
         for c in found.diagnosis.conditions
     ]
-    return table(("condition", "paper", "holds", "margin", "measured"), rows, label="Assumptions")
+    return table(("condition", "paper", "holds", "margin", "measured"), rows, label="Assumptions and their margins")
 
 
 def _reproduce(command: str) -> str:

@@ -135,7 +135,8 @@ def _about_variations(found: Study) -> list[str]:
     unknown = [v for v in found.variations if v.tells_the_same is None]
     total = len(found.variations)
     scales = ", ".join(dict.fromkeys(v.scale for v in found.variations))
-    words = f"Repeated from {len({v.seed for v in found.variations})} draws at scales {scales}: "
+    draws = len({v.seed for v in found.variations})
+    words = f"Repeated from {draws} draw{'s' if draws > 1 else ''} at scales {scales}: "
     if len(same) == total:
         return [words + f"all {total} runs end in the same function."]
     parts = [f"{len(same)} of {total} runs end in the same function"] if same else []

@@ -82,7 +82,7 @@ def plot_neuron_frames(
                 [],
                 [],
                 linestyle="",
-                marker="s",
+                marker="o",
                 markersize=4,
                 markerfacecolor="white",
                 color=NEGATIVE,
