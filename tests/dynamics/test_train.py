@@ -219,3 +219,12 @@ def test_a_sample_that_no_neuron_sees_leaves_no_finite_limit_to_polish():
     assert trajectory.predictions[2] == 0.0
     assert not trajectory.limit.is_polished
     assert np.all(np.isfinite(trajectory.network.w))
+
+
+def test_labels_that_are_all_zero_have_an_end():
+    """Relative to a loss of 0 nothing is ever fitted: the run went on for ever while the outputs faded like 1/t."""
+    data = Dataset([[1.0, 0.5], [0.2, 1.0], [-1.0, 0.3]], [0.0, 0.0, 0.0])
+    network = balanced_initialization(data, width=10, scale=1e-2, rng=np.random.default_rng(0))
+    run = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(max_steps=20_000))
+    assert run.outcome is Outcome.STATIONARY
+    assert run.loss < 1e-9 * run.losses[0]

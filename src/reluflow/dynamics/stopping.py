@@ -52,7 +52,11 @@ class Stationary(AbstractStoppingRule):
 
     def _is_fitted(self, run: AbstractRun) -> bool:
         loss, labels = run.problem.loss, run.problem.dataset.y
-        return not loss.is_classification and run.loss() <= self.loss_rtol * loss.total(np.zeros_like(labels), labels)
+        if loss.is_classification:
+            return False
+        # labels that are all 0 leave nothing to fit but the start itself
+        nothing_fitted = loss.total(np.zeros_like(labels), labels) or run.problem.initial_loss
+        return run.loss() <= self.loss_rtol * nothing_fitted
 
 
 @dataclass(frozen=True)
