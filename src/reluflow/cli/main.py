@@ -23,6 +23,9 @@ COMMANDS: dict[str, str] = {
     "train": "Run the exact gradient flow, gradient descent or SGD, and certify the end.",
     "margin": "Hard-margin separators and the best margin of a two-layer network.",
     "certify": "What a given network provably is.",
+    "reproduce": "Redraw the papers' figures and tables and judge their claims.",
+    "theorems": "List every encoded result of the five papers.",
+    "check": "Judge a theorem on a dataset: hypotheses, constants, conclusions with slack.",
     "bench": "Side-by-side timings in one run, as ratios.",
 }
 

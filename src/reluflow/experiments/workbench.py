@@ -1,0 +1,109 @@
+"""Workbench: what a long computation is given to say how far it is and to keep its pieces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from reluflow.experiments.store import Results, ResultStore, as_plain
+
+if TYPE_CHECKING:
+    from reluflow.dynamics.descent_run import DescentHistory
+    from reluflow.dynamics.trajectory import Trajectory
+
+Progress = Callable[[float, str], None]
+Run = TypeVar("Run", "DescentHistory", "Trajectory")
+
+_SECONDS = "seconds spent on this result"  # kept beside the values, in words no figure uses as a name
+
+
+def finished(run: Run) -> Run:
+    """A run of `train` or `descend` that went to its end; one that Ctrl-C cut short raises KeyboardInterrupt again.
+
+    Those functions give back what was done so far, which must not be kept as if it were the whole.
+    """
+    if getattr(run, "is_interrupted", False) or str(run.outcome) == "interrupted":
+        raise KeyboardInterrupt
+    return run
+
+
+class Workbench:
+    """Computes a result once: what the store has is taken from there, what is new is kept.
+
+    Parameters
+    ----------
+    name
+        What is computed, such as "boursier2024/fig2".
+    settings
+        All the result depends on besides the code.
+    code
+        Fingerprint of the code.
+    store
+        Where results are kept; None keeps nothing.
+    is_fresh
+        Whether to compute again what the store has.
+    progress
+        Called with the share done, between 0 and 1, and a word on what is being done.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: Any,
+        *,
+        code: str = "",
+        store: ResultStore | None = None,
+        is_fresh: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self._code = code
+        self._store = store
+        self._is_fresh = is_fresh
+        self._progress = progress
+        self._saved_seconds = 0.0  # spent on pieces in earlier runs
+
+    def progress(self, share: float, words: str = "") -> None:
+        """Say how far the computation is: a share between 0 and 1, and what it is doing."""
+        if self._progress is not None:
+            self._progress(min(max(float(share), 0.0), 1.0), words)
+
+    def stretch(self, start: float, end: float) -> Progress:
+        """A `progress` for one part of the work: its share from 0 to 1 moves the whole from `start` to `end`."""
+        return lambda share, words: self.progress(start + share * (end - start), words)
+
+    def whole(self, compute: Callable[[], Results]) -> tuple[Results, float]:
+        """The complete result and the seconds its computation took, now or when it was kept."""
+        return self._result(self.name, self.settings, compute)
+
+    def piece(self, name: str, compute: Callable[[], Results], *, settings: Any = None) -> Results:
+        """A part of the result, such as one seed, kept as soon as it is there.
+
+        Parameters
+        ----------
+        name
+            Which part; different parts need different names.
+        compute
+            Gives the part; not called if the store has it.
+        settings
+            All that the part depends on; by default all settings. Give fewer, and the part serves other settings too:
+            one seed does not depend on how many seeds there are.
+        """
+        results, _ = self._result(f"{self.name}/{name}", self.settings if settings is None else settings, compute)
+        return results
+
+    def _result(self, name: str, settings: Any, compute: Callable[[], Results]) -> tuple[Results, float]:
+        depends_on = {"settings": as_plain(settings), "code": self._code}
+        kept = None if self._store is None or self._is_fresh else self._store.load(name, depends_on)
+        if kept is not None and _SECONDS in kept:
+            seconds = float(kept.pop(_SECONDS))
+            self._saved_seconds += seconds
+            return kept, seconds
+        saved_before, began = self._saved_seconds, time.perf_counter()
+        results = dict(compute())
+        seconds = time.perf_counter() - began + self._saved_seconds - saved_before
+        if self._store is not None:
+            self._store.save(name, depends_on, results | {_SECONDS: seconds})
+        return results, seconds

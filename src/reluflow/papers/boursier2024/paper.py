@@ -1,0 +1,111 @@
+"""What the figures of Boursier & Flammarion (2024) share: the setting of App. B, snapshots, the film of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.errors import BackendError
+from reluflow.experiments.store import Results
+from reluflow.experiments.workbench import Progress
+from reluflow.losses import SquareLoss
+from reluflow.network.network import Network
+
+FloatArray = NDArray[np.float64]
+
+# Appendix B. The authors' loss is the mean of (h - y)^2, twice the mean of our half-square, so that time is lr times
+# the iteration for a loss with factor 2.
+LR = 1e-3
+SCALE = 1e-3
+WIDTH = 200_000
+ITERATIONS = 2_000_000  # Section 6; the animation of the second example goes on to 3,000,000
+LOSS = SquareLoss(factor=2.0)
+
+GRID = np.linspace(-1.0, 1.0, 101)
+FILMED_NEURONS = 400  # of the animations; neurons are independent, so the first ones are a fair sample
+
+
+def least_squares(data: Dataset) -> FloatArray:
+    """beta* with <beta*, x> closest to the labels, shape (d,)."""
+    return np.asarray(np.linalg.lstsq(data.X, data.y, rcond=None)[0])
+
+
+def rows_of(inputs: FloatArray) -> FloatArray:
+    """Inputs with the constant coordinate 1 beside them, shape (k, 2)."""
+    return np.column_stack([inputs, np.ones_like(inputs)])
+
+
+def angle_of(vector: FloatArray) -> float:
+    """Angle of a vector of the plane in degrees, in [0, 360)."""
+    return float(np.degrees(np.arctan2(vector[1], vector[0])) % 360.0)
+
+
+def descend_through(
+    problem: TrainingProblem, lr: float, iterations: Sequence[int], say: Progress
+) -> Iterator[tuple[int, AbstractRun]]:
+    """Grouped gradient descent, stopped at each of the iterations."""
+    run = GroupedGradientDescent(lr=lr, iterations=iterations[-1]).start(problem)
+    for iteration in iterations:
+        run.iterate_to(iteration)
+        say(iteration / iterations[-1], f"descent, iteration {iteration:,}")
+        yield iteration, run
+
+
+def flow_through(
+    problem: TrainingProblem, times: Sequence[float], rtol: float, say: Progress
+) -> Iterator[tuple[float, AbstractRun]]:
+    """The exact flow, stopped at each of the times.
+
+    Where it is not unique a neuron goes to the positive side: any solution is one of the paper's.
+    """
+    run = EventDrivenFlow(rtol=rtol, ridge="positive").start(problem)
+    for time in times:
+        while run.time < time and run.outcome is None:
+            run.advance(time)
+        if run.time < time:
+            raise BackendError(f"the flow ended at time {run.time:g}: {run.outcome}.")
+        say(time / times[-1], f"exact flow, time {time:.4g}")
+        yield time, run
+
+
+@dataclass(eq=False)
+class Film:
+    """Frames of a run for the animation: a few neurons and the function on the grid."""
+
+    w: list[FloatArray] = field(default_factory=list)
+    a: list[FloatArray] = field(default_factory=list)
+    curves: list[FloatArray] = field(default_factory=list)
+
+    def add(self, network: Network) -> None:
+        """Keep one frame."""
+        plain = network.materialized()
+        self.w.append(plain.w[:FILMED_NEURONS])
+        self.a.append(plain.a[:FILMED_NEURONS])
+        self.curves.append(plain.outputs(rows_of(GRID)))
+
+    def results(self, prefix: str) -> Results:
+        """The frames as arrays."""
+        return {
+            f"{prefix}_w": np.array(self.w),
+            f"{prefix}_a": np.array(self.a),
+            f"{prefix}_curves": np.array(self.curves),
+        }
+
+
+def frames_of(iterations: Sequence[int], most: int) -> list[int]:
+    """Indices of at most `most` of the snapshots, from the first to the last, those before iteration 100 left out.
+
+    >>> frames_of([0, 1, 100, 200, 300, 400], 3)
+    [0, 3, 5]
+    """
+    chosen = [0, *(index for index, iteration in enumerate(iterations) if iteration >= 100)]
+    places = np.unique(np.linspace(0, len(chosen) - 1, min(most, len(chosen))).round().astype(int))
+    return [chosen[place] for place in places]

@@ -1,0 +1,122 @@
+"""A computation runs once; its pieces survive an interruption."""
+
+import numpy as np
+import pytest
+
+from reluflow import EventDrivenFlow, GradientDescent, Network, SquareLoss, TrainingProblem, load, train
+from reluflow.dynamics.descent_run import descend
+from reluflow.experiments.store import ResultStore
+from reluflow.experiments.workbench import Workbench, finished
+
+
+class Seeds:
+    """A computation of four seeds that counts what it does and can be interrupted at one."""
+
+    def __init__(self, breaks_at=None):
+        self.breaks_at = breaks_at
+        self.done = []
+
+    def one(self, seed):
+        if seed == self.breaks_at:
+            raise KeyboardInterrupt
+        self.done.append(seed)
+        return {"value": np.array([float(seed) ** 2])}
+
+    def all(self, workbench):
+        values = []
+        for seed in range(4):
+            workbench.progress(seed / 4, f"seed {seed}")
+            values.append(workbench.piece(f"seed-{seed}", lambda seed=seed: self.one(seed))["value"])
+        return {"values": np.concatenate(values)}
+
+
+def run(store, seeds, *, settings=None, code="a", is_fresh=False, progress=None):
+    workbench = Workbench(
+        "lyu2021/fig9", settings or {"n": 4}, code=code, store=store, is_fresh=is_fresh, progress=progress
+    )
+    return workbench.whole(lambda: seeds.all(workbench))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ResultStore(tmp_path)
+
+
+def test_the_second_time_nothing_is_computed(store):
+    first, again = Seeds(), Seeds()
+    results, seconds = run(store, first)
+    kept, kept_seconds = run(store, again)
+    assert (first.done, again.done) == ([0, 1, 2, 3], [])
+    np.testing.assert_array_equal(kept["values"], results["values"])
+    assert set(kept) == {"values"}
+    assert kept_seconds == seconds > 0
+
+
+def test_an_interrupted_run_goes_on(store):
+    broken, again = Seeds(breaks_at=2), Seeds()
+    with pytest.raises(KeyboardInterrupt):
+        run(store, broken)
+    results, _ = run(store, again)
+    assert (broken.done, again.done) == ([0, 1], [2, 3])
+    assert results["values"].tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
+def test_a_piece_that_was_cut_short_is_computed_again(store):
+    with pytest.raises(KeyboardInterrupt):
+        run(store, Seeds(breaks_at=3))
+    pieces = sorted(store.folder.rglob("seed-1-*.npz"))
+    assert len(pieces) == 1
+    pieces[0].write_bytes(pieces[0].read_bytes()[:100])
+    again = Seeds()
+    run(store, again)
+    assert again.done == [1, 3]
+
+
+@pytest.mark.parametrize("change", [{"settings": {"n": 5}}, {"code": "b"}, {"is_fresh": True}])
+def test_what_makes_it_compute_again(store, change):
+    run(store, Seeds())
+    again = Seeds()
+    run(store, again, **change)
+    assert again.done == [0, 1, 2, 3]
+
+
+def test_without_a_store_everything_is_computed():
+    again = Seeds()
+    assert run(None, again)[0]["values"].tolist() == [0.0, 1.0, 4.0, 9.0]
+    run(None, again)
+    assert again.done == [0, 1, 2, 3] * 2
+
+
+def test_a_piece_with_settings_of_its_own_serves_others(store):
+    def piece_of(settings, seeds):
+        workbench = Workbench("lyu2021/fig9", settings, store=store)
+        return workbench.piece("seed-1", lambda: seeds.one(1), settings={"width": 3})
+
+    first, second = Seeds(), Seeds()
+    piece_of({"width": 3, "seeds": 2}, first)
+    piece_of({"width": 3, "seeds": 10}, second)
+    assert (first.done, second.done) == ([1], [])
+
+
+def test_progress_is_a_share(store):
+    seen = []
+    workbench = Workbench("figure", {}, progress=lambda share, words: seen.append((share, words)))
+    workbench.progress(0.5, "half")
+    workbench.progress(7.0)
+    workbench.progress(-1.0)
+    assert seen == [(0.5, "half"), (1.0, ""), (0.0, "")]
+
+
+def interrupting(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_run_cut_short_is_not_taken_for_whole():
+    """`train` and `descend` give back what was done before Ctrl-C; keeping that as a result would be a lie."""
+    problem = TrainingProblem(load("three-points"), SquareLoss(), Network([[1.0, 1.0]], [1.0]))
+    with pytest.raises(KeyboardInterrupt):
+        finished(train(problem, EventDrivenFlow(), progress=interrupting))
+    descent = GradientDescent(lr=0.1, iterations=10)
+    with pytest.raises(KeyboardInterrupt):
+        finished(descend(problem, descent, progress=interrupting))
+    assert finished(descend(problem, descent)).iterations[-1] == 10
