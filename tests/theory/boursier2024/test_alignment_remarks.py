@@ -66,7 +66,7 @@ CASES = (
     TheoremCase(
         "boursier2024:remark4",
         forge=lambda evidence: with_networks(
-            evidence, lambda k, network: network.replace(w=np.where(k == 5, -1.0, 1.0) * network.w)
+            evidence, lambda k, network: network.replace(a=np.where(k == 5, -1.0, 1.0) * network.a)
         ),
         failing="general-position",
         inapplicable=lambda: example_problem(remarks.REMARK_4, "orthogonal-triple"),

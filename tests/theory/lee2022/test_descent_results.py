@@ -38,6 +38,12 @@ def wider(factor):
     return forge
 
 
+def never_aligned(evidence):
+    """The recorded angle stops at twice the one aimed at; a mere factor leaves it small where the start was close."""
+    run = evidence.population
+    return replace(evidence, population=replace(run, gap=np.maximum(run.gap, 2.0 * evidence.parameter("angle"))))
+
+
 def aligned(theorem):
     problem = own_problem(theorem)
     w = teacher(Evidence(problem, parameters=theorem.parameter_values({}))).w
@@ -51,7 +57,7 @@ def case(key, forge):
 
 CASES = (
     case("thm4.2", wider(3.0)),
-    case("cor4.3", wider(100.0)),
+    case("cor4.3", never_aligned),
     case("thmA.1", longer(1.2)),
     case("thmA.2", wider(3.0)),
     case("thmA.3", longer(1.3)),

@@ -104,7 +104,7 @@ CASES = (
     case("prop3.1", stretched_vectors, "lee-realizable", unrealizable),
     case("thm3.2", slower_angle, "turning-start", aligned),
     case("thm3.3", longer(1.3), "lee-gaussian", not_gaussian),
-    case("eq8", longer(0.3), "single-neuron", two_neurons),
+    case("eq8", longer(1e-6), "single-neuron", two_neurons),
     case("thm3.4", hurried_angle, "half-mean-square", without_half),
     case("prop3.5", turned_layers, "lee-realizable", unrealizable),
     case("prop3.6", stretched_vectors, "single-neuron", two_neurons),

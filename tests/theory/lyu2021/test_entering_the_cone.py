@@ -25,10 +25,8 @@ from theorem_cases import (
 def _on_the_ray(theorem):
     problem = example_problem(theorem)
     ray = -correct_cone(Evidence(problem)).mean(-1.0)
-    w = problem.network.w.copy()
-    w[1] = ray  # a positive neuron
-    a = np.sign(problem.network.a) * np.linalg.norm(w, axis=1)
-    assert a[1] > 0.0
+    w, a = problem.network.w.copy(), problem.network.a.copy()
+    w[1], a[1] = ray, np.linalg.norm(ray)  # a positive neuron, whatever sign was drawn
     return replace(problem, network=problem.network.replace(w=w, a=a))
 
 

@@ -10,7 +10,7 @@ import pytest
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
-from reluflow.network import initialization_named
+from reluflow.network import Network, initialization_named
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -99,6 +99,10 @@ def test_the_missing_companion_is_never_a_pass():
 
 
 def test_a_ridge_is_not_applicable():
+    """A positive neuron along (0, 1) stands on a boundary that it may leave to either side."""
     theorem = theorem_named("lyu2021:lemmaB.15")
-    verdict = check(theorem, example_problem(theorem, "lyu-ridge", seed=1))
+    problem = example_problem(theorem, "lyu-ridge")
+    on_ridge = Network([[0.0, 1.0]], [1.0], leak=problem.network.leak, log_scale=problem.network.log_scale)
+    verdict = check(theorem, replace(problem, network=on_ridge))
+    assert verdict.kind is VerdictKind.NOT_APPLICABLE
     assert "non-branching" in verdict.failing_hypotheses

@@ -10,6 +10,7 @@ from scipy.linalg import expm
 
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import (
     LEMMA_G_5,
@@ -44,7 +45,7 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaG.6",
-        forge=lambda evidence: replace(evidence, witnesses={"linearised": lambda z, c, t: boosted(z, c, 1.1 * t)}),
+        forge=lambda evidence: replace(evidence, witnesses={"linearised": lambda z, c, t: boosted(z, c, 3.0 * t)}),
         failing="balanced",
         inapplicable=lambda: _unbalanced(LEMMA_G_6),
     ),
@@ -87,10 +88,32 @@ def evidence():
     return gather(LEMMA_G_5, own_problem(LEMMA_G_5))
 
 
-def test_the_error_is_of_order_three_to_three_digits(evidence):
-    """Published: err/r^3 is constant, here from r_max/2 down to r_max/16."""
-    ratios = [error / r**3 for r, error, _ in map(decomposition_error, (evidence, *evidence.sweep))]
+def _errors_over_cubes(evidence):
+    """err/r^3 at r_max/2, and at a half, a quarter and an eighth of that."""
+    return [error / r**3 for r, error, _ in map(decomposition_error, (evidence, *evidence.sweep))]
+
+
+def test_the_error_of_positive_neurons_is_of_order_three_to_three_digits():
+    """Published: err/r^3 is constant. Corrections are of order r^2; over five draws they were below 0.1 %."""
+    problem = example_problem(LEMMA_G_5)
+    problem = replace(problem, network=problem.network.replace(a=np.abs(problem.network.a)))
+    bare = Evidence(problem, parameters=LEMMA_G_5.parameter_values({}))
+    problem = replace(problem, network=problem.network.scaled(LEMMA_G_5.log_scale(bare)))
+    ratios = _errors_over_cubes(gather(LEMMA_G_5, problem))
     assert max(ratios) / min(ratios) < 1.002
+
+
+def test_negative_neurons_add_a_correction_that_falls_more_slowly(evidence):
+    """err/r^3 still tends to a constant, but what is left shrinks by 2^(-4 kappa) = 0.571 per halving of r.
+
+    Outputs of negative neurons are like (r^(1 - kappa) sigma^kappa)^2 with sigma ~ r^3, that is r^(4 kappa) times those
+    of positive ones. Over eight draws err/r^3 varied by 0.01 % to 1.8 %.
+    """
+    ratios = _errors_over_cubes(evidence)
+    assert max(ratios) / min(ratios) < 1.02
+    steps = np.diff(ratios)
+    kappa = growth_constants(evidence)["kappa"]
+    assert steps[1:] / steps[:-1] == pytest.approx(np.full(2, 2.0 ** (-4.0 * kappa)), abs=0.05)
 
 
 def test_negative_entries_of_b_scale_like_sigma_to_the_kappa(evidence):

@@ -136,8 +136,13 @@ def test_at_a_large_scale_the_regime_is_named():
 
 
 def test_the_losing_share_falls_with_the_foretold_power_at_very_late_times():
-    """2(rho - 1) = -0.67226 with rho = 2 V*/gamma^+; local exponents up to log t = 9600 tend to it like 1/log t."""
-    problem = example_problem(THEOREM_A_7)
+    """2(rho - 1) = -0.67226 with rho = 2 V*/gamma^+; the local exponents tend to it like 1/log t.
+
+    From e^(-60) the losing share is so small that it has no effect of its own: every draw of seven had the errors
+    -0.0226 and -0.0108. From 1e-3 the share is some per cent and adds about twice itself to the error.
+    """
+    drawn = example_problem(THEOREM_A_7)
+    problem = replace(drawn, network=drawn.network.replace(log_scale=-60.0))
     ends = [
         train(problem, EventDrivenFlow(), until=Exhausted(), log_horizon=horizon).network
         for horizon in (300.0, 600.0, 1200.0)
@@ -147,8 +152,8 @@ def test_the_losing_share_falls_with_the_foretold_power_at_very_late_times():
     early, late = np.diff(shares) / np.diff(norms)
     foretold = check(THEOREM_A_7, problem).predictions["share_exponent"]
     assert foretold == pytest.approx(2.0 * (0.331935611 / 0.5 - 1.0), abs=1e-8)
-    assert abs(late - foretold) < abs(early - foretold) < 0.05
-    assert late == pytest.approx(foretold, rel=0.03)
+    assert early == pytest.approx(foretold, abs=0.025)
+    assert (late - foretold) / (early - foretold) == pytest.approx(0.5, abs=0.03)
 
 
 def test_flipping_the_labels_turns_one_theorem_into_the_other():

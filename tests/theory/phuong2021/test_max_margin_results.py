@@ -150,10 +150,21 @@ def test_the_papers_own_experiment_breaks_the_span_assumption():
 
 
 def test_dead_neurons_are_compatible_with_the_hypotheses():
-    verdict = check(THEOREM_1, example_problem(THEOREM_1, "phuong-dead-cone"))
+    """Two neurons of the draw are moved into the dead cone; the theorem counts exactly those silent at the end."""
+    problem = example_problem(THEOREM_1, "phuong-dead-cone")
+    w = problem.network.w.copy()
+    angles = np.deg2rad([110.0, 130.0])
+    w[:2] = np.column_stack([np.cos(angles), np.sin(angles)])
+    evidence = gather(THEOREM_1, replace(problem, network=problem.network.replace(w=w)))
+    verdict = THEOREM_1.check(evidence)
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
     assert 0.0 < verdict.constants["death_positive"] < 0.5
-    assert "1 dead" in verdict.hypothesis("small-scale").detail
+    end = evidence.run.network
+    lengths = np.linalg.norm(end.w, axis=1)[:, None] * np.linalg.norm(problem.dataset.X, axis=1)
+    products = end.pre_activations(problem.dataset.X) / lengths
+    silent = int(np.sum(np.all(products <= 1e-12, axis=1)))  # one that dies ends on its last boundary, up to rounding
+    assert silent >= 2
+    assert f"{silent} dead" in verdict.hypothesis("small-scale").detail
 
 
 def test_death_by_arcs_and_by_simulation_agree():

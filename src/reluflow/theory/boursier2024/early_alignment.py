@@ -304,7 +304,7 @@ THEOREM_3 = Theorem(
     parameters=(EPSILON,),
     plan=_lazy_plan,
     log_scale=bring_to(_informative(_log_c_saddles, settling_time_with_saddles)),
-    example="relu-teacher:n=2,d=4",
+    example="relu-teacher:n=2,d=4,noise=0.3",  # without noise a label may be 0, which is not general position
     erratum="E2: lambda < lambda* alone does not give t_2 <= tau.",
     departs=(
         "Condition 2(2) is the solver's policy to stay where the flow is not unique. Neurons too small to be held "

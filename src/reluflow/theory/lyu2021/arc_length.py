@@ -14,9 +14,9 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
-from reluflow.theory.lyu2021.smoothed_margin import MarginState, loss_gets_small, states_of
+from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
 from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
 
 _NUM_TIMES = 40
 
@@ -119,7 +119,7 @@ LEMMA_F_11 = Theorem(
         Parameter("late_margin", 60.0, "smallest margin y h at which the limit is first asked for", low=1.0),
     ),
     plan=_plan,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-8"),
+    setting=MARGIN_SETTING,
     example="lyu-counterexample-sharp",
     departs="The function of the lemma is not named there; a power is fitted instead.",
 )
