@@ -24,6 +24,9 @@ def _problem(dataset, loss, *, leak=0.0, width=6, init="balanced", scale="1e-3")
 
 
 PROBLEMS = {
+    "classes that cancel": lambda: _problem(
+        Dataset([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]], [1, 1, -1, -1]), ExponentialLoss(reduction="sum")
+    ),
     "labels all zero": lambda: _problem(Dataset([[1.0, 0.5], [0.2, 1.0], [-1.0, 0.3]], [0.0] * 3), SquareLoss()),
     "one sample": lambda: _problem(Dataset([[0.5, 1.0]], [2.0]), SquareLoss()),
     "one classified sample": lambda: _problem(Dataset([[0.5, 1.0]], [1]), ExponentialLoss(reduction="sum")),

@@ -66,8 +66,11 @@ class DataConstants:
         """zeta_1*: the largest zeta for which caps {cos(z, x_+-) >= sqrt(1 - zeta)} stay in S_+- (Lemma 8, exact)."""
         smallest = 1.0
         for sign in (1, -1):
+            length = float(np.linalg.norm(self.total(sign)))
+            if self.count(sign) and length == 0.0:
+                return 0.0  # samples that cancel have no common direction
             if self.count(sign):
-                towards = sign * self.total(sign) / np.linalg.norm(self.total(sign))
+                towards = sign * self.total(sign) / length
                 smallest = min(smallest, float(np.min(np.square(self.unit_signed @ towards))))
         return smallest
 
@@ -209,9 +212,9 @@ def starting_cosine(evidence: Evidence, sign: int) -> float:
     """Largest cosine of a neuron with output sign `sign` and the aggregate of the *other* class; -1 where void."""
     data, network = data_constants(evidence), evidence.network
     chosen = (np.sign(network.a) == sign) & np.any(network.w != 0.0, axis=1)
-    if not data.count(-sign) or not np.any(chosen):
-        return -1.0
     other = data.total(-sign)
+    if not np.any(other) or not np.any(chosen):
+        return -1.0
     w = network.w[chosen]
     return float(np.max(w @ other / (np.linalg.norm(w, axis=1) * np.linalg.norm(other))))
 

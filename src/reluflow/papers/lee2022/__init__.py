@@ -1,0 +1,1 @@
+"""The figures of Lee, Sim & Ye (2022) [lee2022]."""
