@@ -1,0 +1,254 @@
+"""train_deep: the loop that trains a deep network, keeps what was asked for and notices when the loss is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.deep.backend import arithmetic, device_name, equinox, jax, jnp, on_device, on_host, optax
+from reluflow.deep.descent import DeepDescent, batch_table
+from reluflow.deep.evaluation import outputs_on_device
+from reluflow.deep.trajectory import DeepOutcome, DeepTrajectory
+from reluflow.errors import InvalidInputError
+from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
+
+Record = Callable[[Any], Mapping[str, Any]]
+
+_SECONDS_PER_CHUNK = 0.2  # compiled code cannot be interrupted, so it comes back this often
+_LARGEST_TABLE = 1 << 20  # entries of the table of batches that is on the device at once
+_VALUES: dict[type[AbstractLoss], Callable[[Any, Any], Any]] = {
+    SquareLoss: lambda outputs, labels: 0.5 * jnp.square(outputs - labels),
+    LogisticLoss: lambda outputs, labels: jax.nn.softplus(-labels * outputs),
+    ExponentialLoss: lambda outputs, labels: jnp.exp(-labels * outputs),
+}
+
+
+def train_deep(
+    network: Any,
+    dataset: Dataset,
+    loss: AbstractLoss,
+    descent: DeepDescent,
+    *,
+    record: Record | None = None,
+    record_at: Iterable[int] | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> DeepTrajectory:
+    """Train a network of any depth on the CPU, or on the GPU where JAX sees one.
+
+    Parameters
+    ----------
+    network
+        A network of this room, or any Equinox module that maps one sample to one number.
+    dataset
+        n samples.
+    loss
+        Square, logistic or exponential, with its reduction.
+    descent
+        Optimiser, rate, length, batches, precision.
+    record
+        Network to a dictionary of arrays, in JAX code: what to measure on the way.
+    record_at
+        Iterations at which the loss on all samples and `record` are kept; by default a hundred, evenly spread.
+    progress
+        Called with the iteration and the loss at each of them.
+
+    Returns
+    -------
+    DeepTrajectory
+        The last network and the records. A loss that is no longer finite, on a batch or at a record, ends the run with
+        outcome `diverged` at the network one step earlier; Ctrl-C ends it with outcome `interrupted`. Both keep what
+        was recorded.
+    """
+    if type(loss) not in _VALUES:
+        raise InvalidInputError(f"`loss` must be square, logistic or exponential, got {type(loss).__name__}.")
+    loss.check_labels(dataset.y)
+    if descent.batch is not None and descent.batch > dataset.n:
+        raise InvalidInputError(f"`batch` must be at most n = {dataset.n}, got {descent.batch}; None is all of them.")
+    last = descent.num_steps(dataset.n)
+    stops = _checked_stops(record_at, last)
+    with arithmetic(descent.precision):
+        run = _Run(network, dataset, loss, descent)
+        if not np.isfinite(run.loss()):
+            raise InvalidInputError(
+                f"`network` must have a finite loss on `dataset` in {descent.precision}; lower its scale."
+            )
+        kept: list[tuple[int, float, Mapping[str, Any]]] = []
+        outcome = DeepOutcome.FINISHED
+        try:
+            for stop in stops:
+                run.advance_to(stop)
+                if run.has_diverged:
+                    break
+                value = run.loss()
+                if not np.isfinite(value):
+                    run.step_back()
+                    break
+                kept.append((stop, value, {} if record is None else on_host(_recorded(record, run.network))))
+                if progress is not None:
+                    progress(stop, value)
+            run.advance_to(last)
+            if not (run.has_diverged or np.isfinite(run.loss())):
+                run.step_back()
+        except KeyboardInterrupt:
+            outcome = DeepOutcome.INTERRUPTED
+        if run.has_diverged:
+            outcome = DeepOutcome.DIVERGED
+        names = kept[0][2].keys() if kept else ()
+        return DeepTrajectory(
+            network=on_host(run.network),
+            outcome=outcome,
+            iteration=run.iteration,
+            iterations=np.array([entry[0] for entry in kept], dtype=np.int64),
+            losses=np.array([entry[1] for entry in kept]),
+            records={name: np.array([entry[2][name] for entry in kept], dtype=np.float64) for name in names},
+            method=descent.describe(),
+            device=device_name(),
+        )
+
+
+class _Run:
+    """A run in progress: the state on the device, and compiled chunks of steps."""
+
+    def __init__(self, network: Any, dataset: Dataset, loss: AbstractLoss, descent: DeepDescent) -> None:
+        self.iteration = 0
+        self.has_diverged = False
+        self._last = descent.num_steps(dataset.n)
+        self._value = _VALUES[type(loss)]
+        self._factor = loss.sample_weight(dataset.n) * dataset.n
+        self._samples, self._labels = (on_device(np.array(part), descent.precision) for part in (dataset.X, dataset.y))
+        placed = on_device(network, descent.precision)
+        _check_network(placed, self._samples)
+        parameters, self._structure = equinox.partition(placed, equinox.is_inexact_array)
+        self._optimizer = descent.transformation()
+        # parameters, the state of the optimiser, and the parameters one step earlier
+        self._state = (parameters, self._optimizer.init(parameters), parameters)
+        self._chunk = 1
+        self._tables = _tables(descent, dataset.n)
+        self._data: tuple[Any, ...] = ()  # samples, labels, and the present table of batches
+        self._table_end = self._row = 0
+        # XLA's convolutions on a CPU are ten times slower inside a compiled loop than in a step of their own
+        has_convolutions = any(leaf.ndim > 2 for leaf in jax.tree.leaves(parameters))
+        self._steps = self._one_by_one if has_convolutions else jax.jit(self._in_one_loop)
+        self._one_step = jax.jit(self._step)
+
+    @property
+    def network(self) -> Any:
+        """The network now, on the device."""
+        return equinox.combine(self._state[0], self._structure)
+
+    def step_back(self) -> None:
+        """Return to the network one step earlier, the last whose loss was finite, for good."""
+        self.has_diverged = True
+        self.iteration = max(self.iteration - 1, 0)
+        self._state = (self._state[2], self._state[1], self._state[2])
+
+    def loss(self) -> float:
+        """The objective on all samples."""
+        values = self._value(outputs_on_device(self.network, self._samples), self._labels)
+        return float(self._factor * jnp.mean(values))
+
+    def advance_to(self, iteration: int) -> None:
+        """Go on to an iteration, unless the loss is lost before."""
+        while self.iteration < iteration and not self.has_diverged:
+            if self._row == self._table_end:
+                index, weight = next(self._tables)
+                self._table_end, self._row = len(index) if len(index) else self._last, 0
+                weights = on_device(weight, self._samples.dtype.name)
+                self._data = (self._samples, self._labels, jnp.asarray(index), weights)
+            count = min(self._chunk, iteration - self.iteration, self._table_end - self._row)
+            began = time.perf_counter()
+            taken, is_finite, state = self._steps(self._state, self._data, self._row, count)
+            steps = int(taken)
+            self._state, self.iteration, self._row = state, self.iteration + steps, self._row + steps
+            if not bool(is_finite):
+                self.step_back()
+            seconds = time.perf_counter() - began
+            if count == self._chunk and seconds < 0.5 * _SECONDS_PER_CHUNK:
+                self._chunk *= 2
+            elif seconds > 2.0 * _SECONDS_PER_CHUNK:
+                self._chunk = max(1, self._chunk // 2)
+
+    def _in_one_loop(self, state: Any, data: Any, first: Any, count: Any) -> Any:
+        """Up to `count` steps, fewer where the loss of a step is not finite: (steps taken, is finite, state)."""
+        start = (jnp.zeros((), dtype=jnp.int32), jnp.ones((), dtype=bool), state)
+        return jax.lax.while_loop(
+            lambda carried: (carried[0] < count) & carried[1],
+            lambda carried: self._step(carried, data, first),
+            start,
+        )
+
+    def _one_by_one(self, state: Any, data: Any, first: int, count: int) -> Any:
+        """The same, with a compiled step called from here; a step after the loss is lost changes nothing."""
+        carried = (jnp.zeros((), dtype=jnp.int32), jnp.ones((), dtype=bool), state)
+        for _ in range(count):
+            carried = self._one_step(carried, data, first)
+        return carried
+
+    def _step(self, carried: Any, data: Any, first: Any) -> Any:
+        """One step from (steps taken, is finite, state); none once the loss is lost."""
+        taken, was_finite, now = carried
+        parameters, memory, _ = now
+        value, gradient = jax.value_and_grad(self._batch_loss)(parameters, data, first + taken)
+        updates, memory_after = self._optimizer.update(gradient, memory, parameters)
+        after = (optax.apply_updates(parameters, updates), memory_after, parameters)
+        is_finite = was_finite & jnp.isfinite(value)
+        kept = jax.tree.map(lambda new, old: jnp.where(is_finite, new, old), after, now)
+        return taken + is_finite.astype(jnp.int32), is_finite, kept
+
+    def _batch_loss(self, parameters: Any, data: Any, row: Any) -> Any:
+        """The objective on the batch in a row of the table, or on all samples where the table is empty."""
+        network = equinox.combine(parameters, self._structure)
+        samples, labels, index, weight = data
+        if index.size == 0:
+            return self._factor * jnp.mean(self._value(jax.vmap(network)(samples), labels))
+        chosen = index[row]
+        values = self._value(jax.vmap(network)(samples[chosen]), labels[chosen])
+        return self._factor * jnp.sum(weight[row] * values)
+
+
+def _check_network(network: Any, samples: Any) -> None:
+    """Refuse a network that does not map a sample to a number."""
+    try:
+        shape = jax.eval_shape(network, samples[0]).shape
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidInputError(
+            f"`network` must take samples of dimension {samples.shape[1]}, which `dataset` has: {reason}"
+        ) from error
+    if shape != ():
+        raise InvalidInputError(f"`network` must map a sample to one number, got an array of shape {shape}.")
+
+
+def _tables(descent: DeepDescent, num_samples: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+    """Tables of batches one after the other; empty ones for descent on all samples."""
+    if descent.batch is None:
+        while True:
+            yield np.empty((0, 0), dtype=np.int32), np.empty((0, 0))
+    rng = np.random.default_rng(descent.seed)
+    per_epoch = descent.steps_per_epoch(num_samples)
+    all_epochs = -(-descent.num_steps(num_samples) // per_epoch)
+    epochs = max(1, min(_LARGEST_TABLE // (per_epoch * descent.batch), all_epochs))
+    while True:
+        yield batch_table(rng, num_samples, descent.batch, epochs=epochs)
+
+
+@equinox.filter_jit
+def _recorded(record: Record, network: Any) -> Any:
+    return dict(record(network))
+
+
+def _checked_stops(record_at: Iterable[int] | None, last: int) -> list[int]:
+    """The iterations to record at, in order."""
+    if record_at is None:
+        return sorted({round(last * k / 100) for k in range(101)})
+    stops = sorted({int(stop) for stop in record_at})
+    if stops and not 0 <= stops[0] <= stops[-1] <= last:
+        raise InvalidInputError(
+            f"`record_at` must lie between 0 and the last iteration {last}, got {stops[0]} to {stops[-1]}."
+        )
+    return stops

@@ -1,0 +1,1 @@
+"""The figures of Phuong & Lampert (2021) [phuong2021]."""

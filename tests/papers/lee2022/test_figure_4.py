@@ -1,0 +1,48 @@
+"""Figure 4 of Lee, Sim & Ye (2022): deep wide networks, the claims at quick size and where they fail."""
+
+import numpy as np
+import pytest
+
+from reluflow.experiments.workbench import Workbench
+from reluflow.papers.lee2022.figure_4 import FIGURE, RunSettings, claims, one_run, plateau
+
+SETTINGS = FIGURE.quick
+
+
+@pytest.fixture(scope="module")
+def results():
+    return FIGURE.compute(SETTINGS, Workbench(FIGURE.key, SETTINGS))
+
+
+def test_claims(results):
+    """Five seeds at n = 800: the large start at a tenth of the rate decreases between all moments in each; at the
+    printed rate one of two rises in its first steps, as two of three do at the paper's n = 10,000: a finding."""
+    judged = claims(SETTINGS, results)
+    assert [judged[k].holds for k in (0, 1, 3)] == [True] * 3
+    assert not any(claim.is_failure for claim in judged)
+    assert judged[3].measured > 100.0
+
+
+def test_small_grows_and_large_shrinks(results):
+    for seed in SETTINGS.seeds:
+        small, slow = (np.linalg.norm(results[f"{start}_{seed}_norms"], axis=1) for start in ("small", "slow"))
+        assert small[0] == pytest.approx(0.04 * np.sqrt(12_550), rel=0.03)
+        assert slow[0] == pytest.approx(0.44 * np.sqrt(12_550), rel=0.03)
+        assert small[-1] > 1.05 * small[0]
+        assert slow[-1] < 0.999 * slow[0]
+        assert plateau(SETTINGS, results, "small", seed) > 1.0
+
+
+def test_a_run_that_diverges_is_counted_and_not_drawn(tmp_path, results):
+    lost = one_run(RunSettings(n=200, seed=0, rate=1e-2, steps=50, std=0.44, teacher_std=0.2))
+    assert lost["outcome"] == "diverged"
+    assert np.all(np.isfinite(lost["losses"]))
+    broken = results | {f"large_0_{name}": value for name, value in lost.items()}
+    judged = claims(SETTINGS, broken)
+    assert (judged[4].measured, judged[4].holds, judged[4].is_failure) == (1, False, False)
+    assert FIGURE.draw(SETTINGS, broken, tmp_path)[0].stat().st_size > 20_000
+
+
+def test_without_any_finished_run_nothing_holds(results):
+    none = results | {f"{start}_{seed}_outcome": "diverged" for start in ("small", "large", "slow") for seed in (0, 1)}
+    assert [claim.holds for claim in claims(SETTINGS, none)] == [False] * 5

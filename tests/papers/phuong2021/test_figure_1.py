@@ -1,0 +1,88 @@
+"""Figure 1 of Phuong & Lampert (2021): the claims at quick size, and the measurements on cases one can do by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.experiments.workbench import Workbench
+from reluflow.network import Network
+from reluflow.papers.phuong2021.figure_1 import FIGURE
+from reluflow.papers.phuong2021.paper import (
+    cosines,
+    histogram,
+    max_margin_directions,
+    orthants,
+    two_directions,
+    weight_of,
+)
+from reluflow.papers.phuong2021.two_layer_run import share_in_cones
+
+
+@pytest.fixture(scope="module")
+def made():
+    settings = replace(FIGURE.quick, flow_samples=40, flow_width=12)
+    return settings, FIGURE.compute(settings, Workbench(FIGURE.key, settings))
+
+
+def test_claims(made):
+    """Bounds against ten seeds at this size: s2/s3 3.62 to 3.87 (3), s3/s1 0.035 to 0.038 (0.05), share above 0.9
+    0.59 to 0.77 (0.5), share in the cones 0.91 to 0.99 (0.9); four seeds: batches against all samples 0.7 to 0.9 %
+    (2 %), all samples against the flow 0.2 to 0.6 % (2 %), batches against the flow 1.8 to 4.7 % (10 %)."""
+    settings, results = made
+    claims = FIGURE.claims(settings, results)
+    assert [claim.holds for claim in claims] == [True] * 6 + [False] + [True] * 3
+    assert not any(claim.is_failure for claim in claims)
+    assert claims[6].finding
+    assert "P13" in claims[6].why
+
+
+def test_published_numbers(made):
+    """Singular values 2.39 to 2.42, 0.32 to 0.34, 0.085 to 0.091 in ten seeds; a third of the output weights flip."""
+    _, results = made
+    values = results["singular_values"]
+    assert values[:, 0] == pytest.approx(2.4, abs=0.05)
+    assert values[:, 1] == pytest.approx(0.33, abs=0.03)
+    assert values[:, 2] == pytest.approx(0.088, abs=0.005)
+    assert np.all((results["flipped"] > 0.2) & (results["flipped"] < 0.5))
+    assert np.all(results["loss"] < 2e-4)
+
+
+def test_the_plane_keeps_the_two_largest_singular_values(made):
+    _, results = made
+    assert np.linalg.svd(results["plane"], compute_uv=False) == pytest.approx(results["singular_values"][0, :2])
+    assert results["histogram"].sum() == 100
+    assert results["flow_losses"].shape == (3, len(results["flow_times"]))
+    assert results["flow_times"][-1] == pytest.approx(500.0)
+
+
+def test_drawing(made, tmp_path):
+    settings, results = made
+    (path,) = FIGURE.draw(settings, results, tmp_path)
+    assert path.name == "fig1.png"
+    assert path.stat().st_size > 20_000
+
+
+def test_cones_by_hand():
+    data = Dataset([[1.0, 0.1], [0.1, 1.0], [-1.0, -0.5]], [1, 1, -1])
+    network = Network(w=[[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, -1.0]], a=[1.0, 1.0, -1.0, 1.0])
+    assert share_in_cones(network, data) == 0.5  # the first and the third
+
+
+def test_two_directions_by_hand():
+    rows = np.array([[2.0, 0.0], [1.0, 0.1], [1.0, -0.1], [0.0, 3.0], [0.1, 1.0], [-0.1, 1.0]])
+    centres, nearness = two_directions(rows)
+    assert centres == pytest.approx(np.array([[0.0, 1.0], [1.0, 0.0]]), abs=1e-12)
+    assert nearness[[0, 3]] == pytest.approx(1.0)
+    assert nearness[1] == pytest.approx(1 / np.sqrt(1.01))
+    assert weight_of(rows, np.array([1.0, 0, 0, 0, 0, 0])) == pytest.approx(4 / (4 + 9 + 4 * 1.01))
+
+
+def test_directions_and_histogram():
+    directions = max_margin_directions(orthants(0, n=80))
+    assert np.linalg.norm(directions.positive) == pytest.approx(1.0)
+    assert cosines(np.array([directions.positive * 3]), directions.positive) == pytest.approx(1.0)
+    assert -directions.positive @ directions.negative > 0.5
+    counts = histogram(np.array([-1.0, 0.96, 0.97, 1.0 + 1e-15]))
+    assert (counts[0], counts[-1], counts.sum()) == (1, 3, 4)
