@@ -40,5 +40,7 @@ def shown(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {shown(item)}" for name, item in value.items())
     items = [shown(item) for item in list(value)[:6]]
     return "(" + ", ".join(items) + (", ...)" if len(value) > 6 else ")")

@@ -10,7 +10,7 @@ import typer
 
 from reluflow.cli.arguments import BiasOption, JsonOption, LossName, ReductionName, SeedOption
 from reluflow.cli.inputs import dataset_from, network_from, note
-from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import training_bar
 from reluflow.cli.train import Method, RidgeChoice, requested_times, solver_from
 from reluflow.errors import InvalidInputError
@@ -208,7 +208,7 @@ def _parameters(words: list[str]) -> dict[str, float]:
             equals = ""
         if not equals:
             raise InvalidInputError(
-                f"`--set` must be NAME=VALUE with a number, as in --set epsilon=0.25, got {word!r}."
+                f"`--set` must be NAME=VALUE with a number, as in --set eps=0.25, got {word!r}."
             )
     return values
 
@@ -270,11 +270,6 @@ def _print(verdict: Verdict) -> None:
 
 
 def _shown(value: Any) -> str:
-    import numpy as np
+    from reluflow.tables import shown
 
-    if isinstance(value, str | bool):
-        return str(value)
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return number(float(array), 8)
-    return vector([float(item) for item in array.ravel()])
+    return shown(value.tolist() if hasattr(value, "tolist") else value)

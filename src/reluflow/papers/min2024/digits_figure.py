@@ -1,0 +1,133 @@
+"""The six pictures that Figures 5, 10 and 11 share, and the claims that hold for every pair of digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reluflow.experiments.store import Results
+from reluflow.papers.claim import Claim
+from reluflow.papers.min2024.digits_run import Settings
+
+
+def at(results: Results, name: str, iteration: float) -> Any:
+    """A quantity, a number or an array, at the snapshot nearest to an iteration of the paper."""
+    return results[name][int(np.argmin(np.abs(results["iterations"] - iteration)))]
+
+
+def first_below(results: Results, share: float) -> float:
+    """The iteration at which the loss is first below a share of what it was at the start; inf if never."""
+    below = np.flatnonzero(results["losses"] < share * results["losses"][0])
+    return float(results["iterations"][below[0]]) if len(below) else float("inf")
+
+
+def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+    """What Sec. 4 says of its digits and App. A.4 shows for others."""
+    cosines, ranks = results["cosines"], results["stable_ranks"]
+    means = cosines[:, :, 0]
+    drop = first_below(results, 0.99)
+    before = results["iterations"] < drop
+    best = np.max(np.min(means[before], axis=1))
+    return (
+        Claim.below(
+            "at the start every neuron is nearly orthogonal to x_+ and x_- (largest |cosine|)",
+            np.max(np.abs(cosines[0, :, 1:])),
+            0.2,
+        ),
+        Claim.above(
+            "before the loss falls the mean neurons are aligned with x_+ and x_- (the smaller cosine at its best)",
+            best,
+            0.95,
+        ),
+        Claim.below(
+            "and their norm has not grown until then (|W|_2^2 when the loss has lost 1 %, over that at the end)",
+            at(results, "squared_norms", drop) / results["squared_norms"][-1],
+            0.05,
+        ),
+        Claim.below(
+            "the stable rank decreases below 2 (largest once the loss falls)",
+            np.max(ranks[~before], initial=ranks[-1]),
+            2.0,
+        ),
+        Claim.below("and is almost 1 at the end, as x_+ and x_- are opposite", ranks[-1], 1.2),
+        Claim.near("x_+ and x_- are opposite (cosine)", results["class_cosine"], -1.0, atol=1e-9),
+        Claim.below(
+            "once the loss falls the alignment drops (the smaller mean cosine at the end)",
+            np.min(means[-1]),
+            float(best) - 0.01,
+        ),
+        Claim(
+            "the centred images satisfy Assumption 1 nearly: most pairs have the sign it asks for, not all (share, mu)",
+            bool(results["right_signed"] > 0.5 and results["mu"] < 0.0),
+            (results["right_signed"], results["mu"]),
+            "above 0.5, below 0",
+        ),
+        Claim.above("the training loss becomes small (share of images rightly classified)", results["accuracy"], 0.95),
+    )
+
+
+def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
+    """Heat map; alignment of V_+ and V_-; loss, norm and stable rank; mean neurons and mean images."""
+    from reluflow.viz.heat_map import HeatMap
+    from reluflow.viz.image_grid import ImageGrid
+    from reluflow.viz.panels import Curve, Level, Panel
+    from reluflow.viz.parts import Curves, Part, plot_parts
+    from reluflow.viz.saving import save_figure
+
+    iterations, gram = results["iterations"] / 1000.0, results["gram"]
+    positive, negative = settings.digits
+    first = int(results["num_first"])
+    heat = HeatMap(
+        r"data correlation $[\langle x_i, x_j\rangle]_{ij}$",
+        gram,
+        [(f"digit {positive}", first), (f"digit {negative}", len(gram) - first)],
+    )
+    images = ImageGrid(
+        f"neuron and data centres (iteration {int(results['iterations'][-1]):,})",
+        results["images"][[0, 2, 1, 3]],
+        [r"$\bar w_+$", r"$\bar x_+$", r"$\bar w_-$", r"$\bar x_-$"],
+    )
+    alignment = [
+        Panel(
+            rf"alignment of neurons and $x_{sign}$ (digit {digit})",
+            "iteration (thousands)",
+            rf"$\cos(\cdot, x_{sign})$",
+            [
+                Curve(
+                    iterations,
+                    results["cosines"][:, side, 0],
+                    rf"$\cos(\bar w_{sign}, x_{sign})$; band: all neurons",
+                    look=look,
+                    low=results["cosines"][:, side, 1],
+                    high=results["cosines"][:, side, 2],
+                )
+            ],
+            y_limits=(-0.15, 1.05),
+            legend="lower right",
+        )
+        for side, (sign, digit, look) in enumerate((("+", positive, 1), ("-", negative, 2)))
+    ]
+    growth = Panel(
+        "loss and squared spectral norm",
+        "iteration (thousands)",
+        "",
+        [
+            Curve(iterations, results["losses"], r"loss $\mathcal{L}$", look=0),
+            Curve(iterations, results["squared_norms"], r"$\|W\|_2^2$", look=4),
+        ],
+        legend="upper left",
+    )
+    rank = Panel(
+        "stable rank",
+        "iteration (thousands)",
+        r"$\|W\|_F^2/\|W\|_2^2$",
+        [Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3)],
+        levels=[Level(2.0, "2"), Level(1.0)],
+        y_scale="log",
+        y_limits=(0.9, 50.0),
+        legend="upper right",
+    )
+    parts: list[Part] = [heat, Curves(alignment[0]), Curves(growth), images, Curves(alignment[1]), Curves(rank)]
+    return (save_figure(plot_parts(parts, columns=3, part_size=(3.7, 3.0)), path),)

@@ -1,0 +1,279 @@
+"""Vectors of the plane: arrows, sectors, half-planes, rays and dots around the origin, described as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reluflow.errors import InvalidInputError
+from reluflow.viz.style import BLACK, DARK, GREEN, GREY, LIGHT, NEGATIVE, POSITIVE, PURPLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+Role = Literal["positive", "negative", "neuron", "pull", "velocity", "plain"]
+
+COLOURS: dict[Role, str] = {
+    "positive": POSITIVE,
+    "negative": NEGATIVE,
+    "neuron": BLACK,
+    "pull": GREEN,
+    "velocity": PURPLE,
+    "plain": GREY,
+}
+# Colour and hatch say the same thing, for print in greys.
+SECTOR_LOOKS = {"S_+": (POSITIVE, "////"), "S_-": (NEGATIVE, "\\\\\\\\"), "S_dead": (GREY, "....")}
+SECTOR_NAMES = {"S_+": r"$S_+$", "S_-": r"$S_-$", "S_dead": r"$S_{\mathrm{dead}}$"}
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow:
+    """A vector from `start` to `end`, with its name beside the tip.
+
+    Parameters
+    ----------
+    end, start
+        Points of the plane.
+    label
+        With mathematics between dollar signs; empty for none.
+    role
+        What it is, which gives its colour: a sample by its label, a neuron, the pull x_a, a velocity, or plain.
+    is_dashed
+        Dashed, for what is inactive.
+    """
+
+    end: ArrayLike
+    label: str = ""
+    role: Role = "plain"
+    start: ArrayLike = (0.0, 0.0)
+    is_dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Sector:
+    """A cone of the plane between two angles in degrees, filled and named.
+
+    `name` is "S_+", "S_-" or "S_dead" for the looks of these, or anything else for a grey one.
+    """
+
+    name: str
+    first: float
+    last: float
+
+
+@dataclass(frozen=True, eq=False)
+class VectorPlane:
+    """One picture of the plane.
+
+    Parameters
+    ----------
+    title
+        Above it.
+    reach
+        Half the width of the picture.
+    arrows, sectors
+        What is drawn, sectors below.
+    half_planes
+        Normals of shaded half-planes <x, normal> > 0.
+    lines
+        Pairs of a name and a direction of a straight line through the origin.
+    rays
+        Directions of thin lines from the origin to the edge, shape (k, 2): neurons.
+    ray_signs
+        Sign of the output weight of each ray, shape (k,).
+    dots
+        Groups of points: name, places (k, 2), role; "positive" is drawn as filled circles, "negative" as open squares,
+        "plain" as large rings that leave room for another point inside.
+    paths
+        Curves with an arrow head at their end: name, points (k, 2), role.
+    shows_legend
+        Whether names of dots and paths stand in a legend.
+    note
+        A few words in the lower right corner.
+    """
+
+    title: str
+    reach: float
+    arrows: Sequence[Arrow] = ()
+    sectors: Sequence[Sector] = ()
+    half_planes: Sequence[ArrayLike] = ()
+    lines: Sequence[tuple[str, ArrayLike]] = ()
+    rays: ArrayLike = field(default_factory=lambda: np.zeros((0, 2)))
+    ray_signs: ArrayLike = ()
+    dots: Sequence[tuple[str, ArrayLike, Role]] = ()
+    paths: Sequence[tuple[str, ArrayLike, Role]] = ()
+    shows_legend: bool = True
+    note: str = ""
+
+    def draw(self, axes: Axes) -> None:
+        """Draw into empty axes; both axes have the same unit."""
+        if not self.reach > 0:
+            raise InvalidInputError(f"`reach` must be positive, got {self.reach}.")
+        axes.set_aspect("equal")
+        axes.set_xlim(-self.reach, self.reach)
+        axes.set_ylim(-self.reach, self.reach)
+        axes.set_title(self.title)
+        axes.tick_params(labelsize=7)
+        for sector in self.sectors:
+            self._draw_sector(axes, sector)
+        for normal in self.half_planes:
+            self._draw_half_plane(axes, np.asarray(normal, dtype=np.float64))
+        axes.axhline(0.0, color=LIGHT, linewidth=0.5, zorder=0.6)
+        axes.axvline(0.0, color=LIGHT, linewidth=0.5, zorder=0.6)
+        for name, direction in self.lines:
+            self._draw_line(axes, name, np.asarray(direction, dtype=np.float64))
+        self._draw_rays(axes)
+        for name, points, role in self.paths:
+            _draw_path(axes, name, np.asarray(points, dtype=np.float64), COLOURS[role])
+        for name, places, role in self.dots:
+            _draw_dots(axes, name, np.asarray(places, dtype=np.float64).reshape(-1, 2), role)
+        for arrow in self.arrows:
+            self._draw_arrow(axes, arrow)
+        if self.note:
+            axes.text(
+                0.98, 0.02, self.note, transform=axes.transAxes, fontsize=7.5, color=DARK, ha="right", bbox=_PAPER
+            )
+        handles, labels = axes.get_legend_handles_labels()
+        if self.shows_legend and handles:
+            rows = dict(zip(labels, handles, strict=True))
+            axes.legend(
+                rows.values(), rows.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=7.0
+            )
+
+    def _draw_sector(self, axes: Axes, sector: Sector) -> None:
+        colour, hatch = SECTOR_LOOKS.get(sector.name, (GREY, ""))
+        angles = np.radians(np.linspace(sector.first, sector.last, 60))
+        far = 2.0 * self.reach
+        axes.fill(
+            np.append(far * np.cos(angles), 0.0),
+            np.append(far * np.sin(angles), 0.0),
+            facecolor=colour,
+            edgecolor=colour,
+            alpha=0.13,
+            hatch=hatch,
+            linewidth=0.0,
+            zorder=0.3,
+            gid=f"sector-{sector.name}",
+        )
+        # The middle of a wide cone is where its neurons gather, so the name stands aside.
+        share = 0.2 if sector.last - sector.first > 60.0 else 0.5
+        at_angle = np.radians(sector.first + share * (sector.last - sector.first))
+        corner = max(abs(np.cos(at_angle)), abs(np.sin(at_angle)))
+        at = 0.86 * self.reach / corner
+        axes.text(
+            at * np.cos(at_angle),
+            at * np.sin(at_angle),
+            SECTOR_NAMES.get(sector.name, sector.name),
+            ha="center",
+            va="center",
+            fontsize=10,
+            color=DARK,
+            zorder=0.9,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0},
+        )
+
+    def _draw_half_plane(self, axes: Axes, normal: FloatArray) -> None:
+        unit = normal / np.linalg.norm(normal)
+        along = 3.0 * self.reach * np.array([-unit[1], unit[0]])
+        across = 3.0 * self.reach * unit
+        corners = np.array([along, along + across, across - along, -along])
+        axes.fill(corners[:, 0], corners[:, 1], facecolor=LIGHT, alpha=0.45, linewidth=0.0, zorder=0.4)
+
+    def _draw_line(self, axes: Axes, name: str, direction: FloatArray) -> None:
+        unit = direction / np.linalg.norm(direction)
+        ends = np.outer([-2.0 * self.reach, 2.0 * self.reach], unit)
+        axes.plot(ends[:, 0], ends[:, 1], color=GREY, linewidth=1.0, linestyle=(0, (5, 3)), zorder=0.8)
+        at = -0.86 * self.reach * unit / np.max(np.abs(unit))
+        axes.text(float(at[0]), float(at[1]), name, fontsize=8.5, color=DARK, ha="center", va="center", bbox=_PAPER)
+
+    def _draw_rays(self, axes: Axes) -> None:
+        rays = np.asarray(self.rays, dtype=np.float64).reshape(-1, 2)
+        signs = np.sign(np.asarray(self.ray_signs, dtype=np.float64))
+        if signs.shape != (len(rays),):
+            raise InvalidInputError(f"`ray_signs` must hold one sign for each of {len(rays)} rays, got {signs.shape}.")
+        for sign, colour, dashes in ((1.0, POSITIVE, "-"), (-1.0, NEGATIVE, (0, (4, 2)))):
+            chosen = rays[signs == sign]
+            lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
+            ends = 0.72 * self.reach * chosen / np.where(lengths > 0, lengths, 1.0)
+            for end in ends:
+                axes.plot([0.0, end[0]], [0.0, end[1]], color=colour, linestyle=dashes, linewidth=0.8, alpha=0.75)
+
+    def _draw_arrow(self, axes: Axes, arrow: Arrow) -> None:
+        start, end = np.asarray(arrow.start, dtype=np.float64), np.asarray(arrow.end, dtype=np.float64)
+        colour = COLOURS[arrow.role]
+        axes.annotate(
+            "",
+            xy=(float(end[0]), float(end[1])),
+            xytext=(float(start[0]), float(start[1])),
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": colour,
+                "linewidth": 1.6,
+                "linestyle": (0, (3, 2)) if arrow.is_dashed else "-",
+                "shrinkA": 0.0,
+                "shrinkB": 0.0,
+                "mutation_scale": 11,
+            },
+            zorder=4,
+        )
+        if arrow.label:
+            ahead = (end - start) / (np.linalg.norm(end - start) or 1.0)
+            at = end + 0.11 * self.reach * ahead
+            axes.text(
+                float(at[0]),
+                float(at[1]),
+                arrow.label,
+                fontsize=9,
+                color=colour,
+                ha="center",
+                va="center",
+                zorder=6,
+                bbox=_PAPER,
+            )
+
+
+_PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
+
+
+def _draw_path(axes: Axes, name: str, points: FloatArray, colour: str) -> None:
+    axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=1.5, zorder=3.2, label=name or "_path")
+    axes.plot(*points[0], marker="o", markersize=4, color=colour, zorder=3.3)
+    if len(points) > 1:
+        axes.annotate(
+            "",
+            xy=tuple(points[-1]),
+            xytext=tuple(points[-2]),
+            arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "mutation_scale": 11},
+            zorder=3.4,
+        )
+
+
+def _draw_dots(axes: Axes, name: str, places: FloatArray, role: Role) -> None:
+    if len(places):
+        is_open = role == "negative"
+        is_ring = role == "plain"
+        axes.scatter(
+            places[:, 0],
+            places[:, 1],
+            s=62 if is_ring else 20,
+            marker="s" if is_open else "o",
+            facecolors="none" if is_ring else "white" if is_open else COLOURS[role],
+            edgecolors=COLOURS[role],
+            linewidths=0.9,
+            zorder=3.6,
+            label=name or "_dots",
+        )
+
+
+def samples_as_arrows(samples: ArrayLike, labels: ArrayLike, *, names: bool = True) -> list[Arrow]:
+    """The samples as arrows from the origin, coloured by their label and numbered from 1."""
+    signs = np.asarray(labels, dtype=np.float64)
+    return [
+        Arrow(sample, f"$x_{{{number}}}$" if names else "", "positive" if sign > 0 else "negative")
+        for number, (sample, sign) in enumerate(zip(np.asarray(samples, dtype=np.float64), signs, strict=True), start=1)
+    ]
