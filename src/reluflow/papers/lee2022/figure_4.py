@@ -140,6 +140,12 @@ def plateau(settings: Settings, results: Results, start: str, seed: int) -> floa
     return float(settings.rates[STARTS.index(start)] * steps[below[0]]) if below.size else np.inf
 
 
+def end_over_largest(results: Results, seed: int) -> float:
+    """The magnitude at the end of a run from the small start over the largest one at the records before."""
+    values = magnitudes(results, "small", seed)
+    return float(values[-1] / values[:-1].max())
+
+
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     """Growth from a small start, decrease from a large one, and the plateau."""
     small, large, slow = (finished_seeds(settings, results, start) for start in STARTS)
@@ -155,6 +161,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"from a small start the magnitude never decreases (smallest relative change, {len(small)} seeds)",
             np.min(changes["small"], initial=np.inf) if small else np.nan,
             -ROUNDING,
+            finding=True,
+            why="At the paper's size two of three draws dip by up to 0.02 % between two records as they begin to fit.",
+        ),
+        Claim.above(
+            "and is larger at the end than it ever was (last over the largest before, smallest of the seeds)",
+            min((end_over_largest(results, seed) for seed in small), default=np.nan),
+            1.0,
         ),
         Claim.below(
             "from a large start the magnitude never increases, at a tenth of the printed rate (largest relative "

@@ -1,0 +1,61 @@
+"""Figure 2 of Lyu et al. (2021): training on the three datasets, at a small size."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.experiments.workbench import Workbench
+from reluflow.network import Network
+from reluflow.papers.lyu2021.figure_2 import FIGURE, claims
+from reluflow.papers.lyu2021.paper import NAMES, example
+from reluflow.papers.lyu2021.training_run import STARTS, compute, strays
+
+
+@pytest.fixture(scope="module")
+def made():
+    settings = replace(FIGURE.quick, log_horizon=30.0, squared_norm=400.0)
+    return settings, compute(settings, Workbench("fig2", settings))
+
+
+def test_claims(made):
+    """Bounds against four seeds at quick size: distance to the flow 0.05 to 0.57 % (1 %), boundary on the right 0.8 to
+    2 % of the window (5 %), margin in the middle 0.9985 to 0.9990 (1 %), on the left 1e-7 (1e-3). The finding on the
+    right: 1.03 to 1.11 times gamma^+/2 at |theta|^2 = 1000 in all eight runs, 1.015 and more at 400."""
+    settings, results = made
+    judged = claims(settings, results)
+    assert not any(claim.is_failure for claim in judged)
+    assert [claim.holds for claim in judged if claim.finding] == [False, False]
+    assert all(claim.holds for claim in judged if not claim.finding)
+
+
+def test_the_margin_of_the_flow_passes_the_predicted_one_on_the_right(made):
+    """The smoothed margin never falls, so one above gamma^+/2 rules that limit out at this scale."""
+    _, results = made
+    for start in STARTS:
+        assert results[f"right_{start}_flow_smoothed"] > 1.005 * example("right").margin
+        assert results[f"right_{start}_flow_smoothed"] < results[f"right_{start}_flow_margins"][-1]
+        assert results[f"right_{start}_num_strays"] > 0
+        assert results[f"left_{start}_margins"][-1] < example("left").margin * (1 + 1e-12)
+
+
+def test_the_certified_limits_at_a_tiny_scale(made):
+    _, results = made
+    assert results["scale_margins"].shape == (3, 2, 1, 1)
+    assert np.all(results["scale_proved"])
+    for place, name in enumerate(NAMES):
+        assert results["scale_margins"][place].ravel() == pytest.approx(example(name).margin, rel=1e-9)
+
+
+def test_strays_by_hand():
+    data = Dataset([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]], [1, 1, -1])
+    network = Network(w=[[1.0, 1.0], [1.0, -1.0], [1.0, -1.0]], a=[1.0, 1.0, -1.0])
+    assert strays(network, data) == {"num_strays": 1, "stray_share": pytest.approx(1 / 3)}
+
+
+def test_drawing(made, tmp_path):
+    settings, results = made
+    paths = FIGURE.draw(settings, results, tmp_path)
+    assert [path.name for path in paths] == ["fig2.png", "fig2-margins.png"]
+    assert all(path.stat().st_size > 20_000 for path in paths)
