@@ -9,10 +9,10 @@ study: $(VENV)/.ready-viz       ## set up and tell the story of the three-point 
 	$(BIN)/reluflow study three-points --out out/three-points
 
 test: $(VENV)/.ready-test       ## set up and run the tests (the long ones excepted)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2
 
 test-all: $(VENV)/.ready-test   ## run every test
-	$(BIN)/python -m pytest -q -m "slow or not slow"
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 lint: $(VENV)/.ready-dev        ## ruff, the type checker, the import direction
 	$(BIN)/ruff check src tests benchmarks

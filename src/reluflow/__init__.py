@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
     from reluflow.theory.diagnosis import diagnose as diagnose
+    from reluflow.theory.limit import LimitIdentified as LimitIdentified
     from reluflow.theory.limit import certified_limit as certified_limit
     from reluflow.theory.registry import theorem_named as theorem_named
 
@@ -49,6 +50,7 @@ _HOMES = {
     "EventDrivenFlow": "dynamics.event_driven_flow",
     "ExponentialLoss": "losses",
     "GradientDescent": "dynamics.gradient_descent",
+    "LimitIdentified": "theory.limit",
     "LogisticLoss": "losses",
     "Network": "network.network",
     "SquareLoss": "losses",

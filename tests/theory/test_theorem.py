@@ -115,6 +115,15 @@ def test_descent_is_measured_but_proves_nothing(problem):
     assert descent.conclusion("end").holds is True
 
 
+def test_a_run_cut_short_decides_nothing(problem):
+    theorem = _theorem(plan=lambda e: FlowPlan(times=(0.0, 50.0)))
+    verdict = check(theorem, problem, max_steps=3)
+    assert verdict.kind == "inconclusive"
+    assert "completed is undecided (The largest allowed number of steps was taken" in verdict.why
+    failing = _theorem(plan=lambda e: FlowPlan(times=(0.0, 50.0)), conclusion=False)
+    assert check(failing, problem, max_steps=3).kind == "inconclusive"
+
+
 def test_a_sweep_runs_one_draw_at_other_scales(problem):
     theorem = _theorem(plan=lambda e: FlowPlan(times=(1.0,), sweep=(-2.0, -4.0)))
     evidence = gather(theorem, problem)

@@ -122,6 +122,7 @@ def command(
                 at_own_scale=scale == _OWN and not _is_file(init),
                 times=tuple(requested_times(times)),
                 horizon=end,
+                max_steps=None,
                 progress=progress,
                 **parameters,
             )

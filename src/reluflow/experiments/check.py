@@ -25,6 +25,7 @@ def check(
     at_own_scale: bool = False,
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
+    max_steps: int | None = None,
     progress: Callable[[AbstractRun], None] | None = None,
     **parameters: float,
 ) -> Verdict:
@@ -44,6 +45,8 @@ def check(
         More snapshots than the theorem needs.
     horizon
         Give up at this time.
+    max_steps
+        Give up after this many steps of the flow; the verdict on a run cut short is `inconclusive`.
     progress
         Called with the run after every step.
     parameters
@@ -64,7 +67,14 @@ def check(
     if at_own_scale and theorem.log_scale is not None:
         problem = replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
     evidence = gather(
-        theorem, problem, parameters=values, solver=solver, times=times, horizon=horizon, progress=progress
+        theorem,
+        problem,
+        parameters=values,
+        solver=solver,
+        times=times,
+        horizon=horizon,
+        max_steps=max_steps,
+        progress=progress,
     )
     return theorem.check(evidence)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from reluflow.dynamics.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -23,6 +24,7 @@ def gather(
     solver: AbstractSolver | None = None,
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
+    max_steps: int | None = None,
     progress: Callable[[AbstractRun], None] | None = None,
 ) -> Evidence:
     """Run what a theorem needs to be judged on a problem.
@@ -42,6 +44,8 @@ def gather(
         More snapshots than the plan asks for.
     horizon
         Give up at this time at the latest.
+    max_steps
+        Give up after this many steps of the flow; the verdict on a run cut short is `inconclusive`.
     progress
         Called with the run after every step.
 
@@ -50,18 +54,7 @@ def gather(
     Evidence
         With a trajectory, a population run or neither, as the plan says.
     """
-    values = theorem.parameter_values(parameters or {})
-    return _gather(theorem, Evidence(problem, parameters=values), solver, times, horizon, progress)
-
-
-def _gather(
-    theorem: Theorem,
-    evidence: Evidence,
-    solver: AbstractSolver | None,
-    times: tuple[float, ...],
-    horizon: float,
-    progress: Callable[[AbstractRun], None] | None,
-) -> Evidence:
+    evidence = Evidence(problem, parameters=theorem.parameter_values(parameters or {}))
     plan = theorem.plan(evidence)
     if plan is None:
         return evidence
@@ -69,22 +62,18 @@ def _gather(
         from reluflow.experiments.population import run_population
 
         return replace(evidence, population=run_population(plan, evidence))
-    trajectory = run_plan(plan, evidence.problem, solver=solver, times=times, horizon=horizon, progress=progress)
+    run = partial(run_plan, solver=solver, horizon=horizon, max_steps=max_steps, progress=progress)
+    trajectory = run(plan, problem, times=times)
     sweep = []
     for log_factor in sorted(plan.sweep, reverse=True):
-        network = evidence.network.scaled(log_factor)
-        other = Evidence(replace(evidence.problem, network=network), parameters=evidence.parameters)
+        network = problem.network.scaled(log_factor)
+        other = Evidence(replace(problem, network=network), parameters=evidence.parameters)
         its_plan = theorem.plan(other)
         if isinstance(its_plan, FlowPlan):
-            run = run_plan(its_plan, other.problem, solver=solver, horizon=horizon, progress=progress)
-            sweep.append(replace(other, trajectory=run))
+            sweep.append(replace(other, trajectory=run(its_plan, other.problem)))
     companions = {
-        companion.name: run_plan(
-            replace(plan, times=companion.times, until=companion.until),
-            replace(evidence.problem, network=companion.network),
-            solver=solver,
-            horizon=horizon,
-            progress=progress,
+        companion.name: run(
+            replace(plan, times=companion.times, until=companion.until), replace(problem, network=companion.network)
         )
         for companion in plan.companions
     }
@@ -98,6 +87,7 @@ def run_plan(
     solver: AbstractSolver | None = None,
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
+    max_steps: int | None = None,
     progress: Callable[[AbstractRun], None] | None = None,
 ) -> Trajectory:
     """One run of a plan; where the plan names no end, to the last of its times."""
@@ -105,7 +95,10 @@ def run_plan(
     until = plan.until
     if until is None and wanted:
         until = AtTime(wanted[-1])
-    method = solver if solver is not None else EventDrivenFlow(ridge=plan.ridge)
+    flow = EventDrivenFlow(ridge=plan.ridge)
+    if max_steps is not None:
+        flow = replace(flow, max_steps=max_steps)
+    method = solver if solver is not None else flow
     end = min(plan.horizon, horizon)
     return train(
         problem,

@@ -11,6 +11,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict, VerdictKind
 
+MOST_STEPS = 4_000  # of a theorem's own run: seconds; `reluflow check` gives it all the time it needs
+
 
 @dataclass(frozen=True)
 class TheoremAnswer:
@@ -68,7 +70,7 @@ def _ask(theorem: Theorem, dataset: Dataset, *, leak: float, seed: int) -> Theor
         return TheoremAnswer(theorem, None, f"stated for the {theorem.setting.loss} loss and labels -1 and 1")
     try:
         problem = example_problem(theorem, dataset, seed=seed, leak=leak)
-        verdict = check(theorem, problem, at_own_scale=True)
+        verdict = check(theorem, problem, at_own_scale=True, max_steps=MOST_STEPS)
     except ReluflowError as error:
         return TheoremAnswer(theorem, None, str(error))
     return TheoremAnswer(theorem, verdict, verdict.why)

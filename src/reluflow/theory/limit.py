@@ -124,6 +124,15 @@ class LimitIdentified(AbstractStoppingRule):
         Largest KKT residual of the solved one.
     smallest_margin
         Outputs y h must all exceed this before the first attempt; the loss is then below exp(-smallest_margin).
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("min-toy")
+    >>> network = reluflow.balanced_initialization(data, width=10, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.LogisticLoss(), network)
+    >>> reluflow.train(problem, reluflow.EventDrivenFlow(), until=LimitIdentified()).outcome.code
+    'direction-converged'
     """
 
     close: float = 0.03

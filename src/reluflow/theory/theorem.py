@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reluflow.dynamics.trajectory import Trajectory
+from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.theory.condition import Judgement
+from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
 from reluflow.theory.measurement import Level, Measurement
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
@@ -224,7 +224,7 @@ class Theorem:
             evidence = Evidence(problem=evidence.problem, trajectory=evidence)
         chosen = {**dict(evidence.parameters), **parameters}
         evidence = evidence.with_parameters(self.parameter_values(chosen))
-        judged = _judge_all((*_method_hypothesis(evidence), *self.hypotheses), evidence)
+        judged = _judge_all((*_run_hypotheses(evidence), *self.hypotheses), evidence)
         if any(h.holds is False and not h.is_regime for h in judged):
             return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
         constants = dict(self.constants(evidence))
@@ -279,16 +279,32 @@ def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredC
     return VerdictKind.HOLDS
 
 
-def _method_hypothesis(evidence: Evidence) -> tuple[Hypothesis, ...]:
-    """The five papers speak of the flow; a run of descent is measured against them, but proves nothing about them."""
-    trajectory = evidence.trajectory
-    if trajectory is None or evidence.is_flow:
-        return ()
-    return (
-        Hypothesis(
-            "gradient-flow",
-            "the run is a gradient flow",
-            lambda e: Judgement(holds=False, margin=None, detail=f"the run is {trajectory.method}"),
-            is_regime=True,
-        ),
-    )
+def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
+    """What every result asks of a run, said only where it is not so.
+
+    The five papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
+    run that was cut short decides nothing.
+    """
+    runs = [e.trajectory for e in (evidence, *evidence.sweep) if e.trajectory is not None]
+    runs += list(evidence.companions.values())
+    found = []
+    if evidence.trajectory is not None and not evidence.is_flow:
+        words = f"the run is {evidence.trajectory.method}"
+        found.append(
+            Hypothesis(
+                "gradient-flow",
+                "the run is a gradient flow",
+                lambda e: Judgement(holds=False, margin=None, detail=words),
+                is_regime=True,
+            )
+        )
+    cut = next((run for run in runs if run.outcome in _CUT_SHORT), None)
+    if cut is not None:
+        sentence = cut.outcome.sentence
+        found.append(
+            Hypothesis("completed", "the run was not cut short", lambda e: undecided(sentence), is_regime=True)
+        )
+    return tuple(found)
+
+
+_CUT_SHORT = (Outcome.MAX_STEPS, Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)
