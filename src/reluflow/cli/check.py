@@ -208,9 +208,7 @@ def _parameters(words: list[str]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals:
-            raise InvalidInputError(
-                f"`--set` must be NAME=VALUE with a number, as in --set eps=0.25, got {word!r}."
-            )
+            raise InvalidInputError(f"`--set` must be NAME=VALUE with a number, as in --set eps=0.25, got {word!r}.")
     return values
 
 

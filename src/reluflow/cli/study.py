@@ -45,7 +45,7 @@ def command(
     leak: LeakOption = 0.0,
     width: Annotated[
         int | None,
-        typer.Option("--width", min=1, help="Neurons; default 200, 30 for large data.", show_default=False),
+        typer.Option("--width", min=1, help="Neurons; default 200, fewer for large data.", show_default=False),
     ] = None,
     scale: ScaleOption = "1e-3",
     init: InitOption = "balanced",

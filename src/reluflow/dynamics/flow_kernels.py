@@ -167,31 +167,31 @@ def gradient_moments(columns: FloatArray, layout: Layout) -> tuple[float, float,
     forces, _ = relative_forces(outputs_of(columns, layout), layout)
     pull = group_forces(forces, layout)
     square, along, size = 0.0, 0.0, 0.0
-    moment = np.empty((d + 1, d + 1))
     for g in range(layout.sides.shape[0]):
         first, last = layout.starts[g], layout.starts[g + 1]
         if first == last:
             continue
-        frame = layout.frame_of_group[g]
-        moment[:] = 0.0
-        if frame < 0:
-            for c in range(first, last):
-                for p in range(d + 1):
-                    for q in range(d + 1):
-                        moment[p, q] += layout.weights[c] * columns[c, p] * columns[c, q]
-        else:
-            for e in range(d + 1):
-                for f in range(d + 1):
-                    for p in range(d + 1):
-                        for q in range(d + 1):
-                            moment[p, q] += layout.moments[frame, e, f] * columns[first + e, p] * columns[first + f, q]
         strength = 0.0
         for i in range(d):
             strength += pull[g, i] ** 2
-            along += 2.0 * moment[i, d] * pull[g, i]
-            size += moment[i, i]
-            for k in range(d):
-                square += moment[i, k] * pull[g, i] * pull[g, k]
-        square += float(moment[d, d]) * strength
-        size += float(moment[d, d])
+        towards = np.zeros(last - first)  # <w, pull> of every column
+        for c in range(first, last):
+            for i in range(d):
+                towards[c - first] += columns[c, i] * pull[g, i]
+        frame = layout.frame_of_group[g]
+        if frame < 0:
+            for c in range(first, last):
+                weight, a, p = layout.weights[c], columns[c, d], towards[c - first]
+                square += weight * (p * p + a * a * strength)
+                along += 2.0 * weight * a * p
+                for i in range(d + 1):
+                    size += weight * columns[c, i] ** 2
+        else:
+            for e in range(d + 1):
+                for f in range(d + 1):
+                    weight, a = layout.moments[frame, e, f], columns[first + e, d]
+                    square += weight * (towards[e] * towards[f] + a * columns[first + f, d] * strength)
+                    along += 2.0 * weight * a * towards[f]
+                    for i in range(d + 1):
+                        size += weight * columns[first + e, i] * columns[first + f, i]
     return square, along, size

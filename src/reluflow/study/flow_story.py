@@ -18,9 +18,9 @@ from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_lim
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
-STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 1e-8  # per step, and per step and product n d m
+STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 3e-8  # per step, and per step and product n d m
 RUN_SECONDS = 10.0
-FEWEST_STEPS = 200
+FEWEST_STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)

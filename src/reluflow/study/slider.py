@@ -18,7 +18,7 @@ _SCRIPT = """
   const root = document.getElementById('motion');
   const slider = root.querySelector('input'), words = root.querySelector('output'), play = root.querySelector('button');
   const disc = root.querySelector('.disc'), dot = root.querySelector('.now');
-  const space = 'http://www.w3.org/2000/svg';
+  const space = disc.namespaceURI;
   const round = 'M-0.028,0a0.028,0.028 0 1,0 0.056,0a0.028,0.028 0 1,0 -0.056,0';
   const marks = data.places[0].map(function () {
     const mark = document.createElementNS(space, 'path');

@@ -30,8 +30,8 @@ Found = TypeVar("Found")
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
-LARGEST_FOR_THEOREMS = 20_000  # n d beyond which the theorems' own runs would take minutes
-DEFAULT_WIDTH, WIDE_WORK, NARROW_WIDTH = 200, 1e6, 30
+LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
+WIDTHS = ((5_000, 200), (200_000, 30))  # up to this n d, so many neurons; 10 beyond
 SENSITIVITY_SECONDS = 20.0
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
@@ -138,7 +138,7 @@ def study(
     leak
         Negative slope of the activation.
     initialization, width, scale, seed
-        How the neurons are drawn; by default 200 of them, 30 where the data are large.
+        How the neurons are drawn; by default 200 of them, fewer where the data are large.
     seeds, scales
         How many draws and which scales the story is repeated with; 0 or none leaves that part out.
     theorems
@@ -196,7 +196,9 @@ def study(
         advice = attempt("finding the theorems' scales", "Scales", lambda: scale_advice(problem, asked)) or ()
         answers = ask_theorems(dataset, asked, leak=leak, seed=seed, on_theorem=say)
     variations: tuple[Variation, ...] = ()
-    if flow is not None and seeds > 0 and scales:
+    if flow is not None and seeds > 0 and scales and not flow.has_ended:
+        open_questions.append("Other draws and scales were not tried, for the first run did not reach its end.")
+    elif flow is not None and seeds > 0 and scales:
         fewer = max(1, min(seeds, int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3)))))
         if fewer < seeds:
             open_questions.append(
@@ -210,8 +212,8 @@ def study(
 
 
 def default_width(dataset: Dataset) -> int:
-    """200 neurons, 30 where the data are large."""
-    return DEFAULT_WIDTH if dataset.X.size * DEFAULT_WIDTH <= WIDE_WORK else NARROW_WIDTH
+    """200 neurons, fewer where the data are large."""
+    return next((width for size, width in WIDTHS if dataset.X.size <= size), 10)
 
 
 def main_theorems() -> tuple[Theorem, ...]:

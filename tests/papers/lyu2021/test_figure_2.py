@@ -20,9 +20,9 @@ def made():
 
 
 def test_claims(made):
-    """Bounds against four seeds at quick size: distance to the flow 0.05 to 0.57 % (1 %), boundary on the right 0.8 to
+    """Bounds against two seeds at quick size: distance to the flow 0.05 to 0.57 % (1 %), boundary on the right 0.8 to
     2 % of the window (5 %), margin in the middle 0.9985 to 0.9990 (1 %), on the left 1e-7 (1e-3). The finding on the
-    right: 1.03 to 1.11 times gamma^+/2 at |theta|^2 = 1000 in all eight runs, 1.015 and more at 400."""
+    right, on four seeds: 1.03 to 1.11 times gamma^+/2 at |theta|^2 = 1000 in all eight runs."""
     settings, results = made
     judged = claims(settings, results)
     assert not any(claim.is_failure for claim in judged)
