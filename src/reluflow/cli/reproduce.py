@@ -32,7 +32,8 @@ def command(
     everything: Annotated[bool, typer.Option("--all", help="Every figure and table of every paper.")] = False,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where files go.")] = Path("out/reproduce"),
     table: Annotated[
-        Path | None, typer.Option("--table", metavar="FILE.md", help="Also write the claims as a Markdown table.")
+        Path | None,
+        typer.Option("--table", metavar="FILE.md", help="Also write all claims of the --out folder as Markdown."),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is kept, and keep the new.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything and keep nothing.")] = False,
@@ -62,8 +63,9 @@ def command(
     made, is_interrupted = _make(entries, size, out, is_fresh=fresh, keeps=not no_cache)
     if table is not None:
         from reluflow.papers.claims_table import write_claims_table
+        from reluflow.papers.reproduction import read_record
 
-        write_claims_table(made, table)
+        write_claims_table(read_record(out), table)  # like the gallery: everything made in that folder so far
     if json:
         print_json({"figures": [_as_json(item) for item in made]})
     else:
