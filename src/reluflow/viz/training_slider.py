@@ -76,7 +76,7 @@ function drawNeurons(moment) {
     return [cx + s * Math.cos(t), cy - s * Math.sin(t)];
   };
   pen.strokeStyle = "#777"; pen.lineWidth = 1;
-  for (const r of [inner, outer]) { pen.beginPath(); pen.arc(cx, cy, r, 0, 7); pen.stroke(); }
+  for (const r of [inner, outer]) { pen.beginPath(); pen.arc(cx, cy, Math.max(r, 0), 0, 7); pen.stroke(); }
   pen.setLineDash([4, 3]);
   run.boundaries.forEach(t => { pen.beginPath(); pen.moveTo(...place(t, 0));
     pen.lineTo(...place(t, 1)); pen.stroke(); });
