@@ -42,6 +42,7 @@ def save_training_animation(moments: Sequence[Moment], backdrop: Backdrop, path:
         raise InvalidInputError(f"`path` must end in .gif, got {path.name!r}.")
     with house_style():
         from matplotlib.animation import PillowWriter
+        from matplotlib.projections.polar import PolarAxes
 
         try:
             writer = PillowWriter(fps=FRAMES_PER_SECOND)
@@ -54,7 +55,8 @@ def save_training_animation(moments: Sequence[Moment], backdrop: Backdrop, path:
         right = figure.add_axes((0.575, 0.12, 0.32, 0.32 * 7.0 / 3.0), projection="polar")
         curve, other = draw_function(left, moments[0], backdrop, line)
         left.set_xlabel("input $x$")
-        stars = draw_neurons(right, moments[0], backdrop)  # type: ignore[arg-type]
+        assert isinstance(right, PolarAxes)
+        stars = draw_neurons(right, moments[0], backdrop)
         words = right.texts[-1]
         name = path.with_name(f".{path.name}.part.gif")
         try:

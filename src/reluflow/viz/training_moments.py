@@ -108,6 +108,8 @@ def plot_training_moments(moments: Sequence[Moment], backdrop: Backdrop, *, titl
         raise InvalidInputError("`moments` must hold at least one moment, got none.")
     height = TOP + ROW * len(moments) + FOOT
     with house_style():
+        from matplotlib.projections.polar import PolarAxes
+
         figure = new_figure(WIDTH, height)
         for row, moment in enumerate(moments):
             bottom = (height - TOP - ROW * (row + 1)) / height
@@ -119,7 +121,8 @@ def plot_training_moments(moments: Sequence[Moment], backdrop: Backdrop, *, titl
             left.set_title(moment.title, fontsize=9, parse_math=False)
             if row == len(moments) - 1:
                 left.set_xlabel("input $x$")
-            draw_neurons(right, moment, backdrop)  # type: ignore[arg-type]
+            assert isinstance(right, PolarAxes)
+            draw_neurons(right, moment, backdrop)
         figure.legend(
             handles=_entries(moments, backdrop), loc="lower center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=7.5
         )
