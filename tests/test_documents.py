@@ -29,7 +29,8 @@ LINES = sorted(
         for line in re.findall(r"^reluflow .*$", page.read_text(), flags=re.M)
     }
 )
-MINUTES = {"reluflow bench", "reluflow bench flow"}  # run by `make bench`, not by a test
+# run by hand, not by a test
+MINUTES = {"reluflow bench", "reluflow bench flow", "reluflow reproduce --all --full --table FILE.md"}
 
 
 @pytest.mark.parametrize("block", BLOCKS)

@@ -79,7 +79,7 @@ def neuron_groups(network: Network, dataset: Dataset) -> tuple[NeuronGroup, ...]
             NeuronGroup(
                 "bundle",
                 int(np.sign(network.a[leader])),
-                members.astype(np.int64),
+                np.sort(members).astype(np.int64),
                 float(mass[members].sum()) / total,
                 mean,
                 int(np.sum(dataset.X @ mean > 0)),
