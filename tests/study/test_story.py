@@ -9,7 +9,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.study.export import as_json
 from reluflow.study.sentences import best_linear_loss, linear_network_margin
-from reluflow.study.story import study
+from reluflow.study.story import default_width, study
 
 
 def _quick(dataset, **more):
@@ -120,3 +120,23 @@ def test_theorems_are_asked_in_their_own_setting():
 def test_the_repr_is_the_story(three_points):
     assert repr(three_points).startswith(three_points.verdict()[0])
     assert three_points._repr_html_().startswith("<p>The gradient flow")
+
+
+def test_fading_outputs_tell_one_story():
+    """Labels that are all zero leave outputs like 1e-20, whose relative difference means nothing."""
+    found = study(ODD_ONES["labels all zero"], width=20, seeds=2, scales=("1e-2",), theorems=())
+    assert all(variation.tells_the_same for variation in found.variations)
+
+
+def test_one_sample_does_not_make_a_population():
+    """A single sample is compatible with anything, so that Lee et al.'s theorems are left open on it."""
+    from reluflow.theory.registry import theorem_named
+
+    found = _quick(Dataset([[0.5, 1.0]], [2.0]), theorems=[theorem_named("lee2022:thm3.2")])
+    assert found.answers[0].word in ("inconclusive", "not-applicable")
+
+
+@pytest.mark.parametrize(("n", "d", "width"), [(3, 2, 200), (40, 2, 200), (50, 51, 30), (2000, 784, 10)])
+def test_the_default_width_suits_the_size(n, d, width):
+    rng = np.random.default_rng(0)
+    assert default_width(Dataset(rng.normal(size=(n, d)), rng.normal(size=n))) == width

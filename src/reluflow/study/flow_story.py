@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -74,25 +75,26 @@ def follow_flow(
     on_step
         Called after every step.
     """
-    allowed = affordable_steps(problem) if max_steps is None else max_steps
+    allowed = affordable_steps(problem.dataset, problem.network.num_neurons) if max_steps is None else max_steps
     keeper = _FrameKeeper(problem, on_step)
     trajectory = train(problem, EventDrivenFlow(max_steps=allowed), until=end_of(problem), progress=keeper)
     last = Frame(trajectory.time, trajectory.log_time, trajectory.loss, trajectory.network)
     return FlowStory(trajectory, (*keeper.frames, last), certified_limit(trajectory), allowed)
 
 
-def affordable_steps(problem: TrainingProblem) -> int:
+def affordable_steps(dataset: Dataset, width: int) -> int:
     """Steps that take some ten seconds, whatever the size of the problem."""
-    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(problem)))
+    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(dataset, width)))
 
 
 def estimated_seconds(story: FlowStory) -> float:
     """What a run of this kind takes, by the steps it needed."""
-    return story.trajectory.steps * _seconds_per_step(story.trajectory.problem)
+    problem = story.trajectory.problem
+    return story.trajectory.steps * _seconds_per_step(problem.dataset, problem.network.num_neurons)
 
 
-def _seconds_per_step(problem: TrainingProblem) -> float:
-    return STEP_SECONDS + PRODUCT_SECONDS * problem.dataset.X.size * problem.network.num_neurons
+def _seconds_per_step(dataset: Dataset, width: int) -> float:
+    return STEP_SECONDS + PRODUCT_SECONDS * dataset.X.size * width
 
 
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:

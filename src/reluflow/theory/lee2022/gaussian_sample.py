@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement
+from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 
 LEVEL = 1e-4  # chance that a truly standard Gaussian sample is refused
+FEWEST_PER_DIMENSION = 5  # with fewer samples than this times d no test has any power, and the answer is open
 _MAX_COORDINATES = 20_000  # of the Kolmogorov-Smirnov test
 
 
 def gaussian_sample(evidence: Evidence) -> Judgement:
-    """Judge the sample, not the law: True where no test refuses a standard Gaussian at level 1e-4.
+    """Judge the sample, not the law: True where no test refuses a standard Gaussian at level 1e-4, None if too small.
 
     The tests share the level equally: the mean (n |mean|^2 is chi-squared), the squared length of each coordinate
     (chi-squared), the products of two coordinates (Chernoff bound), all coordinates together (Kolmogorov-Smirnov).
@@ -28,6 +29,8 @@ def gaussian_sample(evidence: Evidence) -> Judgement:
         f"the sample's second moments are off by at most {away:.3g}; smallest p-value {smallest:.2g} ({name}), "
         f"refused below {LEVEL / len(p_values):.2g}"
     )
+    if margin >= 0.0 and len(X) < FEWEST_PER_DIMENSION * X.shape[1]:
+        return undecided(f"{len(X)} samples in dimension {X.shape[1]} are too few to tell; {detail}")
     return Judgement(margin >= 0.0, margin, detail)
 
 
