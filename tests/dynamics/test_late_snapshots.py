@@ -5,6 +5,8 @@ import itertools
 import numpy as np
 
 from reluflow import EventDrivenFlow, LogisticLoss, TrainingProblem, balanced_initialization, load, train
+from reluflow.dynamics.stopping import Exhausted
+from reluflow.network import initialization_named, neuron_rng
 
 
 def test_snapshots_up_to_the_largest_double():
@@ -21,3 +23,14 @@ def test_snapshots_up_to_the_largest_double():
     excess = [float(np.min(s.outputs * data.y)) - log for s, log in zip(run.snapshots, logs, strict=True)]
     assert all(0.0 < later - earlier < 0.2 for earlier, later in itertools.pairwise(excess))
     assert run.log_time == logs[-1]
+
+
+def test_a_step_that_leaves_the_range_of_a_double_is_not_taken():
+    """After 2,259 steps, at ln t = 361, a step of length 1e156 was tried and passed the error test with outputs NaN."""
+    data = load("linear-teacher")
+    draw = initialization_named("lyu-balanced")
+    network = draw(data, width=12, scale="1e-30", rng=neuron_rng(0), leak=0.0)
+    run = train(TrainingProblem(data, LogisticLoss(), network), EventDrivenFlow(max_steps=2300), until=Exhausted())
+    assert run.steps > 2250
+    assert np.all(np.isfinite(run.outputs))
+    assert np.all(np.isfinite(run.network.w))

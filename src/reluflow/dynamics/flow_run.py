@@ -160,6 +160,8 @@ class FlowRun(AbstractRun):
             )
             self.force_evaluations += 11
             ratio = error / self._tolerance
+            if not (np.isfinite(elapsed) and np.all(np.isfinite(end))):
+                ratio = np.inf  # it left the range of a double, where the error estimate shows nothing
             if ratio <= 1.0:
                 break
             length *= max(_SHRINK, _SAFETY * ratio ** (-1.0 / 8.0)) if np.isfinite(ratio) else _SHRINK
