@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+MOST_CONES_DRAWN = 300  # samples beyond which the cones are too thin to see and their basins take minutes
+
+
 @dataclass(frozen=True)
 class Picture:
     """A figure file with its caption; `name` is the file's stem."""
@@ -45,7 +48,7 @@ def _data_figures(found: Study) -> list[tuple[str, Figure, str]]:
 
     data, loss, leak = found.dataset, found.loss, found.leak
     figures = [("dataset", viz.plot_dataset(data), f"{data.name}: {data.n} samples in dimension {data.d}.")]
-    if found.extremal is None:
+    if found.extremal is None or data.n > MOST_CONES_DRAWN:
         return figures
     if data.d == 2:
         caption = "Cones, the potential G, the extremal vectors, and the basins of positive and negative neurons."
