@@ -32,6 +32,7 @@ LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
 LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
 WIDTHS = (200, 100, 50, 30, 10)
+LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 SENSITIVITY_SECONDS = 20.0
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
@@ -153,7 +154,10 @@ def study(
     neurons = default_width(dataset) if width is None else width
     open_questions: list[str] = []
 
-    def attempt(stage: str, what: str, compute: Callable[[], Found]) -> Found | None:
+    def attempt(stage: str, what: str, compute: Callable[[], Found], *, is_geometry: bool = False) -> Found | None:
+        if is_geometry and dataset.X.size > LARGEST_GEOMETRY:
+            open_questions.append(f"{what} was not looked for: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}.")
+            return None
         say(stage)
         try:
             return compute()
@@ -178,8 +182,9 @@ def study(
         "finding the extremal vectors",
         "Where neurons can align",
         lambda: extremal_vectors(dataset, chosen, leak=leak),
+        is_geometry=True,
     )
-    alignment = attempt("following neurons to their alignment", "Where neurons align", aligned)
+    alignment = attempt("following neurons to their alignment", "Where neurons align", aligned, is_geometry=True)
     separator = None
     if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
         separator = attempt("separating the classes", "A separator", lambda: linear_separator(dataset))
