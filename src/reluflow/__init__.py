@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from reluflow.data.files import write_dataset as write_dataset
     from reluflow.data.registry import load as load
     from reluflow.data.registry import registered_datasets as registered_datasets
-    from reluflow.dynamics.event_driven_flow import EventDrivenFlow as EventDrivenFlow
-    from reluflow.dynamics.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
     from reluflow.dynamics.train import train as train
     from reluflow.experiments.check import check as check
@@ -47,9 +47,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Dataset": "data.dataset",
-    "EventDrivenFlow": "dynamics.event_driven_flow",
+    "EventDrivenFlow": "dynamics.flow.event_driven",
     "ExponentialLoss": "losses",
-    "GradientDescent": "dynamics.gradient_descent",
+    "GradientDescent": "dynamics.descent.gradient_descent",
     "LimitIdentified": "theory.limit",
     "LogisticLoss": "losses",
     "Network": "network.network",

@@ -23,7 +23,7 @@ from reluflow.deep import (
     uniform_layers,
 )
 from reluflow.dynamics import GradientDescent, StochasticGradientDescent, TrainingProblem
-from reluflow.dynamics.descent_run import descend
+from reluflow.dynamics.descent.descent_run import descend
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization

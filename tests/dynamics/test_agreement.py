@@ -9,7 +9,7 @@ import pytest
 from dynamics.problems_at_random import random_problem
 from dynamics.reference_flow import Reference
 from reluflow.data import Dataset
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train

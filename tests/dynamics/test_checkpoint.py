@@ -8,11 +8,11 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.dynamics.checkpoint import Checkpoint
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
-from reluflow.dynamics.gradient_descent import GradientDescent
-from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome

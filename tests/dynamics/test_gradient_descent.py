@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from reluflow.data import Dataset
-from reluflow.dynamics.descent_run import DescentRun, descend, geometric_iterations
-from reluflow.dynamics.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
-from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.descent_run import DescentRun, descend, geometric_iterations
+from reluflow.dynamics.descent.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
@@ -97,7 +97,7 @@ def test_bit_identical_again_in_chunks_and_on_all_cores(rng, monkeypatch):
         balanced_initialization(three_points(), width=5000, scale=1e-2, rng=rng),
     )
     reference = end_of(problem, GradientDescent(lr=1e-2, iterations=50))
-    monkeypatch.setattr("reluflow.dynamics.gradient_descent._SMALLEST_SHARED_WIDTH", 1)
+    monkeypatch.setattr("reluflow.dynamics.descent.gradient_descent._SMALLEST_SHARED_WIDTH", 1)
     shared = GradientDescent(lr=1e-2, iterations=50).start(problem)
     for stop in (1, 2, 17, 50):
         shared.iterate_to(stop)

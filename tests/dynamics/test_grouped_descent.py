@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reluflow.data import Dataset
-from reluflow.dynamics.descent_run import descend
-from reluflow.dynamics.gradient_descent import GradientDescent
-from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.descent_run import descend
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from reluflow.data import Dataset
-from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root, value_at, values_at
-from reluflow.dynamics.flow_kernels import group_forces, outputs_of, relative_forces, velocity
-from reluflow.dynamics.groups import GroupedNeurons, invariants_of
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at, values_at
+from reluflow.dynamics.flow.flow_kernels import group_forces, outputs_of, relative_forces, velocity
+from reluflow.dynamics.flow.groups import GroupedNeurons, invariants_of
+from reluflow.dynamics.flow.slides import chebyshev_interpolation
+from reluflow.dynamics.flow.stationary_limit import boosted
+from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
+from reluflow.dynamics.flow.walls import walls_of
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.slides import chebyshev_interpolation
-from reluflow.dynamics.stationary_limit import boosted
-from reluflow.dynamics.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
-from reluflow.dynamics.walls import walls_of
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
 

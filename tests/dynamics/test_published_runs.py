@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from reluflow.data import Dataset
 from reluflow.data.published.lyu2021 import figure1_left
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, DirectionConverged, Stationary
 from reluflow.dynamics.train import train
@@ -65,7 +65,7 @@ def test_crossing_times_are_right_to_the_tolerance(three_points):
 
 def frozen(monkeypatch):
     """Make the closed-form start unavailable, so that the same run goes through ordinary steps."""
-    monkeypatch.setattr("reluflow.dynamics.frozen_start.FrozenStart.is_worthwhile", lambda self, neurons: False)
+    monkeypatch.setattr("reluflow.dynamics.flow.frozen_start.FrozenStart.is_worthwhile", lambda self, neurons: False)
 
 
 @pytest.mark.parametrize("scale", ["1e-9", "1e-30"])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from reluflow.data import Dataset
-from reluflow.dynamics.descent_run import descend
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.descent_run import descend
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network

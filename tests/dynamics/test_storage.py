@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.storage import from_xarray, load_trajectory, save_trajectory, to_xarray

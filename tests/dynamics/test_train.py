@@ -5,7 +5,7 @@ import pytest
 
 from reluflow.data import Dataset
 from reluflow.dynamics.event import EventKind, EventRecorder
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stationary

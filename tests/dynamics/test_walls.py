@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reluflow.dynamics.walls import leaves_origin, resolve, walls_of
+from reluflow.dynamics.flow.walls import leaves_origin, resolve, walls_of
 
 FORWARD = np.array([[1.0, 0.0]])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow import EventDrivenFlow, GradientDescent, Network, SquareLoss, TrainingProblem, load, train
-from reluflow.dynamics.descent_run import descend
+from reluflow.dynamics.descent.descent_run import descend
 from reluflow.experiments.store import ResultStore
 from reluflow.experiments.workbench import Workbench, finished
 

@@ -8,7 +8,7 @@ from reluflow.certificates.one_class import one_class_vectors
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data import Dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
-from reluflow.dynamics.gradient_descent import GradientDescent
-from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train

@@ -146,7 +146,7 @@ def solver_from(
 ) -> AbstractSolver:
     """The method asked for, with its settings."""
     if method is Method.FLOW:
-        from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+        from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 
         return EventDrivenFlow(rtol=rtol, ridge=ridge.value)
     if iterations is None:
@@ -155,10 +155,10 @@ def solver_from(
             raise InvalidInputError(f"`--iterations` must be given with --method {method.value}, or --until TIME.")
         iterations = max(1, round(end / lr)) if lr > 0 else 1
     if method is Method.GD:
-        from reluflow.dynamics.gradient_descent import GradientDescent
+        from reluflow.dynamics.descent.gradient_descent import GradientDescent
 
         return GradientDescent(lr=lr, iterations=iterations)
-    from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent
+    from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 
     return StochasticGradientDescent(lr=lr, batch=batch, iterations=iterations, seed=seed)
 

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reluflow.dynamics.checkpoint import Checkpoint as Checkpoint
-    from reluflow.dynamics.event_driven_flow import EventDrivenFlow as EventDrivenFlow
-    from reluflow.dynamics.gradient_descent import GradientDescent as GradientDescent
-    from reluflow.dynamics.grouped_descent import GroupedGradientDescent as GroupedGradientDescent
+    from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent as GroupedGradientDescent
+    from reluflow.dynamics.descent.stochastic_gradient_descent import (
+        StochasticGradientDescent as StochasticGradientDescent,
+    )
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
-    from reluflow.dynamics.stochastic_gradient_descent import StochasticGradientDescent as StochasticGradientDescent
     from reluflow.dynamics.stopping import Aligned as Aligned
     from reluflow.dynamics.stopping import AtTime as AtTime
     from reluflow.dynamics.stopping import DirectionConverged as DirectionConverged
@@ -37,13 +39,13 @@ _HOMES = {
     "AtTime": "stopping",
     "Checkpoint": "checkpoint",
     "DirectionConverged": "stopping",
-    "EventDrivenFlow": "event_driven_flow",
+    "EventDrivenFlow": "flow.event_driven",
     "Exhausted": "stopping",
-    "GradientDescent": "gradient_descent",
-    "GroupedGradientDescent": "grouped_descent",
+    "GradientDescent": "descent.gradient_descent",
+    "GroupedGradientDescent": "descent.grouped_descent",
     "Outcome": "trajectory",
     "Stationary": "stopping",
-    "StochasticGradientDescent": "stochastic_gradient_descent",
+    "StochasticGradientDescent": "descent.stochastic_gradient_descent",
     "Trajectory": "trajectory",
     "TrainingProblem": "problem",
     "load_trajectory": "storage",

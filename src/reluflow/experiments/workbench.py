@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from reluflow.experiments.store import Results, ResultStore, as_plain
 
 if TYPE_CHECKING:
-    from reluflow.dynamics.descent_run import DescentHistory
+    from reluflow.dynamics.descent.descent_run import DescentHistory
     from reluflow.dynamics.trajectory import Trajectory
 
 Progress = Callable[[float, str], None]

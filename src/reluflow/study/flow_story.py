@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, FirstOf, Stationary

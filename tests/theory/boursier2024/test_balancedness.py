@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check

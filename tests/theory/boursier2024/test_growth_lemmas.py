@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem

@@ -123,7 +123,7 @@ def test_the_remainder_covers_mixed_neurons(evidence, size):
 
 def test_gradient_square_is_that_of_the_flow(evidence):
     """dL/dt = -|g|^2, by central differences of the recorded loss on a fine stretch of the run."""
-    from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
 
@@ -144,7 +144,7 @@ def test_the_late_rate_is_twice_the_least_eigenvalue(evidence):
 
 def test_the_rate_of_the_three_points_is_the_measured_one():
     """Rate of |beta_I - beta*| between t = 40.8 and 54.4, measured elsewhere by descent as 0.078."""
-    from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
     from reluflow.theory.boursier2024.phase_states import phase_states

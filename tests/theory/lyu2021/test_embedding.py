@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train

@@ -11,7 +11,7 @@ from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train

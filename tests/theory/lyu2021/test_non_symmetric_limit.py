@@ -9,7 +9,7 @@ import pytest
 
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train

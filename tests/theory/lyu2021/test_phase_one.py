@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather

@@ -10,7 +10,7 @@ import pytest
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AbstractStoppingRule
 from reluflow.dynamics.train import train

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train

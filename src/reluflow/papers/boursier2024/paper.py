@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
-from reluflow.dynamics.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.errors import BackendError

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reluflow import Dataset, SquareLoss, TrainingProblem, extremal_vectors, load, unbalanced_initialization
 from reluflow.data.published.boursier2024 import stewart
-from reluflow.dynamics.descent_run import geometric_iterations
+from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.network.network import Network, leaky_relu

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reluflow import EventDrivenFlow, TrainingProblem, balanced_initialization, load, train, unbalanced_initialization
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.descent_run import geometric_iterations
+from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench, finished
 from reluflow.network.network import Network

@@ -21,13 +21,13 @@ from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.walls import Ridge
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
-from reluflow.dynamics.walls import Ridge
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench, finished
 from reluflow.network.initialization import lyu_balanced_initialization

@@ -16,7 +16,7 @@ from reluflow.certificates.hard_margin import HardMargin, linear_separator
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.published.lyu2021 import GaussianSplit, table1_split
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.store import Results
 from reluflow.network.initialization import he_initialization

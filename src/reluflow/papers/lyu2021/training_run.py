@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.event_driven_flow import EventDrivenFlow
-from reluflow.dynamics.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted

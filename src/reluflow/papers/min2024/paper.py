@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.descent_run import DescentHistory
+from reluflow.dynamics.descent.descent_run import DescentHistory
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import BackendError

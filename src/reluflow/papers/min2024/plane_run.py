@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
-from reluflow.dynamics.descent_run import descend
+from reluflow.dynamics.descent.descent_run import descend
 from reluflow.dynamics.train import train
 from reluflow.errors import BackendError
 from reluflow.experiments.store import Results

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import StochasticGradientDescent, TrainingProblem
-from reluflow.dynamics.descent_run import descend
+from reluflow.dynamics.descent.descent_run import descend
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench, finished
 from reluflow.network import Network

@@ -16,7 +16,7 @@ from reluflow.dynamics import (
     StochasticGradientDescent,
     TrainingProblem,
 )
-from reluflow.dynamics.descent_run import DescentHistory, descend
+from reluflow.dynamics.descent.descent_run import DescentHistory, descend
 from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench, finished

@@ -44,7 +44,7 @@ RESULTS: tuple[Theorem | Elsewhere, ...] = (
     _definition(
         "eq6",
         "Eq. (6)",
-        "reluflow.dynamics.event_driven_flow.EventDrivenFlow",
+        "reluflow.dynamics.flow.event_driven.EventDrivenFlow",
         "the flow of one neuron as a differential inclusion, with the shortest D where it slides",
         "tests/dynamics/test_agreement.py",
     ),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.walls import walls_of
+from reluflow.dynamics.flow.walls import walls_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, cones_of, directions_of, moments

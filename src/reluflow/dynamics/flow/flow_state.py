@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow_kernels import (
+from reluflow.dynamics.flow.flow_kernels import (
     gradient_moments,
     group_forces,
     outputs_of,
@@ -15,11 +15,11 @@ from reluflow.dynamics.flow_kernels import (
     velocity,
     wall_forces,
 )
-from reluflow.dynamics.group_kernels import heights_of
-from reluflow.dynamics.groups import GroupedNeurons
+from reluflow.dynamics.flow.group_kernels import heights_of
+from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.stationary_limit import polish
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import Gradient
-from reluflow.dynamics.stationary_limit import polish
 from reluflow.dynamics.trajectory import Limit
 from reluflow.network import Network
 

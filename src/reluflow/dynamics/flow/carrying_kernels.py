@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root, value_at
-from reluflow.dynamics.crossing_kernels import ZERO
-from reluflow.dynamics.flow_kernels import Layout
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
+from reluflow.dynamics.flow.crossing_kernels import ZERO
+from reluflow.dynamics.flow.flow_kernels import Layout
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.flow_kernels import Layout, wall_forces
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow.flow_kernels import Layout, wall_forces
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

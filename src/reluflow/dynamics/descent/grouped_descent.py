@@ -7,11 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
-from reluflow.dynamics.descent_kernels import Descent, outputs_of_blocks
-from reluflow.dynamics.descent_run import DescentRun, SlopeAtZero
-from reluflow.dynamics.gradient_descent import KERNEL_LOSSES, check_descent, descent_of, describe_rate, to_blocks
-from reluflow.dynamics.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
+from reluflow.dynamics.descent.descent_kernels import Descent, outputs_of_blocks
+from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero
+from reluflow.dynamics.descent.gradient_descent import (
+    KERNEL_LOSSES,
+    check_descent,
+    descent_of,
+    describe_rate,
+    to_blocks,
+)
+from reluflow.dynamics.descent.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
+from reluflow.dynamics.flow.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.errors import InvalidInputError

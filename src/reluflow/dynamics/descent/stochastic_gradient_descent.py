@@ -7,9 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.descent_kernels import Descent
-from reluflow.dynamics.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
-from reluflow.dynamics.gradient_descent import check_descent, dense_step, descent_of, describe_rate, network_outputs
+from reluflow.dynamics.descent.descent_kernels import Descent
+from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
+from reluflow.dynamics.descent.gradient_descent import (
+    check_descent,
+    dense_step,
+    descent_of,
+    describe_rate,
+    network_outputs,
+)
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.errors import InvalidInputError

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
-from reluflow.dynamics.group_kernels import heights_of, moment_of_group, through_frames
+from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
+from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
+from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.walls import Walls, orthonormal_rows
 from reluflow.errors import InvalidInputError
 
 FloatArray = NDArray[np.float64]

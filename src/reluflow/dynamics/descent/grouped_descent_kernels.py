@@ -11,7 +11,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.cone_group_kernels import (
+from reluflow.dynamics.descent.descent_kernels import (
+    BLOCK,
+    Descent,
+    learning_rate,
+    move_block,
+    tick,
+    write_block_outputs,
+    write_forces,
+)
+from reluflow.dynamics.flow.cone_group_kernels import (
     CONES,
     IS_FULL,
     ITERATIONS_PER_BIN,
@@ -34,15 +43,6 @@ from reluflow.dynamics.cone_group_kernels import (
     weight_of,
     write_products,
     write_pull,
-)
-from reluflow.dynamics.descent_kernels import (
-    BLOCK,
-    Descent,
-    learning_rate,
-    move_block,
-    tick,
-    write_block_outputs,
-    write_forces,
 )
 
 FloatArray = NDArray[np.float64]

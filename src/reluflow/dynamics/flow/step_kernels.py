@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
-from reluflow.dynamics.flow_kernels import Layout, velocity
+from reluflow.dynamics.flow.flow_kernels import Layout, velocity
 
 FloatArray = NDArray[np.float64]
 

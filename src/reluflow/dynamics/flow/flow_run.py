@@ -7,20 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.bernstein_kernels import first_root, value_at
-from reluflow.dynamics.boundary_events import BoundaryEvents
-from reluflow.dynamics.crossing_kernels import may_cross, scan_columns
-from reluflow.dynamics.flow_kernels import SQUARE, velocity
-from reluflow.dynamics.flow_state import FlowState
-from reluflow.dynamics.frozen_start import FrozenStart
-from reluflow.dynamics.groups import GroupedNeurons
-from reluflow.dynamics.light_crossers import Arrivals, LightCrossers
+from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
+from reluflow.dynamics.flow.boundary_events import BoundaryEvents
+from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
+from reluflow.dynamics.flow.flow_kernels import SQUARE, velocity
+from reluflow.dynamics.flow.flow_state import FlowState
+from reluflow.dynamics.flow.frozen_start import FrozenStart
+from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.light_crossers import Arrivals, LightCrossers
+from reluflow.dynamics.flow.slides import SlideExit, SlideWatch
+from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
+from reluflow.dynamics.flow.walls import Ridge, walls_of
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.slides import SlideExit, SlideWatch
 from reluflow.dynamics.solver import AbstractRun, Gradient
-from reluflow.dynamics.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
 from reluflow.dynamics.trajectory import Limit, Outcome
-from reluflow.dynamics.walls import Ridge, walls_of
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]

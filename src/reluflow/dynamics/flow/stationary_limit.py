@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow_kernels import Layout, group_forces, outputs_of
+from reluflow.dynamics.flow.flow_kernels import Layout, group_forces, outputs_of
 from reluflow.losses import AbstractLoss
 
 FloatArray = NDArray[np.float64]

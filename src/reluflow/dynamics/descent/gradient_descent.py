@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.descent_kernels import (
+from reluflow.dynamics.descent.descent_kernels import (
     BLOCK,
     EXPONENTIAL,
     LOGISTIC,
@@ -18,8 +18,8 @@ from reluflow.dynamics.descent_kernels import (
     minimum_norm_pull,
     outputs_of_blocks,
 )
-from reluflow.dynamics.descent_kernels import descend as descend_on_one_core
-from reluflow.dynamics.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
+from reluflow.dynamics.descent.descent_kernels import descend as descend_on_one_core
+from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.errors import InvalidInputError

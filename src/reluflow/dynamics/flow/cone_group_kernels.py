@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.descent_kernels import BLOCK, Descent
+from reluflow.dynamics.descent.descent_kernels import BLOCK, Descent
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -7,21 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.bernstein_kernels import values_at
-from reluflow.dynamics.carrying_kernels import carry_crossers
-from reluflow.dynamics.crossing_kernels import refresh_expiry, scan_frames
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.flow_kernels import (
+from reluflow.dynamics.flow.bernstein_kernels import values_at
+from reluflow.dynamics.flow.carrying_kernels import carry_crossers
+from reluflow.dynamics.flow.crossing_kernels import refresh_expiry, scan_frames
+from reluflow.dynamics.flow.flow_kernels import (
     SQUARE,
     group_forces,
     outputs_of,
     relative_forces,
     wall_forces,
 )
-from reluflow.dynamics.flow_state import FlowState
-from reluflow.dynamics.groups import GroupedNeurons
-from reluflow.dynamics.slides import chebyshev_interpolation
-from reluflow.dynamics.step_kernels import columns_at
+from reluflow.dynamics.flow.flow_state import FlowState
+from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.slides import chebyshev_interpolation
+from reluflow.dynamics.flow.step_kernels import columns_at
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

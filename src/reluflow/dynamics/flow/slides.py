@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.crossing_kernels import slide_margins
-from reluflow.dynamics.flow_kernels import Layout, outputs_of, relative_forces
-from reluflow.dynamics.groups import GroupedNeurons
-from reluflow.dynamics.step_kernels import columns_at
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow.crossing_kernels import slide_margins
+from reluflow.dynamics.flow.flow_kernels import Layout, outputs_of, relative_forces
+from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.step_kernels import columns_at
 
 FloatArray = NDArray[np.float64]
 

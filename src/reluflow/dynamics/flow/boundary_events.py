@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
-from reluflow.dynamics.groups import GroupedNeurons
-from reluflow.dynamics.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
+from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

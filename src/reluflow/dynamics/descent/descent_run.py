@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.descent_kernels import SMALLEST_LOSS
+from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver, Gradient
 from reluflow.dynamics.trajectory import Limit, Outcome

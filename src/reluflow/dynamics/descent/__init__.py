@@ -1,0 +1,1 @@
+"""Gradient descent: plain, grouped by activation pattern, stochastic."""

@@ -1,0 +1,1 @@
+"""The exact gradient flow, from event to event."""
