@@ -1,0 +1,257 @@
+"""CollocationRun: one run of the flow in macro steps on which the forces are polynomials."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.event import EventKind
+from reluflow.dynamics.flow.boundary_events import BoundaryEvents
+from reluflow.dynamics.flow.fading_clock import FadingClock
+from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
+from reluflow.dynamics.flow.frozen_start import FrozenStart
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.neuron_path_kernels import AT_ORIGIN, AT_RIDGE, BUFFER_FULL
+from reluflow.dynamics.flow.walls import Ridge, walls_of
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_FORCE_SHARE = 300.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
+_LARGEST_MISFIT = 1e-2
+_FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
+_SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
+_SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it as a predictor
+_LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
+_AT_END = 1e-10  # a path that stops so close to the end of a step, in units of the step, stops at its end
+_ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
+_LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
+_RESTING_PULL = 1e-6  # share of the initial pull below which a neuron counts as at rest
+
+
+class CollocationRun(AbstractRun):
+    """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
+
+    def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
+        super().__init__(problem)
+        self._rescaled_time = 0.0
+        self.rejected = 0
+        self._is_fading = problem.loss.is_classification
+        self._ridge, self._max_steps = ridge, max_steps
+        X, y = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
+        walls = walls_of(X)
+        self._neurons = LoneNeurons(problem.network, walls)
+        self._samples = SampleForces(X, y, problem.loss, walls, problem.network.leak)
+        self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
+        self._forces = ForceStep(self._samples, self._tolerance)
+        self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
+        self._refresh()
+        self._neurons.give_signs(self._pulls())
+        waiting = self._neurons.standing_on_walls()
+        for j, walls_of_j in waiting:
+            self._settle(j, walls_of_j, is_initial=True)
+        self._frozen = None if waiting else FrozenStart(problem, rtol=rtol)
+        strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
+        self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
+        self._last: tuple[FloatArray, float, float] | None = None
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def outputs(self) -> FloatArray:
+        """h(x_k) now, shape (n,)."""
+        return self._outputs
+
+    def network(self) -> Network:
+        """The network now; `log_scale` is 0 where the neurons fit a double."""
+        neurons = self._neurons
+        top = float(np.max(neurons.log_norm))
+        log_scale = 0.0 if abs(top) < 300.0 else top
+        z = neurons.shapes * np.exp(neurons.log_norm - log_scale)[:, None]
+        return Network(w=z[:, :-1], a=z[:, -1], leak=neurons.leak, weight=neurons.weight, log_scale=log_scale)
+
+    def gradient(self) -> Gradient:
+        """Norms and angles of the gradient now."""
+        neurons, pulls = self._neurons, self._pulls()
+        a, mass = neurons.shapes[:, -1], neurons.mass
+        towards = np.einsum("ji,ji->j", neurons.shapes[:, :-1], pulls)
+        square = float(mass @ (towards**2 + a**2 * np.einsum("ji,ji->j", pulls, pulls)))
+        size = float(np.sum(mass))
+        if square == 0.0 or size == 0.0:
+            return Gradient(-np.inf, 0.0, self._log_rate)
+        cosine = float(2.0 * mass @ (a * towards)) / np.sqrt(square) / np.sqrt(size)
+        turning = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
+        return Gradient(0.5 * float(np.log(square)) + self._log_rate, turning, self._log_rate)
+
+    def is_settled(self) -> bool:
+        """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
+        pulls = self._pulls()
+        start = np.abs(self.problem.loss.label_forces(self._samples.labels)) @ self._samples.walls.length
+        is_pulled = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate) > _RESTING_PULL * start
+        members = np.flatnonzero(is_pulled)
+        return not members.size or bool(np.all(self._cosines(members, pulls) <= -1.0 + 1e-9))
+
+    def misalignment(self) -> float:
+        """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
+        pulls = self._pulls()
+        members = np.flatnonzero(np.any(pulls, axis=1))
+        return float(1.0 - np.min(self._cosines(members, pulls), initial=1.0))
+
+    def balancedness_drift(self) -> float:
+        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        return self._neurons.balancedness_drift()
+
+    def limit(self, outcome: Outcome) -> Limit:
+        """The last state."""
+        return Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
+
+    def _cosines(self, members: IntArray, pulls: FloatArray) -> FloatArray:
+        z, pull = self._neurons.shapes[members], pulls[members]
+        lengths = np.linalg.norm(z[:, :-1], axis=1) * np.linalg.norm(pull, axis=1)
+        products = np.sign(z[:, -1]) * np.einsum("ji,ji->j", z[:, :-1], pull)
+        return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
+
+    def _refresh(self) -> None:
+        """Outputs and forces of the neurons as they are."""
+        neurons = self._neurons
+        self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
+        forces, _, log_rates = self._samples.relative(self._outputs[None])
+        self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
+        self.force_evaluations += 1
+
+    def _wall_pulls(self) -> tuple[FloatArray, FloatArray]:
+        plus, minus = self._samples.of_walls(self._sample_forces[None])
+        return plus[0], minus[0]
+
+    def _pulls(self) -> FloatArray:
+        return self._neurons.pulls(*self._wall_pulls())
+
+    # -- stepping -----------------------------------------------------------------------------------------------
+
+    def advance(self, limit: float) -> None:
+        """Take one macro step, never past the time `limit`."""
+        if self.steps >= self._max_steps:
+            self.outcome = Outcome.MAX_STEPS
+            return
+        self.steps += 1
+        if not self._jump(limit):
+            self._macro_step(limit)
+
+    def _jump(self, limit: float) -> bool:
+        """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
+        if self._frozen is None:
+            return False
+        if not self._frozen.is_worthwhile(self._neurons):
+            self._frozen = None
+            return False
+        duration = min(self._frozen.room(self._neurons), limit - self.time)
+        taken = self._frozen.jump(self._neurons, self.recorder, self.time, duration)
+        if taken < duration:
+            self._frozen = None
+        self.time = limit if taken == limit - self.time else self.time + taken
+        self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
+        self._refresh()
+        return True
+
+    def _macro_step(self, limit: float) -> None:
+        """Solve a step, shorten it until it is exact enough and ends at `limit` at the latest, and take it."""
+        length = self._step
+        left = limit - self.time
+        if not self._is_fading:
+            length = min(length, left)
+        is_cut = length < self._step
+        while True:
+            if length <= 1e-15 * self._rescaled_time:
+                self.outcome = Outcome.STALLED
+                return
+            found = self._forces.solve(self._neurons, self._sample_forces, self._guess(length), length)
+            if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
+                ratio = found.misfit / self._tolerance
+                length *= max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
+                self.rejected += 1
+                is_cut = False
+            elif found.stop < 1.0 - _AT_END:
+                length *= found.stop
+                is_cut = True
+            else:
+                log_elapsed = self._log_elapsed(found, length)
+                elapsed = float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
+                if elapsed <= left + _LANDED * limit:
+                    break
+                length *= self._clock(found, length).place_of(float(np.log(left)) + self._log_rate)
+                is_cut = True
+        self._arrive(found, length, log_elapsed)
+        if self._last is None or not is_cut or length >= _SHORT * self._last[2]:
+            self._last = (found.coefficients, self._rescaled_time - length, length)  # a step cut short predicts little
+        if limit - self.time <= _LANDED * limit:
+            self.time, self.log_time = limit, float(np.log(limit))
+        growth = min(_GROW, _SAFETY * max(found.misfit / self._tolerance, 1e-12) ** -_POWER)
+        self._step = max(length * growth, self._step) if is_cut else length * growth
+
+    def _guess(self, length: float) -> FloatArray:
+        """The forces of an earlier step, extrapolated to the nodes of this one."""
+        if self._last is None:
+            return np.repeat(self._sample_forces[None], len(RULE.nodes), axis=0)
+        coefficients, start, last = self._last
+        return RULE.values(coefficients, (self._rescaled_time - start + RULE.nodes * length) / last)
+
+    def _clock(self, found: Solution, length: float) -> FadingClock:
+        log_rates = np.concatenate([[self._log_rate], found.log_rates]) - self._log_rate
+        return FadingClock(RULE.nodes, log_rates, length)
+
+    def _log_elapsed(self, found: Solution, length: float) -> float:
+        """ln of the time that a step takes."""
+        if not self._is_fading:
+            return float(np.log(length))
+        return float(self._clock(found, length).log_elapsed(np.ones(1))[0]) - self._log_rate
+
+    def _arrive(self, found: Solution, length: float, log_elapsed: float) -> None:
+        """Take the step: neurons, events, clock."""
+        self._record(found, length)
+        self._neurons.take(found.moving, found.paths.ends, found.paths.sides, found.paths.pinned)
+        self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+        self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
+        self._rescaled_time += length
+        self._refresh()
+        for i in np.flatnonzero(found.paths.statuses):
+            self._settle_path(int(found.moving[i]), int(found.paths.statuses[i]))
+
+    def _record(self, found: Solution, length: float) -> None:
+        """Write the events of a step into the log."""
+        paths = found.paths
+        rows = np.flatnonzero(paths.num_events)
+        if not rows.size:
+            return
+        counts = paths.num_events[rows]
+        which = np.arange(paths.event_walls.shape[1]) < counts[:, None]
+        walls, taus = paths.event_walls[rows][which], paths.event_taus[rows][which]
+        elapsed = taus * length
+        if self._is_fading:
+            logs = self._clock(found, length).log_elapsed(np.maximum(taus, 1e-300)) - self._log_rate
+            elapsed = np.where(logs < _LARGEST_LOG, np.exp(np.minimum(logs, _LARGEST_LOG)), np.inf)
+        samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
+        self.recorder.extend(np.repeat(found.moving[rows], counts), samples, self.time + elapsed, paths.event_kinds[rows][which])
+
+    def _settle_path(self, j: int, status: int) -> None:
+        """A neuron whose path could not go on alone: decide from its state."""
+        neurons = self._neurons
+        heights = np.abs(neurons.walls.normals @ neurons.shapes[j, :-1])
+        on_wall = (heights <= 1e-11) | (neurons.sides[j] == 0)
+        if abs(neurons.shapes[j, -1]) <= 1e-13 and neurons.can_change_sign[j]:
+            neurons.output_sign[j] = -neurons.output_sign[j]
+            self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
+        self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
+        self._refresh()
+        self._last = None
+
+    def _settle(self, j: int, walls: list[int], *, is_initial: bool = False) -> None:
+        neurons = self._neurons
+        self._boundary.settle(j, walls, self._wall_pulls(), self.time, is_initial=is_initial)
+        sign, key = int(neurons.output_sign[j]), neurons.sides[j].tobytes()
+        for b in walls:
+            neurons.pinned[j, b] = (key, sign, b) in self._boundary.ridges
+        if self._boundary.met_ridge and self._ridge == "stop":
+            self.outcome = Outcome.RIDGE

@@ -1,0 +1,67 @@
+"""The clock of a fading loss: how much time passes while the rescaled time s, ds = R dt, runs through a step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+_GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
+
+
+class FadingClock:
+    """ln of the time elapsed since the start of a step, in units of 1/R there.
+
+    ln R is interpolated between the start and the nodes; dt/ds = 1/R is then integrated on panels that shrink towards
+    the end, where almost all of the time passes once R has fallen by many orders of magnitude.
+
+    Parameters
+    ----------
+    nodes
+        Places in (0, 1].
+    log_rates
+        ln R at 0 and at the nodes, relative to the start.
+    length
+        The step in rescaled time.
+    """
+
+    def __init__(self, nodes: FloatArray, log_rates: FloatArray, length: float) -> None:
+        places = np.concatenate([[0.0], nodes])
+        self._powers = np.linalg.solve(places[:, None] ** np.arange(len(places)), -log_rates)
+        self._log_length = float(np.log(length))
+
+    def log_elapsed(self, taus: FloatArray) -> FloatArray:
+        """ln of the integral of R(0)/R from 0 to each tau (above 0), in rescaled time.
+
+        >>> clock = FadingClock(np.array([0.5, 1.0]), np.array([0.0, -1.0, -2.0]), 1.0)
+        >>> clock.log_elapsed(np.array([1.0])).round(6)
+        array([1.161439])
+        """
+        last = float(np.max(taus))
+        fall = abs(float(self._at(np.array([last]))[0]))
+        panels = 2 + int(np.ceil(np.log2(1.0 + fall)))
+        edges = np.unique(np.concatenate([[0.0], last * (1.0 - 0.5 ** np.arange(1, panels)), np.ravel(taus)]))
+        widths = np.diff(edges)
+        values = self._at(edges[:-1, None] + 0.5 * widths[:, None] * (1.0 + _GAUSS_NODES))
+        top = float(np.max(values))
+        parts = 0.5 * widths * np.sum(_GAUSS_WEIGHTS * np.exp(values - top), axis=1)
+        with np.errstate(divide="ignore"):  # time that is nothing beside the rest of the step
+            sums = np.log(np.cumsum(parts))
+        return np.asarray(self._log_length + top + sums[np.searchsorted(edges[1:], taus)])
+
+    def place_of(self, log_elapsed: float) -> float:
+        """The tau at which so much time has passed, to rounding."""
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if self.log_elapsed(np.array([middle]))[0] < log_elapsed:
+                low = middle
+            else:
+                high = middle
+            if high - low <= 1e-15 * high:
+                break
+        return high
+
+    def _at(self, taus: FloatArray) -> FloatArray:
+        return np.asarray(np.polynomial.polynomial.polyval(taus, self._powers))

@@ -1,0 +1,216 @@
+"""ForceStep: the forces on one macro step as polynomials, iterated until the neurons they move give them back."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.flow.force_newton import ForceNewton, tangent_kernel
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, Paths, Pulls, carry_all
+from reluflow.dynamics.flow.radau import RadauRule
+from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
+from reluflow.dynamics.flow.walls import Walls
+from reluflow.losses import AbstractLoss
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+RULE = RadauRule.of_order(5)
+_CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
+_POINTS = np.sort(np.concatenate([RULE.nodes, _CHECKS]))
+_IS_NODE = np.isin(_POINTS, RULE.nodes)
+_AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
+_NEWTON_SHARE = 0.03  # the iteration ends when the forces change by less than this share of the tolerance
+_EARLY = 10.0  # once the iteration is this close, in units of the tolerance, a hopeless step is given up
+_MOST_SWEEPS = 12
+_EVENT_ROOM = 48  # events a neuron may have in one step
+_STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
+_SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
+DEBUG = False
+_CHUNK = 2**24  # numbers in one block of pre-activations
+
+
+class StepStatus(Enum):
+    """How the iteration on one step ended."""
+
+    SOLVED = auto()
+    TOO_LONG = auto()  # the interpolant misses the forces, or the iteration does not contract
+
+
+class Solution(NamedTuple):
+    """A step: who moved, their paths, the forces as powers of tau, the rates at the nodes, the misfit."""
+
+    status: StepStatus
+    moving: IntArray
+    paths: Paths
+    coefficients: FloatArray  # (q, n)
+    log_rates: FloatArray  # (q,)
+    misfit: float  # of the interpolant, relative to the largest force
+    stop: float  # the first tau at which a path could not go on, else 1
+
+
+class SampleForces:
+    """The samples as walls that pull on neurons: the constants of a run.
+
+    Parameters
+    ----------
+    X, labels, loss
+        The samples (n, d), their labels and the loss.
+    walls
+        Their hyperplanes.
+    leak
+        Negative slope of the activation.
+    """
+
+    def __init__(self, X: FloatArray, labels: FloatArray, loss: AbstractLoss, walls: Walls, leak: float) -> None:
+        self.X, self.labels, self.loss, self.walls, self.leak = X, labels, loss, walls, leak
+        self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
+        self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
+        for column, factor in enumerate(reversed(self._factors)):
+            np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
+
+    def of_walls(self, forces: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What every wall pulls along its normal on its positive and negative side, shapes (P, B)."""
+        both = []
+        for factor in self._factors:
+            pull = np.zeros((len(forces), len(self.walls.normals)))
+            if len(self.X) == pull.shape[1]:
+                pull[:, self.walls.wall_of_sample] = forces * factor
+            else:
+                np.add.at(pull.T, self.walls.wall_of_sample, (forces * factor).T)
+            both.append(pull)
+        return both[0], both[1]
+
+    def relative(self, outputs: FloatArray) -> RelativeForces:
+        """Forces relative to the rate at outputs of shape (P, n)."""
+        return relative_forces(outputs, self.labels, self.loss)
+
+    def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
+        """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
+        num_neurons, num_points, width = places.shape
+        outputs = np.zeros((num_points, len(self.X)))
+        block = max(1, _CHUNK // max(1, num_points * len(self.X)))
+        weights = places[:, :, -1] * mass[:, None]
+        for first in range(0, num_neurons, block):
+            part = slice(first, first + block)
+            heights = places[part, :, :-1].reshape(-1, width - 1) @ self.X.T
+            np.maximum(heights, self.leak * heights, out=heights)
+            heights = heights.reshape(-1, num_points, len(self.X))
+            for point in range(num_points):
+                outputs[point] += weights[part, point] @ heights[:, point]
+        return outputs
+
+
+class ForceStep:
+    """Solves macro steps one after the other, keeping Newton's matrix while it serves.
+
+    Parameters
+    ----------
+    samples
+        The constants of the run.
+    tolerance
+        Allowed misfit of the forces, relative to the largest one.
+    """
+
+    def __init__(self, samples: SampleForces, tolerance: float) -> None:
+        self.samples, self.tolerance = samples, tolerance
+        self.sweeps = 0
+        self._event_room = _EVENT_ROOM
+        self._gram = samples.X @ samples.X.T
+        self._kernel: FloatArray | None = None
+        self._newton: ForceNewton | None = None
+
+    def solve(self, neurons: LoneNeurons, forces: FloatArray, guess: FloatArray, length: float) -> Solution:
+        """Move the neurons for a rescaled time `length`, from `forces` now and a guess at the nodes."""
+        samples = self.samples
+        moving = _moving(neurons, samples.is_silent)
+        sides, mass = neurons.sides[moving], neurons.mass[moving]
+        is_up, is_down = sides > 0, sides < 0
+        heights = neurons.shapes[moving, :-1] @ samples.walls.normals.T
+        paths = _room_for(len(moving), len(samples.walls.normals), neurons.d, self._event_room)
+        at_nodes, was_checked, last = guess, False, np.inf
+        for sweep in range(_MOST_SWEEPS):
+            coefficients = RULE.to_powers @ at_nodes
+            plus, minus = samples.of_walls(coefficients * length)
+            strengths = is_up[:, None, :] * plus + is_down[:, None, :] * minus  # (m, q, B)
+            rests = strengths.reshape(-1, plus.shape[1]) @ samples.walls.normals
+            carry_all(
+                *(moving, neurons.shapes, neurons.sides, neurons.pinned),
+                *(rests.reshape(len(moving), len(plus), -1), heights, neurons.can_change_sign),
+                Pulls(samples.walls.normals, np.ascontiguousarray(plus.T), np.ascontiguousarray(minus.T), samples.is_silent),
+                *(_POINTS, paths),
+            )  # fmt: skip
+            self.sweeps += 1
+            if np.any(paths.statuses == BUFFER_FULL):
+                self._event_room *= 2
+                return self.solve(neurons, forces, guess, length)
+            given_back = samples.relative(samples.outputs(paths.places[:, _IS_NODE], mass))
+            residual = given_back.forces - at_nodes
+            size = float(np.max(np.abs(given_back.forces)))
+            gap = float(np.max(np.abs(residual))) / size
+            stop = float(np.min(paths.stops, initial=1.0))
+            if DEBUG: print(f'      gap {gap:.2e}', end='')
+            is_solved = gap <= _NEWTON_SHARE * self.tolerance
+            misfit = np.inf
+            if is_solved or (gap <= _EARLY * self.tolerance and not was_checked):
+                misfit = self._misfit(paths, mass, coefficients, forces, size)
+                was_checked = True
+            found = Solution(StepStatus.SOLVED, moving, paths, coefficients, given_back.log_rates, misfit, stop)
+            if is_solved:
+                return found
+            is_hopeless = was_checked and 2.0 * self.tolerance + gap < misfit < np.inf and stop >= 1.0
+            is_stuck = not np.isfinite(gap) or (sweep >= 3 and gap > 0.7 * last)
+            if is_hopeless or is_stuck:
+                return found._replace(status=StepStatus.TOO_LONG)
+            self._prepare(neurons, given_back, length, is_slow=sweep >= 1 and gap > _SLOW * last, paths=paths, moving=moving)
+            last = gap
+            at_nodes = at_nodes + self._newton.solve(residual)  # type: ignore[union-attr]
+        return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
+
+    def forget(self) -> None:
+        """Start with a new tangent kernel in the next step."""
+        self._newton = None
+
+    def _misfit(self, paths, mass, coefficients, forces, size) -> float:
+        between = self.samples.relative(self.samples.outputs(paths.places[:, ~_IS_NODE], mass)).forces
+        misfit = float(np.max(np.abs(between - RULE.values(coefficients, _CHECKS)))) / size
+        return max(misfit, _AT_START * float(np.max(np.abs(forces - coefficients[0]))) / size)
+
+    def _prepare(self, neurons, given_back, length, *, is_slow, paths, moving) -> None:
+        """Newton's matrix for this step: the old one if it is near, a new kernel at mid-step where it was slow."""
+        is_near = self._newton is not None and abs(np.log(self._newton.length / length)) <= _STALE
+        if is_near and not is_slow:
+            return
+        samples = self.samples
+        middle = int(np.flatnonzero(_IS_NODE)[2])
+        self._kernel = tangent_kernel(paths.places[:, middle], neurons.mass[moving], samples.walls, samples.leak, samples.X, self._gram)
+        fading = samples.loss.is_classification
+        self._newton = ForceNewton(
+            RULE, self._kernel, given_back.curvatures[2], given_back.forces[2] if fading else None, samples.labels, length
+        )
+
+
+def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:
+    """Neurons on which something pulls, or which slide."""
+    is_dead = np.all(np.where(neurons.sides > 0, is_silent[:, 1], (neurons.sides < 0) & is_silent[:, 0]), axis=1)
+    return np.flatnonzero(~is_dead)
+
+
+def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Paths:
+    return Paths(
+        places=np.zeros((num_neurons, len(_POINTS), d + 1)),
+        ends=np.zeros((num_neurons, d + 1)),
+        sides=np.zeros((num_neurons, num_walls), dtype=np.int8),
+        pinned=np.zeros((num_neurons, num_walls), dtype=np.int8),
+        event_walls=np.zeros((num_neurons, num_events), dtype=np.int64),
+        event_taus=np.zeros((num_neurons, num_events)),
+        event_kinds=np.zeros((num_neurons, num_events), dtype=np.int8),
+        event_kinks=np.zeros((num_neurons, num_events)),
+        num_events=np.zeros(num_neurons, dtype=np.int64),
+        statuses=np.full(num_neurons, DONE, dtype=np.int8),
+        stops=np.ones(num_neurons),
+    )

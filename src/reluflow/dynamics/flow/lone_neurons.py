@@ -1,0 +1,128 @@
+"""LoneNeurons: the neurons of a run one by one, with the sides of the walls they are on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.flow.groups import invariants_of
+from reluflow.dynamics.flow.walls import Walls
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+SideArray = NDArray[np.int8]
+
+_BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
+
+
+class LoneNeurons:
+    """Neuron j is exp(`log_norm[j]`) `shapes[j]`, a row (w, a) of norm 1, on `sides[j]` of the walls (0: it slides).
+
+    Kept at all times: the norm of a shape, a^2 - |w|^2 = `invariant` (of the shape), and <w, normal> = 0 on the walls
+    it slides on.
+    """
+
+    def __init__(self, network: Network, walls: Walls) -> None:
+        self.walls = walls
+        self.leak = network.leak
+        self.weight = np.asarray(network.weight)
+        self.num_neurons, self.d = network.w.shape
+        shapes = np.hstack([network.w, network.a[:, None]])
+        norm = _norms(shapes)
+        self.shapes = shapes / norm[:, None]
+        self.log_norm = network.log_scale + np.log(norm)
+        self.invariant = invariants_of(self.shapes)
+        self.invariant[np.abs(self.invariant) <= _BALANCED] = 0.0
+        self.start_invariant = self.invariant.copy()
+        self.start_log_norm = self.log_norm.copy()
+        self.largest_log_norm = self.log_norm.copy()
+        self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
+        self.can_change_sign = self.invariant < 0.0
+        self.group = np.arange(self.num_neurons)  # every neuron is a group of its own
+        heights = self.shapes[:, :-1] @ walls.normals.T
+        on_wall = np.abs(heights) <= 1e-15 * _norms(self.shapes[:, :-1])[:, None]
+        self.sides: SideArray = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
+        self.pinned: SideArray = np.zeros_like(self.sides)  # walls on which it stays although both sides push away
+
+    @property
+    def mass(self) -> FloatArray:
+        """weight exp(2 log_norm): what a unit shape counts in the outputs."""
+        return np.asarray(self.weight * np.exp(2.0 * self.log_norm))
+
+    def standing_on_walls(self) -> list[tuple[int, list[int]]]:
+        """The neurons that stand on walls, each with its walls."""
+        waiting = np.flatnonzero(np.any(self.sides == 0, axis=1))
+        return [(int(j), [int(b) for b in np.flatnonzero(self.sides[j] == 0)]) for j in waiting]
+
+    def give_signs(self, pulls: FloatArray) -> None:
+        """Neurons with a = 0 get the sign that <w, D> is about to give it (`pulls` is D of every neuron)."""
+        silent = np.flatnonzero(self.output_sign == 0)
+        growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[silent])
+        self.output_sign[silent] = np.sign(growth).astype(np.int8)
+
+    def actual(self, neurons: IntArray | None = None) -> FloatArray:
+        """Rows (w, a), each without its exp(log_norm)."""
+        return self.shapes if neurons is None else self.shapes[neurons]
+
+    def move(self, members: IntArray, sides: SideArray, sign: int) -> None:
+        """Put neurons on these sides."""
+        self.sides[members] = sides
+        self.pinned[members] = 0
+
+    def place(self, z: FloatArray, log_norm: FloatArray, sides: SideArray) -> None:
+        """Go on from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
+        norm = _norms(z)
+        self.log_norm = log_norm + np.log(norm)
+        self.largest_log_norm = np.maximum(self.largest_log_norm, self.log_norm)
+        shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
+        self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
+        self.shapes = restored(z / norm[:, None], self.invariant)
+        self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
+        self.sides = np.ascontiguousarray(sides, dtype=np.int8)
+
+    def take(self, moved: IntArray, ends: FloatArray, sides: SideArray, pinned: SideArray) -> None:
+        """Put some neurons where their paths ended: shapes of any norm, which goes into `log_norm`."""
+        norm = _norms(ends)
+        self.log_norm[moved] += np.log(norm)
+        self.largest_log_norm[moved] = np.maximum(self.largest_log_norm[moved], self.log_norm[moved])
+        self.invariant[moved] /= norm**2
+        self.shapes[moved] = restored(ends / norm[:, None], self.invariant[moved])
+        self.output_sign[moved] = np.where(ends[:, -1] == 0.0, self.output_sign[moved], np.sign(ends[:, -1]))
+        self.sides[moved], self.pinned[moved] = sides, pinned
+
+    def pulls(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """D of every neuron, from the pulls of the walls on their two sides, tangent to the walls it slides on."""
+        strength = np.where(self.sides > 0, plus, np.where(self.sides < 0, minus, 0.0))
+        pull = strength @ self.walls.normals
+        for j in np.flatnonzero(np.any(self.sides == 0, axis=1)):
+            basis = self.slide_basis(int(j))
+            pull[j] -= (pull[j] @ basis.T) @ basis
+            pull[j] -= (pull[j] @ basis.T) @ basis
+        return np.asarray(pull)
+
+    def slide_basis(self, j: int) -> FloatArray:
+        """Orthonormal rows spanning the normals of the walls a neuron slides on."""
+        normals = self.walls.normals[self.sides[j] == 0]
+        left, singular, _ = np.linalg.svd(normals.T, full_matrices=False)
+        return np.ascontiguousarray(left[:, singular > 1e-12].T)
+
+    def balancedness_drift(self) -> float:
+        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        now = invariants_of(self.shapes) * np.exp(2.0 * (self.log_norm - self.largest_log_norm))
+        start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - self.largest_log_norm))
+        return float(np.max(np.abs(now - start), initial=0.0))
+
+
+def restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
+    """Rows put back on a^2 - |w|^2 = invariant, keeping the direction of w and the sign of a: two Newton steps."""
+    for _ in range(2):
+        size = np.einsum("ji,ji->j", z, z)
+        shift = (invariant - invariants_of(z)) / (2.0 * np.where(size > 0, size, 1.0))
+        z = np.hstack([z[:, :-1] * (1.0 - shift)[:, None], (z[:, -1] * (1.0 + shift))[:, None]])
+    return z
+
+
+def _norms(rows: FloatArray) -> FloatArray:
+    norm = np.sqrt(np.einsum("ji,ji->j", rows, rows))
+    return np.where(norm > 0, norm, 1.0)

@@ -1,0 +1,535 @@
+"""Machine-code kernels that carry one neuron alone through given forces, from event to event.
+
+Given the pulls of all walls as polynomials of tau in [0, 1], a neuron is a linear ODE of its own, dw = a D dtau,
+da = <w, D> dtau with a polynomial D, so (w, a) is an entire power series and its pre-activations are polynomials. The
+path is cut into pieces on which a few terms of the series give all digits; events are roots of the polynomials.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow.wall_decision_kernels import RIDGE_CODE, multipliers_of, orthonormalised, resolve_sides
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+SideArray = NDArray[np.int8]
+
+REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = 0, 1, 2, 3, 4, 5  # as `event.KINDS`
+DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK = 0, 1, 2, 3, 4  # how a path ended
+
+_LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
+_MOST_TERMS = 28
+_NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
+_ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
+_AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
+_STILL = 1e-12  # a normal speed below this fraction of the pulls takes no neuron across a wall
+_MOST_IDLE = 24  # events in a row that move no clock
+
+
+class Pulls(NamedTuple):
+    """What every wall pulls along its normal on either side: polynomials of tau, coefficient l in column l."""
+
+    normals: FloatArray  # (B, d) unit
+    plus: FloatArray  # (B, q)
+    minus: FloatArray  # (B, q)
+    is_silent: NDArray[np.bool_]  # (B, 2) whether the negative, the positive side pulls nothing for ever
+
+
+class Paths(NamedTuple):
+    """Where the sweep writes: places at the given points, the ends, the events; m neurons, P points, E events each."""
+
+    places: FloatArray  # (m, P, d + 1)
+    ends: FloatArray  # (m, d + 1)
+    sides: SideArray  # (m, B)
+    pinned: SideArray  # (m, B)
+    event_walls: IntArray  # (m, E)
+    event_taus: FloatArray  # (m, E)
+    event_kinds: SideArray  # (m, E)
+    event_kinks: FloatArray  # (m, E) jump of a D, times a: what the event bends the outputs by
+    num_events: IntArray  # (m,)
+    statuses: SideArray  # (m,)
+    stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
+
+
+@njit(cache=True)
+def _shifted(coefficients: FloatArray, tau: float, length: float, out: FloatArray) -> None:
+    """Coefficients of p(tau + length x) in x, row by row of powers (q, ...)."""
+    q = coefficients.shape[0]
+    out[:] = coefficients
+    for start in range(q - 1):
+        for power in range(q - 2, start - 1, -1):
+            out[power] += tau * out[power + 1]
+    factor = 1.0
+    for power in range(1, q):
+        factor *= length
+        out[power] *= factor
+
+
+@njit(cache=True)
+def _value(coefficients: FloatArray, tau: float) -> float:
+    """A polynomial in powers of tau."""
+    total = 0.0
+    for power in range(coefficients.shape[0] - 1, -1, -1):
+        total = total * tau + coefficients[power]
+    return total
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _norm(vector: FloatArray) -> float:
+    total = 0.0
+    for i in range(vector.shape[0]):
+        total += vector[i] * vector[i]
+    return np.sqrt(total)
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _dot(one: FloatArray, two: FloatArray) -> float:
+    total = 0.0
+    for i in range(one.shape[0]):
+        total += one[i] * two[i]
+    return total
+
+
+@njit(cache=True)
+def _to_bernstein(powers: FloatArray, degree: int) -> FloatArray:
+    """Bernstein coefficients of a polynomial of given degree from its powers."""
+    out = np.empty(degree + 1)
+    binomial = 1.0
+    for k in range(degree + 1):
+        out[k] = powers[k] / binomial
+        binomial = binomial * (degree - k) / (k + 1)
+    for level in range(1, degree + 1):
+        for i in range(degree, level - 1, -1):
+            out[i] += out[i - 1]
+    return out
+
+
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, terms_a: FloatArray) -> int:
+    """Power series of a neuron under the polynomial pull (q, d); the degree reached, or -1 if it has not converged."""
+    q, d = pull.shape
+    terms_w[0] = w
+    terms_a[0] = a
+    size = np.sqrt(_dot(w, w) + a * a)
+    quiet = 0
+    last = q
+    while last > 0 and not np.any(pull[last - 1]):
+        last -= 1
+    for i in range(_MOST_TERMS):
+        terms_w[i + 1] = 0.0
+        total = 0.0
+        for row in range(min(i + 1, last)):
+            factor = terms_a[i - row]
+            for axis in range(d):
+                terms_w[i + 1, axis] += factor * pull[row, axis]
+                total += terms_w[i - row, axis] * pull[row, axis]
+        scale = 1.0 / (i + 1)
+        terms_a[i + 1] = total * scale
+        largest = abs(terms_a[i + 1])
+        square = 0.0
+        for axis in range(d):
+            terms_w[i + 1, axis] *= scale
+            square += terms_w[i + 1, axis] ** 2
+        largest = max(largest, np.sqrt(square))
+        quiet = quiet + 1 if largest <= _NEGLIGIBLE * size else 0
+        if quiet >= max(last, 1):
+            return max(i + 1 - max(last, 1), 1)
+    return -1
+
+
+@njit(cache=True)
+def _first_crossing(
+    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SideArray, pulls: Pulls, near: IntArray,
+    num_near: int,
+) -> tuple[float, int]:  # fmt: skip
+    """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
+    reach_two = 0.0
+    for i in range(2, degree + 1):
+        reach_two += _norm(terms_w[i])
+    reach = reach_two + _norm(terms_w[1])
+    tolerance = _ON_WALL * size
+    best, wall = NO_ROOT, -1
+    powers = np.empty(degree + 1)
+    for index in range(num_near):
+        b = near[index]
+        sign = side[b]
+        if sign == 0:
+            continue
+        normal = pulls.normals[b]
+        here = sign * _dot(w, normal)
+        if here > reach:
+            continue
+        slope = sign * _dot(terms_w[1], normal)
+        if here > reach_two and here + slope > reach_two:
+            continue
+        powers[0], powers[1] = here, slope
+        rest = 0.0
+        for i in range(2, degree + 1):
+            powers[i] = sign * _dot(terms_w[i], normal)
+            rest += abs(powers[i])
+        if here > rest and here + slope > rest:
+            continue
+        theta = first_root(_to_bernstein(powers, degree), tolerance)
+        if theta < best:
+            best, wall = theta, b
+    return best, wall
+
+
+@njit(cache=True)
+def _first_exit(
+    walls: IntArray, count: int, rest: FloatArray, pulls: Pulls, sign: float, pinned: SideArray, tau: float,
+    length: float,
+) -> tuple[float, int, int]:  # fmt: skip
+    """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
+    q = rest.shape[0]
+    chosen = np.empty((count, pulls.normals.shape[1]))
+    for i in range(count):
+        chosen[i] = pulls.normals[walls[i]]
+    multipliers = multipliers_of(chosen, rest)  # (q, count)
+    best, wall, to_side = NO_ROOT, -1, 0
+    margin = np.empty(q)
+    local = np.empty(q)
+    for i in range(count):
+        b = walls[i]
+        orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
+        for side in (1, -1):
+            scale = 0.0
+            for row in range(q):
+                end = pulls.plus[b, row] if side > 0 else pulls.minus[b, row]
+                margin[row] = orientation * side * (end - multipliers[row, i])
+                scale += abs(end) + abs(multipliers[row, i])
+            _shifted(margin, tau, length, local)
+            theta = first_root(_to_bernstein(local, q - 1), 1e-13 * scale)
+            if theta < best:
+                best, wall, to_side = theta, b, side
+    return best, wall, to_side
+
+
+@njit(cache=True)
+def _set_side(rest: FloatArray, pulls: Pulls, side: SideArray, b: int, new: int) -> None:
+    """Move a neuron to another side of a wall (0: onto it), with its pull."""
+    old = side[b]
+    q, d = rest.shape
+    for row in range(q):
+        change = 0.0
+        if new > 0:
+            change = pulls.plus[b, row]
+        elif new < 0:
+            change = pulls.minus[b, row]
+        if old > 0:
+            change -= pulls.plus[b, row]
+        elif old < 0:
+            change -= pulls.minus[b, row]
+        if change != 0.0:
+            for axis in range(d):
+                rest[row, axis] += change * pulls.normals[b, axis]
+    side[b] = new
+
+
+@njit(cache=True)
+def _is_silent(side: SideArray, pulls: Pulls) -> bool:
+    """Whether nothing pulls a neuron on these sides, and never will."""
+    for b in range(side.shape[0]):
+        if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _pull_at(rest: FloatArray, basis: FloatArray, count: int, tau: float) -> FloatArray:
+    """D at tau, made tangent to the walls the neuron slides on."""
+    d = rest.shape[1]
+    pull = np.empty(d)
+    for axis in range(d):
+        pull[axis] = _value(rest[:, axis], tau)
+    _project(pull, basis, count)
+    return pull
+
+
+@njit(cache=True)
+def _project(vector: FloatArray, basis: FloatArray, count: int) -> None:
+    for _ in range(2):
+        for i in range(count):
+            along = _dot(vector, basis[i])
+            for axis in range(vector.shape[0]):
+                vector[axis] -= along * basis[i, axis]
+
+
+@njit(cache=True)
+def _cross_one_wall(
+    w: FloatArray, a: float, side: SideArray, rest: FloatArray, pulls: Pulls, b: int, tau: float
+) -> int:
+    """What happens to a neuron that has arrived at one wall and slides on none; the kind of event."""
+    normal = pulls.normals[b]
+    sigma = side[b]
+    q = rest.shape[0]
+    along = 0.0
+    slope = 0.0
+    strength = 0.0
+    for row in range(q - 1, -1, -1):
+        jump = (pulls.minus[b, row] - pulls.plus[b, row]) * sigma
+        value = _dot(rest[row], normal) + jump
+        slope = slope * tau + along
+        along = along * tau + value
+        strength = strength * tau + jump
+    scale = abs(strength) + abs(along)
+    for axis in range(rest.shape[1]):
+        scale += abs(_value(rest[:, axis], tau))
+    speed = -sigma * np.sign(a) * along  # on the other side, away from the wall
+    if abs(speed) <= _STILL * scale:
+        _set_side(rest, pulls, side, b, -sigma)
+        if _is_silent(side, pulls):
+            rest[:] = 0.0
+            return DEATH
+        if -sigma * np.sign(a) * slope >= 0.0:
+            return REFRACTION
+        _set_side(rest, pulls, side, b, 0)
+        return SLIDE_ENTRY
+    if speed > 0.0:
+        _set_side(rest, pulls, side, b, -sigma)
+        if _is_silent(side, pulls):
+            rest[:] = 0.0
+            return DEATH
+        return REFRACTION
+    _set_side(rest, pulls, side, b, 0)
+    return SLIDE_ENTRY
+
+
+@njit(cache=True)
+def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
+    """a^2 |D after - D before|: what an event bends the outputs by."""
+    total = 0.0
+    for axis in range(before.shape[0]):
+        total += (after[axis] - before[axis]) ** 2
+    return a * a * np.sqrt(total)
+
+
+@njit(cache=True)
+def carry_neuron(
+    w: FloatArray, a: float, side: SideArray, pinned: SideArray, rest: FloatArray, heights: FloatArray,
+    changes_sign: bool, pulls: Pulls, points: FloatArray, row: int, out: Paths,
+) -> None:  # fmt: skip
+    """Carry one neuron from tau = 0 to 1; `w`, `side`, `rest` (its D without the sliding walls) are used up."""
+    q, d = rest.shape
+    num_walls = side.shape[0]
+    walls = np.empty(num_walls, dtype=np.int64)
+    near = np.empty(num_walls, dtype=np.int64)
+    count, num_near, num_events, idle = 0, 0, 0, 0
+    for b in range(num_walls):
+        if side[b] == 0:
+            walls[count] = b
+            count += 1
+    basis = np.empty((max(d, count + 1), d))
+    rank = orthonormalised(pulls.normals, walls, count, basis)
+    radius = -1.0
+    begin = w.copy()
+    pull, local = np.empty((q, d)), np.empty((q, d))
+    terms_w, terms_a = np.empty((_MOST_TERMS + 1, d)), np.empty(_MOST_TERMS + 1)
+    tau, following, status = 0.0, 0, DONE
+    num_points = points.shape[0]
+    sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
+    while True:
+        if sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
+            sign = np.sign(_dot(w, _pull_at(rest, basis, rank, tau)))
+        pull[:] = rest
+        strength = 0.0
+        for i in range(q):
+            _project(pull[i], basis, rank)
+        _shifted(pull, tau, 1.0, local)
+        left, power = 1.0 - tau, 1.0
+        for i in range(q):
+            strength += _norm(local[i]) * power
+            power *= left
+        if strength == 0.0 and count == 0:
+            break
+        length = left if strength * left <= _LONGEST_PIECE else _LONGEST_PIECE / strength
+        degree = -1
+        while degree < 0:
+            _shifted(pull, tau, length, local)
+            for i in range(q):
+                for axis in range(d):
+                    local[i, axis] *= length
+            degree = _series(w, a, local, terms_w, terms_a)
+            if degree < 0:
+                length *= 0.5
+        size = np.sqrt(_dot(w, w) + a * a)
+        # the first event of the piece
+        reach = 0.0
+        for i in range(1, degree + 1):
+            reach += _norm(terms_w[i])
+        travelled = 0.0
+        for axis in range(d):
+            travelled += (w[axis] - begin[axis]) ** 2
+        travelled = np.sqrt(travelled) + reach
+        if travelled > radius:
+            radius = 1.5 * travelled + reach * (1.0 / length - 1.0)
+            num_near = 0
+            for b in range(num_walls):
+                if abs(heights[b]) <= radius:
+                    near[num_near] = b
+                    num_near += 1
+        theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, near, num_near)
+        leaving, to_side = -1, 0
+        if count > 0:
+            exit_theta, exit_wall, exit_side = _first_exit(walls, count, rest, pulls, sign, pinned, tau, length)
+            if exit_theta <= theta:
+                theta, wall, leaving, to_side = exit_theta, exit_wall, exit_wall, exit_side
+        changing = False
+        if changes_sign:
+            powers = sign * terms_a[: degree + 1]
+            root = first_root(_to_bernstein(powers, powers.shape[0] - 1), _ON_WALL * size)
+            if root < theta:
+                theta, changing = root, True
+        has_event = theta <= 1.0
+        theta = min(theta, 1.0)
+        # places on the way, and the end of the piece
+        end = tau + length * theta
+        if not has_event and length >= left:
+            end = 1.0
+        while following < num_points and (points[following] <= end or (end >= 1.0 and not has_event)):
+            at = min((points[following] - tau) / length, 1.0)
+            for axis in range(d):
+                total = 0.0
+                for i in range(degree, -1, -1):
+                    total = total * at + terms_w[i, axis]
+                out.places[row, following, axis] = total
+            total = 0.0
+            for i in range(degree, -1, -1):
+                total = total * at + terms_a[i]
+            out.places[row, following, d] = total
+            following += 1
+        for axis in range(d):
+            total = 0.0
+            for i in range(degree, -1, -1):
+                total = total * theta + terms_w[i, axis]
+            w[axis] = total
+        total = 0.0
+        for i in range(degree, -1, -1):
+            total = total * theta + terms_a[i]
+        a = total
+        _project(w, basis, rank)
+        idle = idle + 1 if end <= tau else 0
+        tau = end
+        if not has_event:
+            if tau >= 1.0:
+                break
+            continue
+        if num_events >= out.event_walls.shape[1]:
+            status = BUFFER_FULL
+            break
+        if idle > _MOST_IDLE:
+            status = STUCK
+            break
+        before = _pull_at(rest, basis, rank, tau)
+        kind = SIGN_CHANGE
+        if changing:
+            a = 0.0
+            sign = -sign
+            if count > 0:
+                status = AT_RIDGE
+                break
+            wall = -1
+        elif leaving >= 0:
+            kind = SLIDE_EXIT
+            pinned[leaving] = 0
+            _set_side(rest, pulls, side, leaving, to_side)
+        else:
+            height = _dot(w, pulls.normals[wall])
+            for axis in range(d):
+                w[axis] -= height * pulls.normals[wall, axis]
+            if _norm(w) <= _AT_ORIGIN * size and num_walls > 1:
+                status = AT_ORIGIN
+                break
+            if count == 0:
+                kind = _cross_one_wall(w, sign, side, rest, pulls, wall, tau)
+            else:
+                kind = _cross_while_sliding(sign, side, rest, pulls, walls, count, wall, tau)
+                if kind == RIDGE:
+                    status = AT_RIDGE
+                    break
+        if leaving >= 0 or (not changing and (count > 0 or kind == SLIDE_ENTRY)):
+            count = 0
+            for b in range(num_walls):
+                if side[b] == 0:
+                    walls[count] = b
+                    count += 1
+            if count > basis.shape[0]:
+                basis = np.empty((count, d))
+            rank = orthonormalised(pulls.normals, walls, count, basis)
+            _project(w, basis, rank)
+        out.event_walls[row, num_events] = wall
+        out.event_taus[row, num_events] = tau
+        out.event_kinds[row, num_events] = kind
+        out.event_kinks[row, num_events] = _bend(before, _pull_at(rest, basis, rank, tau), a)
+        num_events += 1
+        if tau >= 1.0:
+            break
+    while following < num_points:
+        out.places[row, following, :d] = w
+        out.places[row, following, d] = a
+        following += 1
+    out.ends[row, :d] = w
+    out.ends[row, d] = a
+    out.sides[row] = side
+    out.pinned[row] = pinned
+    out.num_events[row] = num_events
+    out.statuses[row] = status
+    out.stops[row] = 1.0 if status == DONE else tau
+
+
+@njit(cache=True)
+def _cross_while_sliding(
+    sign: float, side: SideArray, rest: FloatArray, pulls: Pulls, walls: IntArray, count: int, wall: int, tau: float
+) -> int:
+    """What happens to a neuron that slides on some walls and arrives at another; the kind of event there."""
+    d = rest.shape[1]
+    before = np.zeros(count + 1, dtype=np.int8)
+    chosen = np.empty(count + 1, dtype=np.int64)
+    chosen[:count] = walls[:count]
+    chosen[count] = wall
+    before[count] = side[wall]
+    normals = np.empty((count + 1, d))
+    plus, minus = np.empty(count + 1), np.empty(count + 1)
+    for i in range(count + 1):
+        normals[i] = pulls.normals[chosen[i]]
+        plus[i] = _value(pulls.plus[chosen[i]], tau)
+        minus[i] = _value(pulls.minus[chosen[i]], tau)
+    sigma = side[wall]
+    _set_side(rest, pulls, side, wall, 0)
+    others = np.empty(d)
+    for axis in range(d):
+        others[axis] = _value(rest[:, axis], tau)
+    sides, code = resolve_sides(normals, plus, minus, others, sign, before)
+    if code == RIDGE_CODE:
+        _set_side(rest, pulls, side, wall, sigma)
+        return RIDGE
+    for i in range(count + 1):
+        if sides[i] != 0:
+            _set_side(rest, pulls, side, chosen[i], sides[i])
+    if sides[count] == 0:
+        return SLIDE_ENTRY
+    if _is_silent(side, pulls):
+        rest[:] = 0.0
+        return DEATH
+    return REFRACTION
+
+
+@njit(cache=True, parallel=True)
+def carry_all(
+    neurons: IntArray, z: FloatArray, sides: SideArray, pinned: SideArray, rests: FloatArray, heights: FloatArray,
+    changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
+) -> None:  # fmt: skip
+    """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
+    for i in prange(neurons.shape[0]):
+        j = neurons[i]
+        d = z.shape[1] - 1
+        carry_neuron(
+            z[j, :d].copy(), z[j, d], sides[j].copy(), pinned[j].copy(), rests[i].copy(), heights[i],
+            changes_sign[j], pulls, points, i, out,
+        )  # fmt: skip

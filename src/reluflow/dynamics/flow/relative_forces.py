@@ -1,0 +1,42 @@
+"""Forces of the samples relative to a rate, for many outputs at once, with their answer to a change of the outputs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.losses import AbstractLoss
+
+FloatArray = NDArray[np.float64]
+
+
+class RelativeForces(NamedTuple):
+    """r_k / R at some moments, (c l'')_k / R there, shapes (P, n), and ln R, shape (P,)."""
+
+    forces: FloatArray
+    curvatures: FloatArray
+    log_rates: FloatArray
+
+
+def relative_forces(outputs: FloatArray, labels: FloatArray, loss: AbstractLoss) -> RelativeForces:
+    """Forces at outputs of shape (P, n): R = 1, or c sum |dl/dh| for a loss that fades, which never underflows.
+
+    >>> from reluflow.losses import ExponentialLoss
+    >>> relative_forces(np.array([[2000.0, 2001.0]]), np.array([1.0, 1.0]), ExponentialLoss()).forces.round(4)
+    array([[0.7311, 0.2689]])
+    """
+    weight = loss.sample_weight(outputs.shape[1])
+    if not loss.is_classification:
+        forces = weight * loss.force(outputs, labels)
+        return RelativeForces(forces, weight * loss.curvature(outputs, labels), np.zeros(len(outputs)))
+    logs = loss.log_force(outputs, labels)
+    top = np.max(logs, axis=1, keepdims=True)
+    shares = np.exp(logs - top)
+    total = np.sum(shares, axis=1, keepdims=True)
+    shares /= total
+    size = np.abs(loss.force(outputs, labels))
+    tiny = size < 1e-290  # in the tail force and curvature fade alike
+    ratio = np.where(tiny, 1.0, loss.curvature(outputs, labels) / np.where(tiny, 1.0, size))
+    return RelativeForces(shares * labels, shares * ratio, np.log(weight) + top[:, 0] + np.log(total[:, 0]))
