@@ -27,6 +27,7 @@ _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it as a predictor
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
+_BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
 _AT_END = 1e-10  # a path that stops so close to the end of a step, in units of the step, stops at its end
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
@@ -169,12 +170,16 @@ class CollocationRun(AbstractRun):
                 return
             found = self._forces.solve(self._neurons, self._sample_forces, self._guess(length), length)
             if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
-                ratio = found.misfit / self._tolerance
-                length *= max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
                 self.rejected += 1
-                is_cut = False
+                ratio = found.misfit / self._tolerance
+                shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
+                kink = self._forces.first_heavy_kink(found, self._neurons) if np.isfinite(ratio) else np.inf
+                is_cut = shorter < kink < 1.0 or (kink <= shorter and ratio < 1e3)
+                length *= kink * (1.0 + _BEYOND) if is_cut else shorter
+                if is_cut:
+                    self._step = min(self._step, length / kink)
             elif found.stop < 1.0 - _AT_END:
-                length *= found.stop
+                length *= found.stop * (1.0 + 0.1 * _AT_END)
                 is_cut = True
             else:
                 log_elapsed = self._log_elapsed(found, length)

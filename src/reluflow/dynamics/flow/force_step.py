@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.force_newton import ForceNewton, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
-from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, Paths, Pulls, carry_all
+from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, Pulls, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
 from reluflow.dynamics.flow.walls import Walls
@@ -31,6 +31,8 @@ _EVENT_ROOM = 48  # events a neuron may have in one step
 _STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 _SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
 DEBUG = False
+_KINK = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
+_AT_ONCE = 1e-3  # a kink so early in a step is not worth another one
 _CHUNK = 2**24  # numbers in one block of pre-activations
 
 
@@ -49,7 +51,9 @@ class Solution(NamedTuple):
     paths: Paths
     coefficients: FloatArray  # (q, n)
     log_rates: FloatArray  # (q,)
-    misfit: float  # of the interpolant, relative to the largest force
+    curvatures: FloatArray  # (n,) at mid-step
+    size: float  # the largest force
+    misfit: float  # of the interpolant, relative to `size`
     stop: float  # the first tau at which a path could not go on, else 1
 
 
@@ -148,6 +152,8 @@ class ForceStep:
             if np.any(paths.statuses == BUFFER_FULL):
                 self._event_room *= 2
                 return self.solve(neurons, forces, guess, length)
+            if np.any(paths.statuses == TOO_FAST):
+                return _too_long(moving, paths, coefficients)
             given_back = samples.relative(samples.outputs(paths.places[:, _IS_NODE], mass))
             residual = given_back.forces - at_nodes
             size = float(np.max(np.abs(given_back.forces)))
@@ -159,7 +165,10 @@ class ForceStep:
             if is_solved or (gap <= _EARLY * self.tolerance and not was_checked):
                 misfit = self._misfit(paths, mass, coefficients, forces, size)
                 was_checked = True
-            found = Solution(StepStatus.SOLVED, moving, paths, coefficients, given_back.log_rates, misfit, stop)
+            found = Solution(
+                *(StepStatus.SOLVED, moving, paths, coefficients, given_back.log_rates),
+                *(given_back.curvatures[2], size, misfit, stop),
+            )
             if is_solved:
                 return found
             is_hopeless = was_checked and 2.0 * self.tolerance + gap < misfit < np.inf and stop >= 1.0
@@ -170,6 +179,15 @@ class ForceStep:
             last = gap
             at_nodes = at_nodes + self._newton.solve(residual)  # type: ignore[union-attr]
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
+
+    def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
+        """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
+        paths = found.paths
+        largest = float(np.max(self.samples.walls.length)) * float(np.max(found.curvatures)) / found.size
+        which = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
+        bends = _KINK * largest * neurons.mass[found.moving][:, None] * paths.event_kinks
+        heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
+        return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
     def forget(self) -> None:
         """Start with a new tangent kernel in the next step."""
@@ -192,6 +210,12 @@ class ForceStep:
         self._newton = ForceNewton(
             RULE, self._kernel, given_back.curvatures[2], given_back.forces[2] if fading else None, samples.labels, length
         )
+
+
+def _too_long(moving: IntArray, paths: Paths, coefficients: FloatArray) -> Solution:
+    """A step whose iteration has left all bounds."""
+    nothing = np.zeros(0)
+    return Solution(StepStatus.TOO_LONG, moving, paths, coefficients, nothing, nothing, 1.0, np.inf, 1.0)
 
 
 def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:

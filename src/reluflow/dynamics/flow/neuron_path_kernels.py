@@ -21,9 +21,10 @@ IntArray = NDArray[np.int64]
 SideArray = NDArray[np.int8]
 
 REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = 0, 1, 2, 3, 4, 5  # as `event.KINDS`
-DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK = 0, 1, 2, 3, 4  # how a path ended
+DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
+_MOST_RAPIDITY = 40.0  # a neuron that would grow by e^40 in one step follows forces that are none
 _MOST_TERMS = 28
 _NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
 _ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
@@ -348,6 +349,9 @@ def carry_neuron(
             power *= left
         if strength == 0.0 and count == 0:
             break
+        if not strength * left <= _MOST_RAPIDITY:
+            status = TOO_FAST
+            break
         length = left if strength * left <= _LONGEST_PIECE else _LONGEST_PIECE / strength
         degree = -1
         while degree < 0:
@@ -453,6 +457,14 @@ def carry_neuron(
                 if kind == RIDGE:
                     status = AT_RIDGE
                     break
+                for i in range(count):  # walls it leaves at the same instant
+                    if side[walls[i]] != 0 and num_events < out.event_walls.shape[1] - 1:
+                        pinned[walls[i]] = 0
+                        out.event_walls[row, num_events] = walls[i]
+                        out.event_taus[row, num_events] = tau
+                        out.event_kinds[row, num_events] = SLIDE_EXIT
+                        out.event_kinks[row, num_events] = 0.0
+                        num_events += 1
         if leaving >= 0 or (not changing and (count > 0 or kind == SLIDE_ENTRY)):
             count = 0
             for b in range(num_walls):
