@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
-from reluflow.dynamics.flow.flow_kernels import SQUARE, velocity
+from reluflow.dynamics.flow.flow_kernels import velocity
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.groups import GroupedNeurons
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class FlowRun(AbstractRun):
-    """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
+    """The flow in the rescaled time s with ds = R dt; R = 1 unless the forces fade (see `relative_forces`)."""
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
         super().__init__(problem)
@@ -151,8 +151,8 @@ class FlowRun(AbstractRun):
     def _accepted_step(self, room: float) -> Step | None:
         """The next step that meets the tolerance, not much longer than `room`; None where the step size underflows."""
         state = self._state
-        # R falls along the way for classification, so a little more room is tried and the step is cut exactly
-        length = min(self._step, room if state.layout.loss_kind == SQUARE else 1.05 * room)
+        # where forces fade R falls along the way, so a little more room is tried and the step is cut exactly
+        length = min(self._step, 1.05 * room if state.layout.loss.fades else room)
         end = np.empty_like(state.columns)
         while True:
             error, elapsed = attempt_step(
@@ -201,8 +201,7 @@ class FlowRun(AbstractRun):
         self.force_evaluations += self._slides.take_evaluations()
         stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
         if float(value_at(clock, stop)) > room * (1.0 + 1e-14):
-            is_plain = state.layout.loss_kind == SQUARE
-            stop = room / step.length if is_plain else float(first_root(room - clock, 0.0))
+            stop = float(first_root(room - clock, 0.0)) if state.layout.loss.fades else room / step.length
         if neurons.frames:
             stop, more, is_cut = self._light.carry(state, dense, clock, step.length, stop, self.time)
             self.force_evaluations += self._light.take_evaluations()

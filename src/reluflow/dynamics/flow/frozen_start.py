@@ -20,7 +20,7 @@ _KIND_OF_ALIGNMENT_EVENT = (
     EventKind.RIDGE,
 )
 _CODES = np.array([KINDS.index(kind) for kind in _KIND_OF_ALIGNMENT_EVENT], dtype=np.int8)
-_SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the label scale, before the forces are unfrozen
+_SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the loss's output scale, with forces still frozen
 
 
 class FrozenStart:
@@ -48,9 +48,9 @@ class FrozenStart:
         self._leak = problem.network.leak
         length = np.linalg.norm(self._X, axis=1)
         self._fastest = float(np.abs(self._forces) @ length)
-        label_scale = 1.0 if problem.loss.is_classification else float(np.max(np.abs(problem.dataset.y)))
+        output_scale = problem.loss.output_scale(problem.dataset.y)
         with np.errstate(divide="ignore"):
-            self._log_limit = float(np.log(_SHARE * rtol * label_scale) - np.log(np.max(length)))
+            self._log_limit = float(np.log(_SHARE * rtol * output_scale) - np.log(np.max(length)))
 
     def room(self, neurons: GroupedNeurons) -> float:
         """For how long the forces can be frozen from now; 0 or less where not at all."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
+from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
 from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.errors import InvalidInputError
+from reluflow.losses.compiled import compiled
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SideArray = NDArray[np.int8]
 
-_LOSS_KINDS = {"square": SQUARE, "logistic": LOGISTIC, "exponential": EXPONENTIAL}
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
 _WIDE = 8  # with this many times d + 1 neurons per group on average, every group is carried by a frame
@@ -33,8 +32,6 @@ class GroupedNeurons:
 
     def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
         network, dataset = problem.network, problem.dataset
-        if problem.loss.name not in _LOSS_KINDS:
-            raise InvalidInputError(f"`loss` must be one of {', '.join(_LOSS_KINDS)}, got {problem.loss.name!r}.")
         self.walls = walls
         self.leak = network.leak
         self.weight = np.asarray(network.weight)
@@ -43,7 +40,7 @@ class GroupedNeurons:
         self._constants = (
             np.ascontiguousarray(dataset.X),
             np.ascontiguousarray(dataset.y),
-            _LOSS_KINDS[problem.loss.name],
+            compiled(problem.loss),
             float(np.log(problem.loss.sample_weight(dataset.n))),
             walls.wall_of_sample,
             walls.pull_factors(1, network.leak),
