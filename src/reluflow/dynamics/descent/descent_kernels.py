@@ -13,7 +13,8 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from reluflow.geometry.subgradient_kernels import box_minimum_norm
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses.compiled import CompiledLoss, apply
 
 FloatArray = NDArray[np.float64]
@@ -86,7 +87,7 @@ def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, le
         if along == 0.0:
             count += 1
     ends = np.full(count, leak), np.ones(count)
-    shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], 1e-14 * scale * scale)
+    shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], ROUNDING * scale)
     pull[:] = shortest
 
 

@@ -17,10 +17,12 @@ from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.flow.light_crossers import Arrivals, LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit, SlideWatch
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
-from reluflow.dynamics.flow.walls import Ridge, walls_of
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, Gradient
 from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.geometry.boundary.decision import Ridge
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +35,6 @@ _AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very sta
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
-_ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, at which a later crosser counts as simultaneous
 
 
 class Step(NamedTuple):
@@ -53,7 +54,7 @@ class FlowRun(AbstractRun):
         self._tolerance, self._ridge, self._max_steps = _STEP_SHARE * rtol, ridge, max_steps
         self._rescaled_time = 0.0
         self._idle_steps = 0
-        self._neurons = GroupedNeurons(problem, walls_of(np.asarray(problem.dataset.X)))
+        self._neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
         self._light = LightCrossers(self._neurons, self.recorder, tolerance=self._tolerance)
         waiting = self._neurons.assign_initial_groups()
@@ -264,7 +265,7 @@ class FlowRun(AbstractRun):
                 self._boundary.cross(crossers, walls, state.wall_pulls(), self.time)
             else:
                 # nothing pushes it off the wall at this very moment, so the forces a little later decide
-                self._boundary.cross(crossers, walls, ahead, self.time, still=0.0)
+                self._boundary.cross(crossers, walls, ahead, self.time, rounding=0.0)
         self._rebuild()
 
     def _stands_on_wall(self, arrivals: Arrivals) -> NDArray[np.bool_]:
@@ -275,7 +276,7 @@ class FlowRun(AbstractRun):
         covectors[:-1, :-1] = self._neurons.walls.normals
         covectors[-1, -1] = 1.0
         heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
-        return np.asarray(np.abs(heights) <= _ON_WALL * np.sqrt(np.einsum("ji,ji->j", z, z)))
+        return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", z, z)))
 
     def _tidy(self) -> None:
         """After a step without events: take grown frames into their neurons, or compute slopes that are due."""

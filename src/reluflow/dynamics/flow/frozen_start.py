@@ -5,21 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
+from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
 
 FloatArray = NDArray[np.float64]
 
-_KIND_OF_ALIGNMENT_EVENT = (
-    EventKind.REFRACTION,
-    EventKind.SLIDE_ENTRY,
-    EventKind.SLIDE_EXIT,
-    EventKind.DEATH,
-    EventKind.RIDGE,
-)
-_CODES = np.array([KINDS.index(kind) for kind in _KIND_OF_ALIGNMENT_EVENT], dtype=np.int8)
 _SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the loss's output scale, with forces still frozen
 
 
@@ -84,7 +76,7 @@ class FrozenStart:
             events.neurons[is_first],
             events.samples[is_first],
             time + events.times[is_first],
-            _CODES[events.kinds[is_first]],
+            events.kinds[is_first],
         )
         return duration
 

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
-from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.boundary.tolerance import GIVEN
+from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
 
 FloatArray = NDArray[np.float64]
@@ -126,7 +127,7 @@ class GroupedNeurons:
         """Put every neuron off the walls into its group; return the others with the walls they stand on."""
         heights = heights_of(self.shapes, self.walls.normals)  # (num_neurons, num_walls)
         size = np.sqrt(np.einsum("ji,ji->j", self.shapes[:, :-1], self.shapes[:, :-1]))
-        on_wall = np.abs(heights) <= 1e-15 * size[:, None]
+        on_wall = np.abs(heights) <= GIVEN * size[:, None]
         sides = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
         is_waiting = np.any(on_wall, axis=1)
         free = np.flatnonzero(~is_waiting)
