@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from reluflow.certificates.backends.zonotope_kernel import shortest_combination
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.stationarity import stationarity
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network.network import Network
 
@@ -192,19 +190,6 @@ def test_stationarity_is_the_gradient_where_there_is_one():
             squared += ((values[0] - values[1]) / (2 * step)) ** 2 / network.weight[j]
     norm = np.sqrt(network.squared_norm())
     assert point.residual == pytest.approx(np.sqrt(squared) / (norm * point.force_scale), rel=1e-7)
-
-
-def test_shortest_subgradient_two_ways():
-    """The active-set kernel here and the geometry room's own method agree."""
-    rng = np.random.default_rng(2)
-    for trial in range(60):
-        n, d, leak = int(rng.integers(2, 9)), int(rng.integers(1, 5)), [0.0, 0.3][trial % 2]
-        X, forces, pattern = rng.standard_normal((n, d)), rng.standard_normal(n), rng.integers(-1, 2, n)
-        expected, _ = minimum_norm_subgradient(X, forces, pattern, leak)
-        base = (np.where(pattern > 0, 1.0, leak) * (pattern != 0) * forces) @ X
-        found, slopes = shortest_combination(base, (forces[:, None] * X)[pattern == 0], leak, 1.0)
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-        assert np.all((slopes >= leak) & (slopes <= 1))
 
 
 def test_refusals():

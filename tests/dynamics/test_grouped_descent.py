@@ -11,7 +11,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
 from reluflow.network.initialization import INITIALIZATIONS
@@ -221,15 +220,3 @@ def test_train_runs_it_and_stops_it(rng):
     assert [phase.name for phase in ours.phases] == [phase.name for phase in theirs.phases]
     assert [phase.end for phase in ours.phases] == pytest.approx([phase.end for phase in theirs.phases], rel=1e-9)
     assert ours.balancedness_drift == pytest.approx(theirs.balancedness_drift, rel=1e-6)
-
-
-def test_refuses_a_loss_the_kernels_do_not_know():
-    class Quartic(SquareLoss):
-        name = "quartic"
-
-        def value(self, outputs, labels):
-            return self.force(outputs, labels) ** 4 / 4
-
-    problem = TrainingProblem(three_points(), Quartic(), Network([[1.0, 1.0]], [1.0]))
-    with pytest.raises(InvalidInputError, match="square, logistic or exponential for grouped descent, got quartic"):
-        GroupedGradientDescent(lr=0.1, iterations=1).start(problem)

@@ -13,8 +13,8 @@ from reluflow.dynamics.flow.groups import GroupedNeurons, invariants_of
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
 from reluflow.dynamics.flow.stationary_limit import boosted
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame
-from reluflow.dynamics.flow.walls import walls_of
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
 
@@ -74,7 +74,7 @@ def small(request):
     dataset = Dataset(rng.standard_normal((4, 3)), rng.choice([-1.0, 1.0], 4))
     network = Network(w=rng.standard_normal((5, 3)), a=rng.standard_normal(5), leak=0.3, weight=rng.uniform(0.5, 2, 5))
     problem = TrainingProblem(dataset, request.param, network)
-    neurons = GroupedNeurons(problem, walls_of(np.asarray(dataset.X)))
+    neurons = GroupedNeurons(problem, Walls.of(dataset.X))
     assert neurons.assign_initial_groups() == []
     columns, layout = neurons.rebuild()
     return problem, neurons, columns, layout

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.certificates.backends.zonotope_kernel import shortest_combination, shortest_over_bases
 from reluflow.geometry.arrangement import num_cells
+from reluflow.geometry.boundary.minimum_norm import shortest_over_bases
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.cones import activation_cones
 
 FloatArray = NDArray[np.float64]
@@ -129,7 +130,7 @@ class NeuronOracle:
         sides, rows, vectors, upper = [], [], [], 0.0
         for index, side in enumerate(self.sides):
             bases, columns = self._zonotope(side, forces, side.slopes, constant)
-            found = shortest_over_bases(bases, columns, self.leak, 1.0)
+            found = shortest_over_bases(bases, columns, self.leak, 1.0, self._tolerance(forces, constant))
             vectors.append(found)
             sides.append(np.full(len(found), index))
             rows.append(np.arange(len(found)))
@@ -146,6 +147,10 @@ class NeuronOracle:
         bases = side.sign * linear + (slopes * weight[side.pulling]) @ self.X[side.pulling]
         columns = -weight[side.pushing, None] * self.X[side.pushing]
         return np.ascontiguousarray(bases), np.ascontiguousarray(columns)
+
+    def _tolerance(self, forces: FloatArray, linear: FloatArray) -> float:
+        """What is rounding in a sum of all pulls."""
+        return ROUNDING * float(np.linalg.norm(linear) + np.abs(forces) @ np.linalg.norm(self.X, axis=1))
 
     def _relaxation(self, side: PullingSide, forces: FloatArray, linear: FloatArray) -> float:
         """A bound without enumeration, the smallest of up to three.
@@ -181,7 +186,7 @@ class NeuronOracle:
                 slopes, value = np.where(rows @ start > 0.0, 1.0, self.leak), -np.inf
                 for _ in range(max_rounds):
                     bases, columns = self._zonotope(side, forces, slopes[None], linear)
-                    vector, _ = shortest_combination(bases[0], columns, self.leak, 1.0)
+                    vector = shortest_over_bases(bases, columns, self.leak, 1.0, self._tolerance(forces, linear))[0]
                     length = float(np.linalg.norm(vector))
                     if length <= value * (1.0 + 1e-12):
                         break

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.certificates.backends.zonotope_kernel import shortest_combination
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
 from reluflow.data.dataset import Dataset
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 
@@ -89,8 +90,10 @@ def stationarity(network: Network, dataset: Dataset, loss: AbstractLoss, *, kink
     kinks = np.abs(products) <= kink_rtol * sizes[:, None] * lengths
     pulls = (np.where(products > 0.0, 1.0, leak) * ~kinks * forces) @ X
     columns = forces[:, None] * X
+    tolerance = ROUNDING * float(np.abs(forces) @ lengths)
     for j in np.flatnonzero(kinks.any(axis=1)):
-        pulls[j], _ = shortest_combination(pulls[j], np.ascontiguousarray(columns[kinks[j]]), leak, 1.0)
+        count = int(np.sum(kinks[j]))
+        pulls[j], _ = box_minimum_norm(pulls[j], columns[kinks[j]], np.full(count, leak), np.ones(count), tolerance)
     force_scale = float(max(np.abs(forces) @ lengths, np.abs(loss.label_forces(dataset.y)) @ lengths))
     along = np.einsum("jd,jd->j", network.w, pulls)
     squared = network.weight @ (network.a**2 * np.sum(pulls**2, axis=1) + along**2)

@@ -15,17 +15,12 @@ from reluflow.deep.descent import DeepDescent, batch_table
 from reluflow.deep.evaluation import outputs_on_device
 from reluflow.deep.trajectory import DeepOutcome, DeepTrajectory
 from reluflow.errors import InvalidInputError
-from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.losses.loss import AbstractLoss, in_namespace
 
 Record = Callable[[Any], Mapping[str, Any]]
 
 _SECONDS_PER_CHUNK = 0.2  # compiled code cannot be interrupted, so it comes back this often
 _LARGEST_TABLE = 1 << 20  # entries of the table of batches that is on the device at once
-_VALUES: dict[type[AbstractLoss], Callable[[Any, Any], Any]] = {
-    SquareLoss: lambda outputs, labels: 0.5 * jnp.square(outputs - labels),
-    LogisticLoss: lambda outputs, labels: jax.nn.softplus(-labels * outputs),
-    ExponentialLoss: lambda outputs, labels: jnp.exp(-labels * outputs),
-}
 
 
 def train_deep(
@@ -47,7 +42,7 @@ def train_deep(
     dataset
         n samples.
     loss
-        Square, logistic or exponential, with its reduction.
+        Any loss, with its reduction.
     descent
         Optimiser, rate, length, batches, precision.
     record
@@ -64,8 +59,6 @@ def train_deep(
         outcome `diverged` at the network one step earlier; Ctrl-C ends it with outcome `interrupted`. Both keep what
         was recorded.
     """
-    if type(loss) not in _VALUES:
-        raise InvalidInputError(f"`loss` must be square, logistic or exponential, got {type(loss).__name__}.")
     loss.check_labels(dataset.y)
     if descent.batch is not None and descent.batch > dataset.n:
         raise InvalidInputError(f"`batch` must be at most n = {dataset.n}, got {descent.batch}; None is all of them.")
@@ -118,7 +111,7 @@ class _Run:
         self.iteration = 0
         self.has_diverged = False
         self._last = descent.num_steps(dataset.n)
-        self._value = _VALUES[type(loss)]
+        self._value = in_namespace(loss.formulas.value, jnp)
         self._factor = loss.sample_weight(dataset.n) * dataset.n
         self._samples, self._labels = (on_device(np.array(part), descent.precision) for part in (dataset.X, dataset.y))
         placed = on_device(network, descent.precision)

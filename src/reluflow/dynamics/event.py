@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class EventKind(StrEnum):
-    """What happens to a neuron at <w, x_k> = 0, or at a = 0."""
-
-    REFRACTION = "refraction"
-    SLIDE_ENTRY = "slide-entry"
-    SLIDE_EXIT = "slide-exit"
-    DEATH = "death"
-    RIDGE = "ridge"
-    SIGN_CHANGE = "sign-change"
-
-
-KINDS: tuple[EventKind, ...] = tuple(EventKind)
+from reluflow.geometry.boundary.events import KINDS as KINDS
+from reluflow.geometry.boundary.events import EventKind as EventKind
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
+from reluflow.geometry.boundary.walls import PulledWalls, Walls
 from reluflow.geometry.frozen_flow import FlowRun, FrozenFlow
-from reluflow.geometry.hyperplanes import Hyperplanes
 from reluflow.losses import AbstractLoss
 from reluflow.tables import html_table
 
@@ -27,7 +27,6 @@ Signs = NDArray[np.int8]
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
 STATUS_NAMES = ("final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin")
-EVENT_NAMES = ("crossing", "slide", "release", "death", "ridge")
 
 SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are one extremal vector
 
@@ -142,7 +141,7 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class AlignmentEvents:
-    """What happened, neuron by neuron and in order of time: one row per sample; `EVENT_NAMES` names the kinds."""
+    """What happened, neuron by neuron and in order of time: one row per sample; `kinds` index `KINDS`."""
 
     neurons: IntArray
     samples: IntArray
@@ -230,7 +229,7 @@ def align(
     ends[run.statuses == kernels.DEAD] = DEAD
     if zero_stays:
         ends[run.statuses == kernels.ORIGIN] = DEAD
-    indices, extremal, sides, kinds = _extremal_vectors(flow.planes, run, ends)
+    indices, extremal, sides, kinds = _extremal_vectors(flow.pulled, run, ends)
     length = np.linalg.norm(run.w, axis=1)
     directions = run.w / np.where(length > 0, length, 1.0)[:, None]
     unit = extremal / np.linalg.norm(extremal, axis=1)[:, None] * sides[:, None]
@@ -241,7 +240,7 @@ def align(
         times=run.times,
         crossings=run.crossings,
         slides=run.slides,
-        patterns=flow.planes.patterns(run.sides),
+        patterns=flow.pulled.walls.patterns(run.sides),
         directions=directions,
         indices=indices,
         extremal=extremal,
@@ -287,9 +286,10 @@ def align_until(
     rows = flow.run(horizon=float(time), carry=True, max_events=max_events).rows
     run = flow.run(horizon=float(time), carry=True, max_events=max_events, log_norm=start, rows=rows)
     has_stopped = run.statuses > kernels.HORIZON
-    patterns = flow.planes.patterns(run.sides)
+    patterns = flow.pulled.walls.patterns(run.sides)
     is_alive = (run.statuses != kernels.DEAD) & ~has_stopped
-    has_kink = np.append(flow.planes.has_kink, False)[flow.planes.index]
+    walls = flow.pulled.walls
+    has_kink = np.append(flow.pulled.has_kink, False)[np.where(walls.orientation != 0, walls.wall_of_sample, -1)]
     return AlignedState(
         w=run.w,
         a=run.a,
@@ -298,18 +298,18 @@ def align_until(
         is_sliding=(patterns == 0) & is_alive[:, None] & has_kink,
         statuses=run.statuses,
         times=np.where(has_stopped, run.times, time),
-        events=_events(flow.planes, run),
+        events=_events(flow.pulled.walls, run),
     )
 
 
-def _extremal_vectors(planes: Hyperplanes, run: FlowRun, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
+def _extremal_vectors(pulled: PulledWalls, run: FlowRun, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
     """The distinct limits that were reached: index per neuron, vectors, sides, ends."""
     settled = np.flatnonzero(run.has_limit)
     _, first, group = np.unique(run.keys[settled], return_index=True, return_inverse=True)
     side = np.where(run.tends_to_vector[settled[first]], 1, -1)
     end = ends[settled[first]]
     # Computed again from the sides, a vector has the same bits whatever way its neurons came.
-    vectors = np.array([planes.vector(run.sides[j]) for j in settled[first]]).reshape(first.size, run.w.shape[1])
+    vectors = np.array([pulled.vector(run.sides[j]) for j in settled[first]]).reshape(first.size, run.w.shape[1])
     close = SAME_VECTOR * float(np.max(np.linalg.norm(vectors, axis=1), initial=np.finfo(np.float64).tiny))
     if settled.size and np.max(np.abs(run.vectors[settled] - vectors[group])) > close:
         raise ReluflowError("Two activation patterns share one 64-bit key; permute the samples and try again.")
@@ -327,17 +327,17 @@ def _extremal_vectors(planes: Hyperplanes, run: FlowRun, ends: Signs) -> tuple[I
     return indices, vectors[kept], side[kept].astype(np.int8), end[kept]
 
 
-def _events(planes: Hyperplanes, run: FlowRun) -> AlignmentEvents:
-    """One row per sample: a hyperplane's event is an event of every sample normal to it."""
-    by_plane = np.argsort(planes.index, kind="stable")
-    by_plane = by_plane[planes.index[by_plane] >= 0]
-    members = planes.members
+def _events(walls: Walls, run: FlowRun) -> AlignmentEvents:
+    """One row per sample: a wall's event is an event of every sample normal to it."""
+    by_wall = np.argsort(walls.wall_of_sample, kind="stable")
+    by_wall = by_wall[walls.orientation[by_wall] != 0]
+    members = walls.num_samples
     start = np.cumsum(members) - members
-    repeat = members[run.event_planes]
+    repeat = members[run.event_walls]
     within = np.arange(int(np.sum(repeat))) - np.repeat(np.cumsum(repeat) - repeat, repeat)
     return AlignmentEvents(
         neurons=np.repeat(np.repeat(np.arange(run.rows.size), run.rows), repeat),
-        samples=by_plane[np.repeat(start[run.event_planes], repeat) + within],
+        samples=by_wall[np.repeat(start[run.event_walls], repeat) + within],
         times=np.repeat(run.event_times, repeat),
         kinds=np.repeat(run.event_kinds, repeat),
     )

@@ -1,28 +1,29 @@
 """Kernels of the closed-form alignment phase: plain arrays in, plain arrays out.
 
-Samples come grouped by hyperplane: row h of `normals` is a unit vector u_h, and h pulls a neuron with strength
-`plus[h]` along u_h where <w, u_h> > 0 and `minus[h]` where < 0; on the hyperplane any strength between is allowed.
-`side[h]` in {-1, 0, 1} says where the neuron is, 0 on the hyperplane. With constant D it moves by the boost
+Samples come grouped by wall: row h of `normals` is a unit vector u_h, and h pulls a neuron with strength
+`plus[h]` along u_h where <w, u_h> > 0 and `minus[h]` where < 0; on the wall any strength between is allowed.
+`side[h]` in {-1, 0, 1} says where the neuron is, 0 on the wall. With constant D it moves by the boost
 (p, a) -> (p cosh x + a sinh x, p sinh x + a cosh x), p = <w, D>/|D|, x = |D| t.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
 
-from reluflow.geometry.boundary_kernels import NO_FORCE, NO_KINK, along, decide, norm, orthonormalise, remove_span
+from reluflow.geometry.boundary.decision import ONE_WAY, SEVERAL_WAYS, STOP, Choice, decide, make_choice
+from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_ENTRY, SLIDE_EXIT
+from reluflow.geometry.boundary.minimum_norm import along, norm, orthonormalise, remove_span
+from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
 
-# How a neuron's flow stopped; the numbers between, RIDGE and UNDECIDED, are verdicts of `decide`. SHRINKING is for
-# ever on a ray that attracts although D points back along it; ORIGIN is w = 0, which an output weight with |a| > |w|
-# reaches there.
-FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, EVENT_LIMIT, ORIGIN = 0, 1, 2, 3, 4, 7, 8
-# What happened at an event.
-CROSSING, SLIDE, RELEASE, DEATH, RIDGE_HIT = 0, 1, 2, 3, 4
+# How a neuron's flow stopped. SHRINKING is for ever on a ray that attracts although D points back along it; ORIGIN is
+# w = 0, which an output weight with |a| > |w| reaches there.
+FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, AT_RIDGE, UNDECIDED, EVENT_LIMIT, ORIGIN = range(9)
 
-ON_START = 64 * np.finfo(np.float64).eps  # an initial <w, u_h>/|w| below this is rounding: the neuron starts on h
-ON_ARRIVAL = 1e-12  # the same at an event, after a chain of boosts; hits closer than this are simultaneous
 BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to rounding
 CHUNK = 256  # neurons per parallel task, so that scratch arrays are made once per task
 
@@ -45,10 +46,57 @@ def first_root(quadratic, linear, constant):
     return 2.0 * constant / (root - linear) if linear < 0 else (linear + root) / (-2.0 * quadratic)
 
 
+class Scratch(NamedTuple):
+    """Work space of one neuron's flow, for num walls in dimension d."""
+
+    now: NDArray[np.int8]  # (num,) side of each wall, 0 on it
+    touched: NDArray[np.int64]  # (num,) the walls it is on
+    none: NDArray[np.int8]  # (num,) zeros: no side is kept
+    normals: NDArray[np.float64]  # (num, d) of the walls it is on, with their strengths
+    plus: NDArray[np.float64]  # (num,)
+    minus: NDArray[np.float64]  # (num,)
+    rest: NDArray[np.float64]  # (d,) the pull of the others
+    e: NDArray[np.float64]  # (d,)
+    perp: NDArray[np.float64]  # (d,)
+    basis: NDArray[np.float64]  # (d + 1, d)
+    triangle: NDArray[np.float64]  # (d + 1, d + 1)
+    choice: Choice
+
+
+@njit(cache=True)
+def make_scratch(num, d):
+    """Work space for any neuron."""
+    return Scratch(
+        np.zeros(num, np.int8), np.zeros(num, np.int64), np.zeros(num, np.int8), np.zeros((num, d)), np.zeros(num),
+        np.zeros(num), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros((d + 1, d)), np.zeros((d + 1, d + 1)),
+        make_choice(num, d),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _decide_on(normals, plus, minus, now, touched, count, sign, tolerance, scratch):
+    """`decide` for the first `count` of the touched walls; the others pull from the sides in `now`."""
+    rest = scratch.rest
+    rest[:] = 0.0
+    for h in range(normals.shape[0]):
+        if now[h] != 0:
+            strength = plus[h] if now[h] > 0 else minus[h]
+            for c in range(rest.shape[0]):
+                rest[c] += strength * normals[h, c]
+    for i in range(count):
+        h = touched[i]
+        scratch.plus[i], scratch.minus[i] = plus[h], minus[h]
+        scratch.normals[i] = normals[h]
+    return decide(
+        scratch.normals[:count], scratch.plus[:count], scratch.minus[:count], rest, sign, scratch.none[:count],
+        tolerance, STOP, scratch.choice,
+    )  # fmt: skip
+
+
 @njit(cache=True)
 def flow_neuron(
-    normals, plus, minus, weights, scale, w, a, horizon, carry, max_events, side, D, ints, reals, vectors, basis,
-    triangle, record, log_hyperplane, log_time, log_kind, log_start,
+    normals, plus, minus, weights, scale, w, a, horizon, carry, max_events, side, D, scratch,
+    record, log_hyperplane, log_time, log_kind, log_start,
 ):  # fmt: skip
     """Carry one neuron through its events.
 
@@ -57,8 +105,8 @@ def flow_neuron(
     event.
     """
     num, d = normals.shape
-    now, strengths = ints[0], reals[5]
-    e, perp, base, trial = vectors[0], vectors[1], vectors[2], vectors[3]
+    now, touched, e, perp, choice = scratch.now, scratch.touched, scratch.e, scratch.perp, scratch.choice
+    basis, triangle, tolerance = scratch.basis, scratch.triangle, ROUNDING * scale
     log_norm = time = 0.0
     crossings = slides = rows = 0
     length = norm(w)
@@ -69,17 +117,16 @@ def flow_neuron(
     touching = 0
     for h in range(num):
         dot = along(normals, h, w)
-        now[h] = 0 if abs(dot) <= ON_START * length else (1 if dot > 0 else -1)
+        now[h] = 0 if abs(dot) <= GIVEN * length else (1 if dot > 0 else -1)
         side[h] = now[h]
-        strengths[h] = np.inf
         if now[h] == 0:
-            ints[5][touching] = h
+            touched[touching] = h
             touching += 1
     if length == 0.0:
         return (DEAD if a == 0.0 else ORIGIN), a, log_norm, time, 0, 0, 0, False
     for event in range(max_events + 1):
         if touching > 0:
-            rank = orthonormalise(normals, ints[5], touching, basis, triangle)
+            rank = orthonormalise(normals, touched, 0, touching, basis, triangle)
             remove_span(basis, rank, w)
         length = norm(w)
         if is_balanced:
@@ -98,48 +145,51 @@ def flow_neuron(
                 if now[h] != 0:
                     growth += (plus[h] if now[h] > 0 else minus[h]) * along(normals, h, w)
             sign = 1.0 if growth > 0 else -1.0
-        verdict = decide(
-            normals, plus, minus, scale, sign, side, strengths, D, ints, reals, base, trial, basis, triangle
-        )
+        verdict = _decide_on(normals, plus, minus, now, touched, touching, sign, tolerance, scratch)
+        for c in range(d):
+            D[c] = choice.pull[c]
         speed = norm(D)
-        is_dead = verdict == 0 and speed <= NO_FORCE * scale
-        for h in range(num):
+        is_dead = verdict == ONE_WAY and speed <= tolerance
+        for i in range(touching):
+            h = touched[i]
             kind = -1
-            if now[h] == 0 and verdict == 0:
-                new = ints[6][h]
+            if verdict == ONE_WAY:
+                # under frozen forces a neuron without speed off a wall is on it for ever, whatever its strength there
+                new = 0 if abs(along(normals, h, D)) <= tolerance else choice.sides[i]
                 if side[h] != 0 and new == -side[h]:
-                    kind = CROSSING
+                    kind = REFRACTION
                     crossings += weights[h]
-                elif new == 0 and (side[h] != 0 or event == 0) and abs(plus[h] - minus[h]) > NO_KINK * scale:
-                    kind = DEATH if is_dead else SLIDE
+                elif new == 0 and (side[h] != 0 or event == 0) and abs(plus[h] - minus[h]) > tolerance:
+                    kind = DEATH if is_dead else SLIDE_ENTRY
                     slides += 0 if is_dead else weights[h]
                 elif side[h] == 0 and new != 0 and event > 0:
-                    kind = RELEASE
+                    kind = SLIDE_EXIT
                 side[h] = new
-            elif now[h] == 0:
-                if sign * (plus[h] - minus[h]) > NO_KINK * scale:
-                    kind = RIDGE_HIT
+            else:
+                if sign * (plus[h] - minus[h]) > tolerance:
+                    kind = RIDGE
                 side[h] = 0
             if kind >= 0:
                 if record:
                     place = log_start + rows
                     log_hyperplane[place], log_time[place], log_kind[place] = h, time, kind
                 rows += 1
-        if verdict != 0:
+        if verdict != ONE_WAY:
             for c in range(d):
                 D[c] = 0.0
-            return verdict, a, log_norm, time, crossings, slides, rows, sign > 0
+            status = AT_RIDGE if verdict == SEVERAL_WAYS else UNDECIDED
+            return status, a, log_norm, time, crossings, slides, rows, sign > 0
         if is_dead:
             for c in range(d):
                 D[c] = 0.0
             return DEAD, a, log_norm, time, crossings, slides, rows, a > 0
         touching = 0
         for h in range(num):
-            if side[h] == 0 and abs(plus[h] - minus[h]) > NO_KINK * scale:
-                ints[5][touching] = h
+            if side[h] == 0 and abs(plus[h] - minus[h]) > tolerance:
+                touched[touching] = h
                 touching += 1
         is_sliding = touching > 0
-        on_ray = touching >= d - 1 and orthonormalise(normals, ints[5], touching, basis, triangle) == d - 1
+        on_ray = touching >= d - 1 and orthonormalise(normals, touched, 0, touching, basis, triangle) == d - 1
         p = 0.0
         for c in range(d):
             e[c] = D[c] / speed
@@ -152,7 +202,7 @@ def flow_neuron(
         across = norm(perp) ** 2
         gap = imbalance + across  # a^2 - p^2, without the cancellation
         is_opposite = p * a <= 0 and (
-            (is_balanced and across <= (ON_START * length) ** 2) or abs(gap) <= 2e-16 * (abs(imbalance) + across)
+            (is_balanced and across <= (GIVEN * length) ** 2) or abs(gap) <= 2e-16 * (abs(imbalance) + across)
         )
         if is_opposite:
             rising, falling = 0.0, 0.5 * (p - a)
@@ -170,7 +220,7 @@ def flow_neuron(
             if side[h] == 0 or on_ray or (is_opposite and is_balanced):
                 continue
             slope, dot = along(normals, h, e), along(normals, h, w)
-            if abs(slope) * speed <= NO_FORCE * scale:  # D lies in h, which is then approached for ever, not reached
+            if abs(slope) * speed <= tolerance:  # D lies in h, which is then approached for ever, not reached
                 slope = 0.0
             if now[h] == 0 or dot * side[h] < 0:
                 dot = 0.0
@@ -215,7 +265,7 @@ def flow_neuron(
         log_norm += stretch
         imbalance *= np.exp(-2.0 * stretch)
         length = norm(w)
-        if length <= ON_ARRIVAL * before:
+        if length <= ROUNDING * before:
             for c in range(d):
                 w[c] = 0.0
             for h in range(num):
@@ -223,10 +273,10 @@ def flow_neuron(
             return ORIGIN, (1.0 if a > 0 else -1.0), log_norm + np.log(abs(a)), time, crossings, slides, rows, False
         touching = 0
         for h in range(num):
-            is_on = h == hit or side[h] == 0 or abs(along(normals, h, w)) <= ON_ARRIVAL * max(length, before)
+            is_on = h == hit or side[h] == 0 or abs(along(normals, h, w)) <= ROUNDING * max(length, before)
             now[h] = 0 if is_on else side[h]
             if is_on:
-                ints[5][touching] = h
+                touched[touching] = h
                 touching += 1
     return EVENT_LIMIT, a, log_norm, time, crossings, slides, rows, a > 0
 
@@ -258,8 +308,8 @@ def limit_is_saddle(normals, plus, minus, scale, side, D, is_positive):
     """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
     sign = 1.0 if is_positive else -1.0
     for h in range(normals.shape[0]):
-        is_on = side[h] == 0 or abs(along(normals, h, D)) <= NO_FORCE * scale
-        if is_on and sign * (plus[h] - minus[h]) > NO_KINK * scale:
+        is_on = side[h] == 0 or abs(along(normals, h, D)) <= ROUNDING * scale
+        if is_on and sign * (plus[h] - minus[h]) > ROUNDING * scale:
             return True
     return False
 
@@ -276,15 +326,11 @@ def flow_neurons(
     for h in range(num):
         scale += max(abs(plus[h]), abs(minus[h]))
     for task in prange((m + CHUNK - 1) // CHUNK):
-        ints = np.zeros((7, num + 1), np.int64)
-        reals = np.zeros((6, max(num, d) + 1))
-        vectors = np.zeros((4, d))
-        basis = np.zeros((d + 1, d))
-        triangle = np.zeros((d + 1, d + 1))
+        scratch = make_scratch(num, d)
         for j in range(task * CHUNK, min(m, (task + 1) * CHUNK)):
             outcome = flow_neuron(
-                normals, plus, minus, weights, scale, w[j], a[j], horizon, carry, max_events, side[j], D[j], ints,
-                reals, vectors, basis, triangle, record, log_hyperplane, log_time, log_kind, log_start[j],
+                normals, plus, minus, weights, scale, w[j], a[j], horizon, carry, max_events, side[j], D[j],
+                scratch, record, log_hyperplane, log_time, log_kind, log_start[j],
             )  # fmt: skip
             status[j], a[j], time[j] = outcome[0], outcome[1], outcome[3]
             log_norm[j] += outcome[2]

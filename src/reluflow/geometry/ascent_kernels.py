@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.geometry.subgradient_kernels import box_minimum_norm
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
 
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
@@ -42,7 +43,7 @@ def settle(
         weights = np.where(signs > 0, plus, minus)
         for _ in range(max_events):
             zeros = np.flatnonzero(signs == 0)
-            D, _z = box_minimum_norm(weights @ U, U[zeros], lower[zeros], upper[zeros], 1e-14 * scale)
+            D, _z = box_minimum_norm(weights @ U, U[zeros], lower[zeros], upper[zeros], ROUNDING * scale)
             norm = np.sqrt(np.dot(D, D))
             if norm <= tie * scale:
                 break

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import END_NAMES, Alignment, align
-from reluflow.geometry.boundary_kernels import NO_FORCE
-from reluflow.geometry.hyperplanes import Hyperplanes
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.geometry.boundary.walls import PulledWalls
 
 FloatArray = NDArray[np.float64]
 
@@ -66,12 +66,12 @@ def circle_basins(X: ArrayLike, forces: ArrayLike, *, sign: int, leak: float = 0
     """
     if sign not in (-1, 1):
         raise InvalidInputError(f"`sign` must be 1 or -1, the sign of the output weight, got {sign}.")
-    planes = Hyperplanes.of(X, forces, leak)
-    if planes.normals.shape[1] != 2:
+    pulled = PulledWalls.of(X, forces, leak)
+    if pulled.normals.shape[1] != 2:
         raise InvalidInputError(
-            f"`X` must have d = 2 columns for exact arcs, got {planes.normals.shape[1]}; `sampled_basins` takes any d."
+            f"`X` must have d = 2 columns for exact arcs, got {pulled.normals.shape[1]}; `sampled_basins` takes any d."
         )
-    circle = _Circle.of(planes, sign)
+    circle = _Circle.of(pulled, sign)
     fates = [circle.fate(i) for i in range(circle.angles.size)]
     basins = [_basin(circle, fates, fate) for fate in dict.fromkeys(fates)]
     return tuple(sorted(basins, key=lambda basin: (basin.end == "dead", -basin.probability, *basin.direction)))
@@ -137,20 +137,20 @@ class _Circle:
     smallest: float  # a vector shorter than this is zero
 
     @classmethod
-    def of(cls, planes: Hyperplanes, sign: int) -> _Circle:
-        smallest = NO_FORCE * planes.scale
-        kinks = np.flatnonzero(planes.has_kink)
-        across = np.arctan2(planes.normals[kinks, 1], planes.normals[kinks, 0])
+    def of(cls, pulled: PulledWalls, sign: int) -> _Circle:
+        smallest = ROUNDING * pulled.scale
+        kinks = np.flatnonzero(pulled.has_kink)
+        across = np.arctan2(pulled.normals[kinks, 1], pulled.normals[kinks, 0])
         rays = np.concatenate([across + 0.5 * np.pi, across - 0.5 * np.pi]) % FULL_TURN
         order = np.argsort(rays, kind="stable")
         rays, owners = rays[order], np.concatenate([kinks, kinks])[order]
         nodes: list[tuple[float, FloatArray]] = []
         for ray, owner in zip(rays, owners, strict=True):
-            sides = np.sign(planes.normals @ _unit(ray)).astype(np.int8)
+            sides = np.sign(pulled.normals @ _unit(ray)).astype(np.int8)
             sides[owner] = 0
-            nodes.append((float(ray), planes.vector(sides)))
+            nodes.append((float(ray), pulled.vector(sides)))
         starts = rays if rays.size else np.zeros(1)
-        widths, cones = _cones(planes, starts)
+        widths, cones = _cones(pulled, starts)
         for start, width, vector in zip(starts, widths, cones, strict=True):
             for turn in (0.0, np.pi):
                 angle = (np.arctan2(vector[1], vector[0]) + turn) % FULL_TURN
@@ -160,7 +160,7 @@ class _Circle:
         nodes.sort(key=lambda node: node[0])
         angles = np.array([angle for angle, _ in nodes] or [0.0])
         staying = np.array([vector for _, vector in nodes] or [np.zeros(2)])
-        widths, inside = _cones(planes, angles)
+        widths, inside = _cones(pulled, angles)
         middles = _unit(angles + 0.5 * widths)
         velocity = sign * (inside[:, 1] * middles[:, 0] - inside[:, 0] * middles[:, 1])
         is_moving = np.linalg.norm(inside, axis=1) > smallest
@@ -196,10 +196,10 @@ def _unit(angles: ArrayLike) -> FloatArray:
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
-def _cones(planes: Hyperplanes, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _cones(pulled: PulledWalls, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Widths of the intervals that begin at the given angles, and D in the middle of each."""
     widths = np.diff(np.append(starts, starts[0] + FULL_TURN))
-    return widths, planes.vectors_at(_unit(starts + 0.5 * widths))
+    return widths, pulled.vectors_at(_unit(starts + 0.5 * widths))
 
 
 def _basin(circle: _Circle, fates: list[tuple[int, str, int]], fate: tuple[int, str, int]) -> Basin:

@@ -17,6 +17,7 @@ from reluflow.geometry.arrangement import (
     distinct_directions,
     num_faces,
 )
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.cones import DEFAULT_MAX_CONES
 from reluflow.geometry.extremal_search import settled_signs
 from reluflow.geometry.landscape import check_leak
@@ -243,13 +244,13 @@ def _land(
     directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray, *, side: int
 ) -> _Landing:
     """The subgradient on a face that has its projected gradient among its subgradients, and G around it."""
-    from reluflow.geometry.subgradient_kernels import box_minimum_norm
+    from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 
     U, scale = directions.U, coefficients.scale
     zeros = np.flatnonzero(signs == 0)
     base = np.where(signs > 0, coefficients.plus, np.where(signs < 0, coefficients.minus, 0.0)) @ U
     lower, upper = coefficients.lower[zeros], coefficients.upper[zeros]
-    shortest, values = box_minimum_norm(base, U[zeros], lower, upper, 1e-14 * scale)
+    shortest, values = box_minimum_norm(base, U[zeros], lower, upper, ROUNDING * scale)
     line_values = np.zeros(U.shape[0])
     line_values[zeros] = values
     above, below = coefficients.plus[zeros] - values, values - coefficients.minus[zeros]
@@ -265,7 +266,7 @@ def _land(
         slopes = np.maximum(heights, 0.0) @ above + np.maximum(-heights, 0.0) @ below
     # Samples tied on a line move together, so G itself only has the values between `minus` and `plus` to offer.
     ends = np.stack([coefficients.plus[zeros], coefficients.minus[zeros]])
-    of_potential, _ = box_minimum_norm(base, U[zeros], ends.min(axis=0), ends.max(axis=0), 1e-14 * scale)
+    of_potential, _ = box_minimum_norm(base, U[zeros], ends.min(axis=0), ends.max(axis=0), ROUNDING * scale)
     is_critical = bool(np.linalg.norm(of_potential - shortest) <= TIE * scale)
     return _Landing(signs, side, shortest, line_values, slopes, is_bound, is_critical)
 

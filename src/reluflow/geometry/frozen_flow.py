@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as kernels
-from reluflow.geometry.hyperplanes import Hyperplanes
+from reluflow.geometry.boundary.walls import PulledWalls
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -19,17 +19,17 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class FrozenFlow:
-    """Data hyperplanes and the neurons (w, a), shapes (m, d) and (m,), that move among them."""
+    """Walls and the neurons (w, a), shapes (m, d) and (m,), that move among them."""
 
-    planes: Hyperplanes
+    pulled: PulledWalls
     w: FloatArray
     a: FloatArray
 
     @classmethod
     def of(cls, X: ArrayLike, forces: ArrayLike, w: ArrayLike, a: ArrayLike, leak: float) -> FrozenFlow:
         """Check the arguments and group the samples."""
-        planes = Hyperplanes.of(X, forces, leak)
-        d = planes.normals.shape[1]
+        pulled = PulledWalls.of(X, forces, leak)
+        d = pulled.normals.shape[1]
         inner, outer = np.array(w, dtype=np.float64, order="C"), np.array(a, dtype=np.float64)
         if inner.ndim != 2 or inner.shape[1] != d or inner.shape[0] == 0:
             raise InvalidInputError(f"`w` must have shape (m, {d}) with m at least 1, got {inner.shape}.")
@@ -40,7 +40,7 @@ class FrozenFlow:
         for name, values in (("w", inner), ("a", outer)):
             if not np.all(np.isfinite(values)):
                 raise InvalidInputError(f"`{name}` must be finite, got {values[~np.isfinite(values)][0]}.")
-        return cls(planes, inner, outer)
+        return cls(pulled, inner, outer)
 
     def run(
         self,
@@ -54,7 +54,7 @@ class FrozenFlow:
         """Carry every neuron to its end or the horizon; with `rows`, the events per neuron, keep those too."""
         if max_events < 1:
             raise InvalidInputError(f"`max_events` must be at least 1, got {max_events}.")
-        planes = self.planes
+        pulled = self.pulled
         m, d = self.w.shape
         # Squares of the components must neither under- nor overflow, so a neuron is brought to size one first.
         size = np.maximum(np.max(np.abs(self.w), axis=1), np.abs(self.a))
@@ -65,7 +65,7 @@ class FrozenFlow:
             w=self.w / size[:, None],
             a=self.a / size,
             log_norms=np.log(size) + (0.0 if log_norm is None else log_norm),
-            sides=np.zeros((m, planes.plus.size), np.int8),
+            sides=np.zeros((m, pulled.plus.size), np.int8),
             vectors=np.zeros((m, d)),
             statuses=np.zeros(m, np.int8),
             times=np.zeros(m),
@@ -75,14 +75,14 @@ class FrozenFlow:
             tends_to_vector=np.zeros(m, np.bool_),
             is_saddle=np.zeros(m, np.bool_),
             keys=np.zeros(m, np.uint64),
-            event_planes=np.zeros(total, np.int64),
+            event_walls=np.zeros(total, np.int64),
             event_times=np.zeros(total),
             event_kinds=np.zeros(total, np.int8),
         )
         kernels.flow_neurons(
-            planes.normals, planes.plus, planes.minus, planes.members, out.w, out.a, out.log_norms, horizon, carry,
-            max_events, out.sides, out.vectors, out.statuses, out.times, out.crossings, out.slides, out.rows,
-            out.tends_to_vector, out.is_saddle, out.keys, rows is not None, out.event_planes, out.event_times,
+            pulled.normals, pulled.plus, pulled.minus, pulled.walls.num_samples, out.w, out.a, out.log_norms, horizon,
+            carry, max_events, out.sides, out.vectors, out.statuses, out.times, out.crossings, out.slides, out.rows,
+            out.tends_to_vector, out.is_saddle, out.keys, rows is not None, out.event_walls, out.event_times,
             out.event_kinds, start,
         )  # fmt: skip
         return out
@@ -92,7 +92,7 @@ class FrozenFlow:
 class FlowRun:
     """What the kernels say of each neuron.
 
-    The state is exp(log_norms) * (w, a); `sides` of hyperplanes and the last D in `vectors`; `statuses` are the codes
+    The state is exp(log_norms) * (w, a); `sides` of walls and the last D in `vectors`; `statuses` are the codes
     of `alignment_kernels`; `tends_to_vector` is whether w tends to +D/|D| rather than -D/|D|; `rows` counts the
     events, which lie neuron by neuron in the `event_` arrays if they were asked for; `keys` agree where final sides
     and limits do.
@@ -111,7 +111,7 @@ class FlowRun:
     tends_to_vector: Flags
     is_saddle: Flags
     keys: NDArray[np.uint64]
-    event_planes: IntArray
+    event_walls: IntArray
     event_times: FloatArray
     event_kinds: Signs
 

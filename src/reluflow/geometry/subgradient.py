@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import DistinctDirections, distinct_directions
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.landscape import check_leak
 
 FloatArray = NDArray[np.float64]
@@ -113,7 +114,7 @@ def minimum_norm_subgradient(
     >>> D, eta
     (array([1., 0.]), array([1. , 0.5]))
     """
-    from reluflow.geometry.subgradient_kernels import box_minimum_norm
+    from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 
     directions = distinct_directions(np.asarray(X, dtype=np.float64))
     force = check_forces(forces, directions.line.size)
@@ -132,7 +133,7 @@ def minimum_norm_subgradient(
     upper = np.bincount(directions.line, weights=ends.max(axis=0), minlength=m).astype(np.float64)
     zero_lines = np.unique(directions.line[is_zero])
     D, values = box_minimum_norm(
-        base, directions.U[zero_lines], lower[zero_lines], upper[zero_lines], 1e-14 * coefficients.scale
+        base, directions.U[zero_lines], lower[zero_lines], upper[zero_lines], ROUNDING * coefficients.scale
     )
     line_values = np.zeros(m)
     line_values[zero_lines] = values

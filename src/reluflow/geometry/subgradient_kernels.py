@@ -8,98 +8,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
+
 FloatArray = NDArray[np.float64]
 SignArray = NDArray[np.int8]
-
-
-@njit(cache=True)
-def _solve_free(rows: FloatArray, is_free: NDArray[np.bool_], target: FloatArray, solution: FloatArray) -> None:
-    """Coefficients on the free rows whose combination is nearest to the target, by orthogonalisation."""
-    r = rows.shape[1]
-    free = np.flatnonzero(is_free)
-    size = free.size
-    frame = np.zeros((size, r))
-    triangle = np.zeros((size, size))
-    right = np.zeros(size)
-    for j in range(size):
-        v = rows[free[j]].copy()
-        for _ in range(2):
-            for i in range(j):
-                dot = np.dot(frame[i], v)
-                triangle[i, j] += dot
-                v -= dot * frame[i]
-        triangle[j, j] = np.sqrt(np.dot(v, v))
-        frame[j] = v / triangle[j, j]
-    for j in range(size):
-        right[j] = np.dot(frame[j], target)
-    for j in range(size - 1, -1, -1):
-        value = right[j]
-        for i in range(j + 1, size):
-            value -= triangle[j, i] * solution[free[i]]
-        solution[free[j]] = value / triangle[j, j]
-
-
-@njit(cache=True)
-def box_minimum_norm(
-    base: FloatArray, rows: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float
-) -> tuple[FloatArray, FloatArray]:
-    """Shortest vector base + sum_i z_i rows_i with lower <= z <= upper (lower finite), and one such z.
-
-    Active sets with bounded variables. A row becomes free only while it is not orthogonal to the residual, which
-    the free rows are; so free rows stay independent even when the rows are not.
-    """
-    k = rows.shape[0]
-    z = lower.copy()
-    is_free = np.zeros(k, dtype=np.bool_)
-    is_barred = np.zeros(k, dtype=np.bool_)
-    residual = base.copy()
-    for i in range(k):
-        residual += z[i] * rows[i]
-    for _ in range(20 * (k + 1)):
-        worst, entering = tolerance, -1
-        for i in range(k):
-            if is_free[i] or is_barred[i] or upper[i] == lower[i]:
-                continue
-            slope = np.dot(residual, rows[i])
-            violation = -slope if z[i] == lower[i] else slope
-            if violation > worst:
-                worst, entering = violation, i
-        if entering < 0:
-            break
-        is_free[entering] = True
-        entered_at = z[entering]
-        while True:
-            target = -base
-            for i in range(k):
-                if not is_free[i]:
-                    target -= z[i] * rows[i]
-            trial = z.copy()
-            _solve_free(rows, is_free, target, trial)
-            fraction, leaving = 1.0, -1
-            for i in range(k):
-                if not is_free[i]:
-                    continue
-                limit = lower[i] if trial[i] < lower[i] else (upper[i] if trial[i] > upper[i] else np.nan)
-                if not np.isnan(limit):
-                    ratio = (limit - z[i]) / (trial[i] - z[i])
-                    if ratio < fraction or leaving < 0:
-                        fraction, leaving = min(max(ratio, 0.0), 1.0), i
-            if leaving < 0:
-                z = trial
-                break
-            for i in range(k):
-                if is_free[i]:
-                    z[i] += fraction * (trial[i] - z[i])
-            z[leaving] = lower[leaving] if trial[leaving] < lower[leaving] else upper[leaving]
-            is_free[leaving] = False
-        if not is_free[entering] and z[entering] == entered_at:
-            is_barred[entering] = True  # rounding only: the row cannot move, so do not try it again at once
-        else:
-            is_barred[:] = False
-        residual = base.copy()
-        for i in range(k):
-            residual += z[i] * rows[i]
-    return residual, z
 
 
 @njit(cache=True)
@@ -178,7 +91,7 @@ def critical_faces(
         zeros = np.flatnonzero(signs[face] == 0)
         if zeros.size > 0:
             lower, upper = coefficients[zeros, 2], coefficients[zeros, 3]
-            shortest, _z = box_minimum_norm(base, U[zeros], lower, upper, 1e-14 * scale)
+            shortest, _z = box_minimum_norm(base, U[zeros], lower, upper, ROUNDING * scale)
             if np.max(np.abs(U[zeros] @ shortest)) > tie * scale:
                 continue
         codes[face] = code
@@ -219,7 +132,7 @@ def _cosine_to_cone(
                     v = v - np.dot(frame[j], v) * frame[j]
             rows[position] = v
             position += 1
-    nearest, _z = box_minimum_norm(inside, rows, np.zeros(count), np.full(count, np.inf), 1e-13)
+    nearest, _z = box_minimum_norm(inside, rows, np.zeros(count), np.full(count, np.inf), ROUNDING)
     return float(np.sqrt(np.dot(nearest, nearest)))
 
 
@@ -231,7 +144,7 @@ def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatAr
         if signs[t] != 0:
             base += (coefficients[t, 0] if signs[t] > 0 else coefficients[t, 1]) * U[t]
     zeros = np.flatnonzero(signs == 0)
-    D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], 1e-14 * scale)
+    D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], ROUNDING * scale)
     return D
 
 

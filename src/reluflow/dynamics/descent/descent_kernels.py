@@ -13,13 +13,14 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from reluflow.geometry.subgradient_kernels import box_minimum_norm
+from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.losses.compiled import CompiledLoss, apply
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
-SQUARE, LOGISTIC, EXPONENTIAL = 0, 1, 2
 BLOCK = 512  # a power of two, for the sum by halves; a block and its work space fit the first-level cache
 
 
@@ -29,7 +30,6 @@ class Descent(NamedTuple):
     samples: FloatArray  # (n, d)
     labels: FloatArray  # (n,)
     weights: FloatArray  # (num_blocks, BLOCK) multiplicity of each neuron
-    loss_kind: int
     sample_weight: float  # c
     leak: float
     slope_at_zero: float  # nan: the minimum-norm element
@@ -39,47 +39,30 @@ class Descent(NamedTuple):
 
 
 @njit(cache=True)
-def objective(outputs: FloatArray, labels: FloatArray, loss_kind: int, sample_weight: float) -> float:
+def objective(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
     """L = c sum_k l(h_k, y_k)."""
     total = 0.0
     for k in range(outputs.shape[0]):
-        if loss_kind == SQUARE:
-            total += 0.5 * (labels[k] - outputs[k]) ** 2
-        else:
-            margin = labels[k] * outputs[k]
-            if loss_kind == LOGISTIC:
-                total += max(-margin, 0.0) + np.log1p(np.exp(-abs(margin)))
-            else:
-                total += np.exp(-margin)
-    return sample_weight * total
+        total += apply(loss.value, outputs[k], descent.labels[k])
+    return descent.sample_weight * total
 
 
 @njit(cache=True)
-def write_forces(
-    outputs: FloatArray, labels: FloatArray, loss_kind: int, sample_weight: float, forces: FloatArray
-) -> None:
+def write_forces(outputs: FloatArray, descent: Descent, loss: CompiledLoss, forces: FloatArray) -> None:
     """r_k = -c dl/dh(h_k, y_k), into `forces`."""
     for k in range(outputs.shape[0]):
-        if loss_kind == SQUARE:
-            forces[k] = sample_weight * (labels[k] - outputs[k])
-        else:
-            margin = labels[k] * outputs[k]
-            if loss_kind == LOGISTIC:
-                small = np.exp(-abs(margin))
-                forces[k] = sample_weight * labels[k] * (small if margin > 0 else 1.0) / (1.0 + small)
-            else:
-                forces[k] = sample_weight * labels[k] * np.exp(-margin)
+        forces[k] = descent.sample_weight * apply(loss.force, outputs[k], descent.labels[k])
 
 
 @njit(cache=True)
-def learning_rate(outputs: FloatArray, descent: Descent) -> float:
+def learning_rate(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
     """The rate of this iteration: lr, divided by L / threshold once L is below the threshold; 0 once L has gone."""
     if descent.loss_threshold == 0.0:
         return descent.lr
-    loss = objective(outputs, descent.labels, descent.loss_kind, descent.sample_weight)
-    if loss >= descent.loss_threshold:
+    height = objective(outputs, descent, loss)
+    if height >= descent.loss_threshold:
         return descent.lr
-    return descent.lr * (descent.loss_threshold / loss) if loss > SMALLEST_LOSS else 0.0
+    return descent.lr * (descent.loss_threshold / height) if height > SMALLEST_LOSS else 0.0
 
 
 @njit(cache=True)
@@ -104,7 +87,7 @@ def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, le
         if along == 0.0:
             count += 1
     ends = np.full(count, leak), np.ones(count)
-    shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], 1e-14 * scale * scale)
+    shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], ROUNDING * scale)
     pull[:] = shortest
 
 
@@ -232,7 +215,13 @@ def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) ->
 
 @njit(cache=True)
 def descend(
-    blocks: FloatArray, outputs: FloatArray, clock: FloatArray, num_neurons: int, num_iterations: int, descent: Descent
+    blocks: FloatArray,
+    outputs: FloatArray,
+    clock: FloatArray,
+    num_neurons: int,
+    num_iterations: int,
+    descent: Descent,
+    loss: CompiledLoss,
 ) -> None:
     """Take iterations in place, fewer if the rate vanishes.
 
@@ -242,10 +231,10 @@ def descend(
     forces = np.empty(descent.samples.shape[0])
     work = np.empty((blocks.shape[1] + 1, BLOCK))
     for _ in range(num_iterations):
-        rate = learning_rate(outputs, descent)
+        rate = learning_rate(outputs, descent, loss)
         if rate == 0.0:
             return
-        write_forces(outputs, descent.labels, descent.loss_kind, descent.sample_weight, forces)
+        write_forces(outputs, descent, loss, forces)
         for b in range(blocks.shape[0]):
             size = min(BLOCK, num_neurons - b * BLOCK)
             move_block(blocks[b], size, forces, rate, descent, work)
@@ -256,16 +245,22 @@ def descend(
 
 @njit(cache=True, parallel=True)
 def descend_on_all_cores(
-    blocks: FloatArray, outputs: FloatArray, clock: FloatArray, num_neurons: int, num_iterations: int, descent: Descent
+    blocks: FloatArray,
+    outputs: FloatArray,
+    clock: FloatArray,
+    num_neurons: int,
+    num_iterations: int,
+    descent: Descent,
+    loss: CompiledLoss,
 ) -> None:
     """`descend` with the blocks shared among the cores: the same numbers, bit for bit."""
     partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
     forces = np.empty(descent.samples.shape[0])
     for _ in range(num_iterations):
-        rate = learning_rate(outputs, descent)
+        rate = learning_rate(outputs, descent, loss)
         if rate == 0.0:
             return
-        write_forces(outputs, descent.labels, descent.loss_kind, descent.sample_weight, forces)
+        write_forces(outputs, descent, loss, forces)
         for b in prange(blocks.shape[0]):
             work = np.empty((blocks.shape[1] + 1, BLOCK))
             size = min(BLOCK, num_neurons - b * BLOCK)

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.descent.descent_kernels import (
     BLOCK,
-    EXPONENTIAL,
-    LOGISTIC,
-    SQUARE,
     Descent,
     descend_on_all_cores,
     minimum_norm_pull,
@@ -23,16 +20,11 @@ from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, check
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.errors import InvalidInputError
-from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.losses.compiled import compiled
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]
 
-KERNEL_LOSSES: dict[type[AbstractLoss], int] = {
-    SquareLoss: SQUARE,
-    LogisticLoss: LOGISTIC,
-    ExponentialLoss: EXPONENTIAL,
-}
 _LARGEST_FUSED_DIMENSION = 16  # above, matrix products of the linear-algebra library are faster
 _SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than it brings
 
@@ -83,8 +75,7 @@ class GradientDescent(AbstractSolver):
 
     def start(self, problem: TrainingProblem) -> DescentRun:
         descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
-        is_fused = type(problem.loss) in KERNEL_LOSSES and problem.dataset.d <= _LARGEST_FUSED_DIMENSION
-        kind = FusedRun if is_fused else DenseRun
+        kind = FusedRun if problem.dataset.d <= _LARGEST_FUSED_DIMENSION else DenseRun
         return kind(problem, descent, iterations=int(self.iterations))
 
     def describe(self) -> str:
@@ -97,12 +88,13 @@ class FusedRun(DescentRun):
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
         self._descent = descent
+        self._loss = compiled(problem.loss)
         self._blocks = to_blocks(np.column_stack([self.start_network.w, self.start_network.a]))
         self._outputs = outputs_of_blocks(self._blocks, problem.network.num_neurons, descent)
         self._seconds = {descend_on_all_cores: 0.0, descend_on_one_core: 0.0}  # per iteration, as last measured
         if problem.network.num_neurons >= _SMALLEST_SHARED_WIDTH:
             for kernel in self._seconds:  # compile both before either is timed
-                kernel(self._blocks, self._outputs, self._clock, problem.network.num_neurons, 0, descent)
+                kernel(self._blocks, self._outputs, self._clock, problem.network.num_neurons, 0, descent, self._loss)
 
     @property
     def _state_names(self) -> tuple[str, ...]:
@@ -114,7 +106,7 @@ class FusedRun(DescentRun):
         if width >= _SMALLEST_SHARED_WIDTH:  # the numbers are the same; on a busy machine one core may be faster
             kernel = min(self._seconds, key=self._seconds.__getitem__)
         began = time.perf_counter()
-        kernel(self._blocks, self._outputs, self._clock, width, count, self._descent)
+        kernel(self._blocks, self._outputs, self._clock, width, count, self._descent, self._loss)
         self._seconds[kernel] = (time.perf_counter() - began) / count
         for other in self._seconds:
             if other is not kernel:
@@ -129,7 +121,7 @@ class FusedRun(DescentRun):
 
 
 class DenseRun(DescentRun):
-    """Matrix products over all neurons and samples, for high dimension and for losses of one's own."""
+    """Matrix products over all neurons and samples, for high dimension."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
@@ -220,7 +212,6 @@ def descent_of(
         samples=np.array(dataset.X),
         labels=np.array(dataset.y),
         weights=to_blocks(problem.network.weight[:, None])[:, 0, :].copy(),
-        loss_kind=KERNEL_LOSSES.get(type(loss), -1),
         sample_weight=loss.sample_weight(dataset.n),
         leak=leak,
         slope_at_zero=slope_value(slope_at_zero, leak),

@@ -9,18 +9,12 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.descent.descent_kernels import Descent, outputs_of_blocks
 from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero
-from reluflow.dynamics.descent.gradient_descent import (
-    KERNEL_LOSSES,
-    check_descent,
-    descent_of,
-    describe_rate,
-    to_blocks,
-)
+from reluflow.dynamics.descent.gradient_descent import check_descent, descent_of, describe_rate, to_blocks
 from reluflow.dynamics.descent.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
 from reluflow.dynamics.flow.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
-from reluflow.errors import InvalidInputError
+from reluflow.losses.compiled import compiled
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -58,11 +52,6 @@ class GroupedGradientDescent(AbstractSolver):
         check_descent(self.lr, self.iterations, self.slope_at_zero)
 
     def start(self, problem: TrainingProblem) -> GroupedRun:
-        if type(problem.loss) not in KERNEL_LOSSES:
-            raise InvalidInputError(
-                f"`loss` must be square, logistic or exponential for grouped descent, got {problem.loss.name}; "
-                "`GradientDescent` takes any."
-            )
         descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
         return GroupedRun(problem, descent, iterations=int(self.iterations))
 
@@ -76,6 +65,7 @@ class GroupedRun(DescentRun):
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
         self._descent = descent
+        self._loss = compiled(problem.loss)
         neurons = np.column_stack([self.start_network.w, self.start_network.a])
         self._groups = _all_walking(neurons, descent, room=_FIRST_ROOM)
         self._outputs = outputs_of_blocks(self._groups.walking, len(neurons), descent)
@@ -87,7 +77,8 @@ class GroupedRun(DescentRun):
     def _iterate(self, count: int) -> None:
         last = self._clock[0] + count
         while self._clock[0] < last:
-            descend_in_groups(self._groups, self._outputs, self._clock, int(last - self._clock[0]), self._descent)
+            count = int(last - self._clock[0])
+            descend_in_groups(self._groups, self._outputs, self._clock, count, self._descent, self._loss)
             if not self._groups.counters[IS_FULL]:
                 break
             self._groups = _with_twice_the_room(self._groups)

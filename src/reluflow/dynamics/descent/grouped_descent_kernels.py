@@ -44,6 +44,7 @@ from reluflow.dynamics.flow.cone_group_kernels import (
     write_products,
     write_pull,
 )
+from reluflow.losses.compiled import CompiledLoss
 
 FloatArray = NDArray[np.float64]
 
@@ -206,7 +207,7 @@ def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, trains_output_
 
 @njit(cache=True)
 def descend_in_groups(
-    groups: Groups, outputs: FloatArray, clock: FloatArray, num_iterations: int, descent: Descent
+    groups: Groups, outputs: FloatArray, clock: FloatArray, num_iterations: int, descent: Descent, loss: CompiledLoss
 ) -> None:
     """Take iterations in place, fewer if the rate vanishes or there is no room for another cone.
 
@@ -216,10 +217,10 @@ def descend_in_groups(
     forces, products = np.empty(n), np.empty(n)
     pull, neuron, work = np.empty(d), np.empty(d + 1), np.empty((d + 2, BLOCK))
     for done in range(num_iterations):
-        rate = learning_rate(outputs, descent)
+        rate = learning_rate(outputs, descent, loss)
         if rate == 0.0:
             return
-        write_forces(outputs, descent.labels, descent.loss_kind, descent.sample_weight, forces)
+        write_forces(outputs, descent, loss, forces)
         if not np.all(np.isfinite(forces)):  # overflow: nothing that follows is a number
             outputs[:] = np.nan
             clock[0] += num_iterations - done

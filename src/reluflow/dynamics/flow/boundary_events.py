@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
+from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.groups import GroupedNeurons
-from reluflow.dynamics.flow.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
+from reluflow.geometry.boundary.decision import Ridge, resolve
+from reluflow.geometry.boundary.events import KINDS, EventKind
+from reluflow.geometry.boundary.origin import leaves_origin
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.geometry.boundary.walls import orthonormal_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-_ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, below which a neuron stands on a wall
 
 
 class BoundaryEvents:
@@ -59,7 +61,7 @@ class BoundaryEvents:
         pulls: tuple[FloatArray, FloatArray],
         time: float,
         *,
-        still: float = STILL,
+        rounding: float = ROUNDING,
     ) -> None:
         """Resolve neurons that have just arrived at a wall each (wall B: at a = 0)."""
         neurons = self._neurons
@@ -71,10 +73,10 @@ class BoundaryEvents:
             if wall == len(normals):
                 self._change_sign(j, pulls, time)
             else:
-                on_wall = np.abs(normals @ z[:-1]) <= _ON_WALL * float(np.linalg.norm(z))
+                on_wall = np.abs(normals @ z[:-1]) <= ROUNDING * float(np.linalg.norm(z))
                 on_wall |= neurons.sides[g] == 0
                 on_wall[wall] = True
-                self.settle(j, [int(b) for b in np.flatnonzero(on_wall)], pulls, time, arriving=wall, still=still)
+                self.settle(j, [int(b) for b in np.flatnonzero(on_wall)], pulls, time, arriving=wall, rounding=rounding)
 
     def _change_sign(self, j: int, pulls: tuple[FloatArray, FloatArray], time: float) -> None:
         """The output weight passes through 0; on a sliding wall both sides then push away, which is a ridge."""
@@ -98,7 +100,7 @@ class BoundaryEvents:
         *,
         arriving: int = -1,
         is_initial: bool = False,
-        still: float = STILL,
+        rounding: float = ROUNDING,
     ) -> None:
         """Decide where neuron j (whose shape is the neuron itself), standing on some walls, goes, and put it there."""
         neurons = self._neurons
@@ -110,13 +112,7 @@ class BoundaryEvents:
         if len(zero_walls) == len(normals) > 1:
             choice = leaves_origin(normals, plus, minus, sign, -neurons.shapes[j, :-1], self._ridge)
         else:
-            is_other = np.ones(len(normals), dtype=bool)
-            is_other[index] = False
-            strength = np.where(before > 0, plus, minus)[is_other]
-            rest = strength @ normals[is_other]
-            choice = resolve(
-                normals[index], plus[index], minus[index], rest, sign, before[index], self._ridge, still=still
-            )
+            choice = resolve(normals, plus, minus, index, before, sign, self._ridge, rounding=rounding)
         sides = before.copy()
         sides[index] = choice.sides
         basis = orthonormal_rows(normals[index])

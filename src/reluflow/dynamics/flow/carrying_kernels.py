@@ -11,14 +11,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
-from reluflow.dynamics.flow.crossing_kernels import ZERO
 from reluflow.dynamics.flow.flow_kernels import Layout
+from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
+from reluflow.geometry.boundary.tolerance import ROUNDING
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# codes of reluflow.dynamics.event.KINDS
-_REFRACTION, _SLIDE_ENTRY, _DEATH, _SIGN_CHANGE = 0, 1, 3, 5
 _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the careful, exact treatment
 
 
@@ -82,7 +81,7 @@ def _next_crossing(
         for p in range(8):
             for i in range(d + 1):
                 path[p, i] += shape[e] * dense[p, first + e, i]
-    tolerance = ZERO * np.sqrt(size)
+    tolerance = ROUNDING * np.sqrt(size)
     best, wall = NO_ROOT, -1
     polynomial = np.empty(8)
     for b in range(num_walls + 1):
@@ -163,7 +162,7 @@ def carry_crossers(
             target, code = -1, 0
             if rounds <= 64 and not is_sliding:
                 if wall == num_walls:
-                    target, code = g, _SIGN_CHANGE
+                    target, code = g, SIGN_CHANGE
                 else:
                     side = layout.sides[g, wall]
                     jump = value_at(jumps[wall], theta)
@@ -176,15 +175,15 @@ def carry_crossers(
                     beyond = pass_to[g, wall]
                     if side * here < -_UNCLEAR * strength:
                         if beyond >= 0 and is_dead[beyond]:
-                            target, code = beyond, _DEATH
+                            target, code = beyond, DEATH
                         elif side * there < -_UNCLEAR * strength:
-                            target, code = beyond, _REFRACTION
+                            target, code = beyond, REFRACTION
                         elif side * there > _UNCLEAR * strength:
-                            target, code = slide_to[g, wall, 1 if sign > 0 else 0], _SLIDE_ENTRY
+                            target, code = slide_to[g, wall, 1 if sign > 0 else 0], SLIDE_ENTRY
             if target < 0 or layout.frame_of_group[target] < 0:
                 trouble = min(trouble, theta)
                 break
-            if code == _SIGN_CHANGE:
+            if code == SIGN_CHANGE:
                 sign = -sign
             else:
                 frame = _frame_at(dense, layout.starts[g], theta)

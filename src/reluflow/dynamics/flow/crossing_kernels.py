@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.flow_kernels import Layout, wall_forces
+from reluflow.geometry.boundary.tolerance import ROUNDING
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-ZERO = 1e-12  # a pre-activation below this fraction of |z| is on the wall: rounding in a frame of norm 10 and some more
 
 
 @njit(cache=True)
@@ -39,7 +38,7 @@ def scan_columns(
             size = 0.0
             for i in range(width):
                 size += coefficients[0, c, i] ** 2
-            tolerance = ZERO * np.sqrt(size)
+            tolerance = ROUNDING * np.sqrt(size)
             for b in range(num_walls + 1):
                 side = output_signs[c] if b == num_walls else layout.sides[g, b]
                 if side == 0:
@@ -143,7 +142,7 @@ def scan_frames(
         for e in range(width):
             size += shapes[j, e] ** 2
         size = np.sqrt(size)
-        tolerance = ZERO * size
+        tolerance = ROUNDING * size
         best, wall = NO_ROOT, -1
         for b in range(num_walls + 1):
             side = output_signs[j] if b == num_walls else layout.sides[g, b]

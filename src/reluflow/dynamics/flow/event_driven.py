@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reluflow.dynamics.flow.flow_run import FlowRun
-from reluflow.dynamics.flow.walls import RIDGES, Ridge
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
 
 @dataclass(frozen=True)

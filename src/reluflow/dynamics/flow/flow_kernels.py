@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.losses.compiled import CompiledLoss, apply
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-SQUARE, LOGISTIC, EXPONENTIAL = 0, 1, 2
 
 
 class Layout(NamedTuple):
@@ -24,7 +24,7 @@ class Layout(NamedTuple):
 
     samples: FloatArray  # (n, d)
     labels: FloatArray  # (n,)
-    loss_kind: int
+    loss: CompiledLoss
     log_weight: float  # ln c
     wall_of_sample: IntArray  # (n,)
     slope_plus: FloatArray  # (n,) what a unit force of the sample adds along its wall's normal on the positive side
@@ -77,24 +77,20 @@ def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
 
 @njit(cache=True)
 def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, float]:
-    """Forces r_k divided by a positive rate R, and ln R: R = 1 (square) or c sum |dl/dh| (classification).
+    """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
 
     The flow in the rescaled time ds = R dt has these relative forces, which never underflow together.
     """
     n = outputs.shape[0]
     forces = np.empty(n)
-    if layout.loss_kind == SQUARE:
+    if not layout.loss.fades:
         weight = np.exp(layout.log_weight)
         for k in range(n):
-            forces[k] = weight * (layout.labels[k] - outputs[k])
+            forces[k] = weight * apply(layout.loss.force, outputs[k], layout.labels[k])
         return forces, 0.0
     largest = -np.inf
     for k in range(n):
-        margin = layout.labels[k] * outputs[k]
-        if layout.loss_kind == LOGISTIC:
-            forces[k] = -(max(margin, 0.0) + np.log1p(np.exp(-abs(margin))))
-        else:
-            forces[k] = -margin
+        forces[k] = apply(layout.loss.log_force, outputs[k], layout.labels[k])
         largest = max(largest, forces[k])
     total = 0.0
     for k in range(n):

@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
-from reluflow.dynamics.flow.flow_kernels import SQUARE, velocity
+from reluflow.dynamics.flow.flow_kernels import velocity
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.flow.light_crossers import Arrivals, LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit, SlideWatch
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
-from reluflow.dynamics.flow.walls import Ridge, walls_of
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, Gradient
 from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.geometry.boundary.decision import Ridge
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -33,7 +35,6 @@ _AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very sta
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
-_ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, at which a later crosser counts as simultaneous
 
 
 class Step(NamedTuple):
@@ -46,14 +47,14 @@ class Step(NamedTuple):
 
 
 class FlowRun(AbstractRun):
-    """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
+    """The flow in the rescaled time s with ds = R dt; R = 1 unless the forces fade (see `relative_forces`)."""
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
         super().__init__(problem)
         self._tolerance, self._ridge, self._max_steps = _STEP_SHARE * rtol, ridge, max_steps
         self._rescaled_time = 0.0
         self._idle_steps = 0
-        self._neurons = GroupedNeurons(problem, walls_of(np.asarray(problem.dataset.X)))
+        self._neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
         self._light = LightCrossers(self._neurons, self.recorder, tolerance=self._tolerance)
         waiting = self._neurons.assign_initial_groups()
@@ -151,8 +152,8 @@ class FlowRun(AbstractRun):
     def _accepted_step(self, room: float) -> Step | None:
         """The next step that meets the tolerance, not much longer than `room`; None where the step size underflows."""
         state = self._state
-        # R falls along the way for classification, so a little more room is tried and the step is cut exactly
-        length = min(self._step, room if state.layout.loss_kind == SQUARE else 1.05 * room)
+        # where forces fade R falls along the way, so a little more room is tried and the step is cut exactly
+        length = min(self._step, 1.05 * room if state.layout.loss.fades else room)
         end = np.empty_like(state.columns)
         while True:
             error, elapsed = attempt_step(
@@ -201,8 +202,7 @@ class FlowRun(AbstractRun):
         self.force_evaluations += self._slides.take_evaluations()
         stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
         if float(value_at(clock, stop)) > room * (1.0 + 1e-14):
-            is_plain = state.layout.loss_kind == SQUARE
-            stop = room / step.length if is_plain else float(first_root(room - clock, 0.0))
+            stop = float(first_root(room - clock, 0.0)) if state.layout.loss.fades else room / step.length
         if neurons.frames:
             stop, more, is_cut = self._light.carry(state, dense, clock, step.length, stop, self.time)
             self.force_evaluations += self._light.take_evaluations()
@@ -265,7 +265,7 @@ class FlowRun(AbstractRun):
                 self._boundary.cross(crossers, walls, state.wall_pulls(), self.time)
             else:
                 # nothing pushes it off the wall at this very moment, so the forces a little later decide
-                self._boundary.cross(crossers, walls, ahead, self.time, still=0.0)
+                self._boundary.cross(crossers, walls, ahead, self.time, rounding=0.0)
         self._rebuild()
 
     def _stands_on_wall(self, arrivals: Arrivals) -> NDArray[np.bool_]:
@@ -276,7 +276,7 @@ class FlowRun(AbstractRun):
         covectors[:-1, :-1] = self._neurons.walls.normals
         covectors[-1, -1] = 1.0
         heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
-        return np.asarray(np.abs(heights) <= _ON_WALL * np.sqrt(np.einsum("ji,ji->j", z, z)))
+        return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", z, z)))
 
     def _tidy(self) -> None:
         """After a step without events: take grown frames into their neurons, or compute slopes that are due."""

@@ -87,6 +87,11 @@ class FlowState:
         plus, minus = wall_forces(forces, self.layout)
         return np.asarray(plus), np.asarray(minus)
 
+    def stiffness(self) -> float:
+        """How fast the forces relative to R change with the outputs, at most."""
+        weight = 1.0 if self.layout.loss.fades else float(np.exp(self.layout.log_weight))
+        return weight * self._problem.loss.stiffness(self.outputs(), self.layout.labels)
+
     def network(self) -> Network:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
         self.sync()

@@ -5,22 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
+from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
 
 FloatArray = NDArray[np.float64]
 
-_KIND_OF_ALIGNMENT_EVENT = (
-    EventKind.REFRACTION,
-    EventKind.SLIDE_ENTRY,
-    EventKind.SLIDE_EXIT,
-    EventKind.DEATH,
-    EventKind.RIDGE,
-)
-_CODES = np.array([KINDS.index(kind) for kind in _KIND_OF_ALIGNMENT_EVENT], dtype=np.int8)
-_SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the label scale, before the forces are unfrozen
+_SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the loss's output scale, with forces still frozen
 
 
 class FrozenStart:
@@ -48,9 +40,9 @@ class FrozenStart:
         self._leak = problem.network.leak
         length = np.linalg.norm(self._X, axis=1)
         self._fastest = float(np.abs(self._forces) @ length)
-        label_scale = 1.0 if problem.loss.is_classification else float(np.max(np.abs(problem.dataset.y)))
+        output_scale = problem.loss.output_scale(problem.dataset.y)
         with np.errstate(divide="ignore"):
-            self._log_limit = float(np.log(_SHARE * rtol * label_scale) - np.log(np.max(length)))
+            self._log_limit = float(np.log(_SHARE * rtol * output_scale) - np.log(np.max(length)))
 
     def room(self, neurons: GroupedNeurons) -> float:
         """For how long the forces can be frozen from now; 0 or less where not at all."""
@@ -84,7 +76,7 @@ class FrozenStart:
             events.neurons[is_first],
             events.samples[is_first],
             time + events.times[is_first],
-            _CODES[events.kinds[is_first]],
+            events.kinds[is_first],
         )
         return duration
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
+from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
-from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.tolerance import GIVEN
+from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
+from reluflow.losses.compiled import compiled
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SideArray = NDArray[np.int8]
 
-_LOSS_KINDS = {"square": SQUARE, "logistic": LOGISTIC, "exponential": EXPONENTIAL}
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
 _WIDE = 8  # with this many times d + 1 neurons per group on average, every group is carried by a frame
@@ -33,8 +33,6 @@ class GroupedNeurons:
 
     def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
         network, dataset = problem.network, problem.dataset
-        if problem.loss.name not in _LOSS_KINDS:
-            raise InvalidInputError(f"`loss` must be one of {', '.join(_LOSS_KINDS)}, got {problem.loss.name!r}.")
         self.walls = walls
         self.leak = network.leak
         self.weight = np.asarray(network.weight)
@@ -43,7 +41,7 @@ class GroupedNeurons:
         self._constants = (
             np.ascontiguousarray(dataset.X),
             np.ascontiguousarray(dataset.y),
-            _LOSS_KINDS[problem.loss.name],
+            compiled(problem.loss),
             float(np.log(problem.loss.sample_weight(dataset.n))),
             walls.wall_of_sample,
             walls.pull_factors(1, network.leak),
@@ -129,7 +127,7 @@ class GroupedNeurons:
         """Put every neuron off the walls into its group; return the others with the walls they stand on."""
         heights = heights_of(self.shapes, self.walls.normals)  # (num_neurons, num_walls)
         size = np.sqrt(np.einsum("ji,ji->j", self.shapes[:, :-1], self.shapes[:, :-1]))
-        on_wall = np.abs(heights) <= 1e-15 * size[:, None]
+        on_wall = np.abs(heights) <= GIVEN * size[:, None]
         sides = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
         is_waiting = np.any(on_wall, axis=1)
         free = np.flatnonzero(~is_waiting)

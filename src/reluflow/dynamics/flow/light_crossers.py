@@ -12,7 +12,6 @@ from reluflow.dynamics.flow.bernstein_kernels import values_at
 from reluflow.dynamics.flow.carrying_kernels import carry_crossers
 from reluflow.dynamics.flow.crossing_kernels import refresh_expiry, scan_frames
 from reluflow.dynamics.flow.flow_kernels import (
-    SQUARE,
     group_forces,
     outputs_of,
     relative_forces,
@@ -127,11 +126,9 @@ class LightCrossers:
         at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
         ends at the first, exactly.
         """
-        layout = state.layout
-        stiffness = np.exp(layout.log_weight) if layout.loss_kind == SQUARE else 1.0
         strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
         self._evaluations += 1
-        effects = mass * strongest * self._longest**2 * stiffness * step**2
+        effects = mass * strongest * self._longest**2 * state.stiffness() * step**2
 
         def total(theta: float) -> float:
             return float(np.sum(effects * np.square(np.maximum(theta - thetas, 0.0))))

@@ -22,7 +22,6 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-from reluflow.dynamics.flow.walls import Ridge
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted
@@ -30,6 +29,7 @@ from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench, finished
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network.initialization import lyu_balanced_initialization
 from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.claim import Claim

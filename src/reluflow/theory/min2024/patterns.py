@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.flow.walls import walls_of
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, cones_of, directions_of, moments
@@ -73,7 +73,7 @@ def _pattern_history(evidence: Evidence) -> PatternHistory:
     data, run = data_constants(evidence), evidence.run
     directions, _ = directions_of(evidence.network.w)
     active = directions @ data.X.T > ON_BOUNDARY * np.linalg.norm(data.X, axis=1)  # (m, n)
-    walls = walls_of(data.X)
+    walls = Walls.of(data.X)
     since = np.zeros(len(active))
     stays: list[Stay] = []
     flips: list[Flip] = []

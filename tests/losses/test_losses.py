@@ -96,3 +96,14 @@ def test_bad_arguments_are_refused_in_words():
     with pytest.raises(InvalidInputError, match=r"2\*y - 1"):
         LogisticLoss().check_labels([0.0, 1.0])
     SquareLoss().check_labels([0.0, 1.0])
+
+
+def test_a_loss_that_overrides_a_method_is_refused():
+    """A quartic loss overrode `value` alone: NumPy code followed it, compiled kernels would have gone on as before."""
+    with pytest.raises(InvalidInputError, match=r"`Quartic\.value` must be left as it is, got a method; give"):
+
+        class Quartic(SquareLoss):
+            name = "quartic"
+
+            def value(self, outputs, labels):
+                return self.force(outputs, labels) ** 4 / 4

@@ -1,0 +1,282 @@
+"""Machine code for a neuron's choice on walls: slide, pass, die, or no unique way on.
+
+Wall i has the unit normal `normals[i]` and pulls along it with strength `plus[i]` on its plus side, `minus[i]` on its
+minus side, anything between on itself (Clarke). Everything is decided from the state, never from a change of sign.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
+from reluflow.geometry.boundary.tolerance import ROUNDING
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Signs = NDArray[np.int8]
+Ridge = Literal["stop", "positive", "negative", "stay"]
+
+RIDGES: tuple[Ridge, ...] = ("stop", "positive", "negative", "stay")  # what to do where the flow is not unique
+STOP, POSITIVE, NEGATIVE, STAY = range(len(RIDGES))
+ONE_WAY, SEVERAL_WAYS, NO_WAY = 0, 1, 2  # verdicts
+MAX_RIDGES = 6  # 3^r continuations are tried where r repelling walls meet
+
+
+class Choice(NamedTuple):
+    """A decision, written by `decide`: the new side of each wall stood on (0: it slides), its strength there, and D."""
+
+    sides: IntArray  # (s,)
+    strengths: FloatArray  # (s,)
+    pull: FloatArray  # (d,)
+    base: FloatArray  # (d,) work space, as are the rest
+    repelling: IntArray  # (s,)
+    members: IntArray  # (s,)
+    room: Room
+
+
+@njit(cache=True)
+def make_choice(s: int, d: int) -> Choice:
+    """Room for the decisions of a neuron on up to s walls in dimension d."""
+    return Choice(
+        np.zeros(s, np.int64),
+        np.zeros(s),
+        np.zeros(d),
+        np.zeros(d),
+        np.zeros(s, np.int64),
+        np.zeros(s, np.int64),
+        make_room(s, d),
+    )
+
+
+@njit(cache=True)
+def _keeps_sides(
+    normals: FloatArray,
+    plus: FloatArray,
+    minus: FloatArray,
+    rest: FloatArray,
+    sign: float,
+    before: Signs,
+    tolerance: float,
+    choice: Choice,
+) -> bool:
+    """Whether nothing clearly pushes the neuron off the sides it comes from, which are then written into `choice`."""
+    s, d = normals.shape
+    for c in range(d):
+        choice.pull[c] = rest[c]
+    for i in range(s):
+        if before[i] == 0:
+            return False
+        choice.sides[i] = before[i]
+        choice.strengths[i] = plus[i] if before[i] > 0 else minus[i]
+        for c in range(d):
+            choice.pull[c] += choice.strengths[i] * normals[i, c]
+    for i in range(s):  # noqa: SIM110 (compiled code has no generators)
+        if sign * before[i] * along(normals, i, choice.pull) < -tolerance:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _continuation(
+    normals: FloatArray,
+    plus: FloatArray,
+    minus: FloatArray,
+    code: int,
+    count: int,
+    num_repelling: int,
+    tolerance: float,
+    choice: Choice,
+) -> int:
+    """The shortest pull with each repelling wall as digit of `code` says; how many rows it had, -1 if none was found.
+
+    Digits are 0: between, 1: on the plus side, 2: on the minus side. The first `count` members attract.
+    """
+    d = normals.shape[1]
+    room = choice.room
+    trial = choice.pull
+    for c in range(d):
+        trial[c] = choice.base[c]
+    for i in range(num_repelling):
+        wall, digit = choice.repelling[i], code % 3
+        code //= 3
+        if digit == 0:
+            choice.members[count] = wall
+            count += 1
+        else:
+            strength = plus[wall] if digit == 1 else minus[wall]
+            for c in range(d):
+                trial[c] += strength * normals[wall, c]
+    for i in range(count):
+        wall = choice.members[i]
+        room.lower[i], room.upper[i] = min(plus[wall], minus[wall]), max(plus[wall], minus[wall])
+        for c in range(d):
+            room.rows[i, c] = normals[wall, c]
+    return count if minimise(trial, count, tolerance, room) else -1
+
+
+@njit(cache=True)
+def _violation(
+    normals: FloatArray,
+    sign: float,
+    code: int,
+    num_repelling: int,
+    tolerance: float,
+    precision: float,
+    choice: Choice,
+) -> float:
+    """By how much the normal speeds on the repelling walls miss what their digits ask for; negative: consistent."""
+    worst = -np.inf
+    for i in range(num_repelling):
+        push, digit = sign * along(normals, choice.repelling[i], choice.room.pull), code % 3
+        code //= 3
+        if digit == 0:
+            worst = max(worst, abs(push) - 2.0 * precision)
+        else:
+            worst = max(worst, tolerance - (push if digit == 1 else -push))
+    return worst
+
+
+@njit(cache=True)
+def decide(
+    normals: FloatArray,
+    plus: FloatArray,
+    minus: FloatArray,
+    rest: FloatArray,
+    sign: float,
+    before: Signs,
+    tolerance: float,
+    ridge: int,
+    choice: Choice,
+) -> int:
+    """Decide from the state how a neuron that stands on walls goes on; the verdict, with the rest in `choice`.
+
+    A wall attracts where sign * (plus - minus) < 0: both sides then push towards it, or agree. Attracting walls get the
+    strengths of the shortest pull, which is the unique continuation of a monotone inclusion; each repelling wall is
+    tried on its plus side, its minus side and in between. One consistent continuation is a way on; several are a ridge,
+    and `ridge` says which is written down; where none was found it is the one that misses least. A neuron that no
+    longer moves off a wall (it has died beyond it, or the others pull along it) is on the side whose strength it has.
+
+    Parameters
+    ----------
+    normals, plus, minus
+        The walls it stands on, shape (s, d), and their strengths on either side, shape (s,).
+    rest
+        The pull of all other walls, shape (d,).
+    sign
+        Sign of a.
+    before
+        The sides it comes from, shape (s,), kept where all are known and nothing clearly pushes it off them; 0 where it
+        comes from the wall itself, or has no side to keep.
+    tolerance
+        Normal speeds up to this are none: `ROUNDING` times the strengths that act on it.
+    ridge
+        `STOP`, `POSITIVE`, `NEGATIVE` or `STAY`; the first writes down what the last does.
+    choice
+        `make_choice(s, d)` or larger; its first s entries are written.
+    """
+    s, d = normals.shape
+    if _keeps_sides(normals, plus, minus, rest, sign, before, tolerance, choice):
+        return ONE_WAY
+    if sign == 0.0:  # nothing moves it
+        for i in range(s):
+            choice.sides[i] = before[i] if before[i] != 0 else 1
+        choice.pull[:] = 0.0
+        return ONE_WAY
+    for c in range(d):
+        choice.base[c] = rest[c]
+    count = num_repelling = 0
+    precision = 1e-15 * norm(rest)  # of the speeds themselves, where the tolerance is 0
+    for i in range(s):
+        jump = plus[i] - minus[i]
+        choice.strengths[i] = plus[i]
+        choice.sides[i] = 0
+        precision += 1e-15 * max(abs(plus[i]), abs(minus[i]))
+        if abs(jump) <= tolerance:  # no kink: the wall is only passed
+            for c in range(d):
+                choice.base[c] += plus[i] * normals[i, c]
+        elif sign * jump < 0.0:
+            choice.members[count] = i
+            count += 1
+        else:
+            choice.repelling[num_repelling] = i
+            num_repelling += 1
+    room, precision = choice.room, max(precision, tolerance)
+    found, best_code, best_score, least = 0, -1, -np.inf, np.inf
+    is_tried = num_repelling <= MAX_RIDGES
+    for code in range(3**num_repelling if is_tried else 1):
+        if _continuation(normals, plus, minus, code, count, num_repelling, precision, choice) < 0:
+            return NO_WAY
+        violation = _violation(normals, sign, code, num_repelling, tolerance, precision, choice)
+        if violation < 0.0:
+            found += 1
+            score = 0.0
+            rest_of_code = code
+            for _ in range(num_repelling):
+                digit = rest_of_code % 3
+                rest_of_code //= 3
+                if ridge in (POSITIVE, NEGATIVE):
+                    towards = 1.0 if ridge == POSITIVE else -1.0
+                    score += 0.0 if digit == 0 else (towards if digit == 1 else -towards)
+                elif digit == 0:
+                    score += 1.0
+            if score > best_score:
+                best_code, best_score = code, score
+        elif found == 0 and violation < least:
+            best_code, least = code, violation
+    if not is_tried:  # too many to be unique, and to try: it stays on all of them
+        found, best_code = 2, 0
+    used = _continuation(normals, plus, minus, best_code, count, num_repelling, precision, choice)
+    for i in range(used):
+        choice.strengths[choice.members[i]] = room.strengths[i]
+    for i in range(num_repelling):
+        wall, digit = choice.repelling[i], best_code % 3
+        best_code //= 3
+        if digit != 0:
+            choice.strengths[wall] = plus[wall] if digit == 1 else minus[wall]
+    for c in range(d):
+        choice.pull[c] = room.pull[c]
+    for i in range(s):  # a strength at an end of its interval is that of a side, on which the neuron then is
+        at_plus, at_minus = choice.strengths[i] == plus[i], choice.strengths[i] == minus[i]
+        choice.sides[i] = 1 if at_plus else (-1 if at_minus else 0)
+        if abs(plus[i] - minus[i]) <= tolerance:
+            choice.sides[i] = 1 if sign * along(normals, i, room.pull) >= 0.0 else -1
+    return ONE_WAY if found == 1 else (SEVERAL_WAYS if found > 1 else NO_WAY)
+
+
+class Resolution(NamedTuple):
+    """Where a neuron that stands on walls goes.
+
+    `sides` has the new side of each wall it stood on: 1 or -1 to leave or pass, 0 to slide. `is_ridge` is whether more
+    than one continuation exists, so that the choice was not the flow's; `is_still` whether nothing pulls it there.
+    """
+
+    sides: tuple[int, ...]
+    is_ridge: bool
+    is_still: bool
+
+
+def resolve(
+    normals: FloatArray,
+    plus: FloatArray,
+    minus: FloatArray,
+    on: IntArray,
+    before: Signs,
+    sign: float,
+    ridge: Ridge,
+    *,
+    rounding: float = ROUNDING,
+) -> Resolution:
+    """`decide` for one neuron among all walls: it stands on those in `on` and comes from the sides `before` of all."""
+    strengths = np.where(before > 0, plus, minus)
+    strengths[on] = 0.0
+    scale = float(np.sum(np.abs(strengths)) + np.sum(np.maximum(np.abs(plus[on]), np.abs(minus[on]))))
+    choice = make_choice(len(on), normals.shape[1])
+    verdict = decide(
+        *(normals[on], plus[on], minus[on], strengths @ normals, sign, before[on]),
+        *(rounding * scale, RIDGES.index(ridge), choice),
+    )
+    return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, not np.any(choice.pull))

@@ -1,0 +1,13 @@
+"""What counts as zero at a wall: one number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Below this fraction a quantity is rounding: a pull or a normal speed, of the strengths that act on the neuron; a
+# height over a wall, of the neuron's norm; the distance of two unit samples. A sum over a few thousand samples, carried
+# through a chain of boosts of norm 10, is off by up to 1e-13; what data and forces mean is larger by many orders.
+ROUNDING = 1e-12
+
+# The same for a neuron as it is given, on which no arithmetic has been done but one inner product.
+GIVEN = float(64 * np.finfo(np.float64).eps)
