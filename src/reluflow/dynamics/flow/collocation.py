@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reluflow.dynamics.flow.collocation_run import CollocationRun
-from reluflow.dynamics.flow.walls import RIDGES, Ridge
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
 
 @dataclass(frozen=True)

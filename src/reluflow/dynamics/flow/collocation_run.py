@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
-from reluflow.dynamics.flow.neuron_path_kernels import AT_ORIGIN, AT_RIDGE, BUFFER_FULL
-from reluflow.dynamics.flow.walls import Ridge, walls_of
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, Gradient
 from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.geometry.boundary.decision import Ridge
+from reluflow.geometry.boundary.events import EventKind
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]
@@ -28,7 +28,7 @@ _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it as a predictor
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
-_AT_END = 1e-10  # a path that stops so close to the end of a step, in units of the step, stops at its end
+_AT_END = 1e-8  # a path that stops so close to the end of a step, in units of the step, stops at its end
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _RESTING_PULL = 1e-6  # share of the initial pull below which a neuron counts as at rest
@@ -41,10 +41,10 @@ class CollocationRun(AbstractRun):
         super().__init__(problem)
         self._rescaled_time = 0.0
         self.rejected = 0
-        self._is_fading = problem.loss.is_classification
+        self._is_fading = problem.loss.fades
         self._ridge, self._max_steps = ridge, max_steps
         X, y = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
-        walls = walls_of(X)
+        walls = Walls.of(X)
         self._neurons = LoneNeurons(problem.network, walls)
         self._samples = SampleForces(X, y, problem.loss, walls, problem.network.leak)
         self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
@@ -174,10 +174,9 @@ class CollocationRun(AbstractRun):
                 ratio = found.misfit / self._tolerance
                 shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
                 kink = self._forces.first_heavy_kink(found, self._neurons) if np.isfinite(ratio) else np.inf
-                is_cut = shorter < kink < 1.0 or (kink <= shorter and ratio < 1e3)
+                is_cut = shorter < kink < 1.0
+                self._step = min(self._step, 0.8 * length)
                 length *= kink * (1.0 + _BEYOND) if is_cut else shorter
-                if is_cut:
-                    self._step = min(self._step, length / kink)
             elif found.stop < 1.0 - _AT_END:
                 length *= found.stop * (1.0 + 0.1 * _AT_END)
                 is_cut = True
@@ -238,7 +237,9 @@ class CollocationRun(AbstractRun):
             logs = self._clock(found, length).log_elapsed(np.maximum(taus, 1e-300)) - self._log_rate
             elapsed = np.where(logs < _LARGEST_LOG, np.exp(np.minimum(logs, _LARGEST_LOG)), np.inf)
         samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
-        self.recorder.extend(np.repeat(found.moving[rows], counts), samples, self.time + elapsed, paths.event_kinds[rows][which])
+        self.recorder.extend(
+            np.repeat(found.moving[rows], counts), samples, self.time + elapsed, paths.event_kinds[rows][which]
+        )
 
     def _settle_path(self, j: int, status: int) -> None:
         """A neuron whose path could not go on alone: decide from its state."""

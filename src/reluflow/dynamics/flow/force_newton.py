@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from reluflow.dynamics.flow.radau import RadauRule
-from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
+from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 
 FloatArray = NDArray[np.float64]
 

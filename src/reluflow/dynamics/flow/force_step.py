@@ -13,7 +13,7 @@ from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, Pulls, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
-from reluflow.dynamics.flow.walls import Walls
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import AbstractLoss
 
 FloatArray = NDArray[np.float64]
@@ -30,7 +30,6 @@ _MOST_SWEEPS = 12
 _EVENT_ROOM = 48  # events a neuron may have in one step
 _STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 _SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
-DEBUG = False
 _KINK = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
 _AT_ONCE = 1e-3  # a kink so early in a step is not worth another one
 _CHUNK = 2**24  # numbers in one block of pre-activations
@@ -159,7 +158,6 @@ class ForceStep:
             size = float(np.max(np.abs(given_back.forces)))
             gap = float(np.max(np.abs(residual))) / size
             stop = float(np.min(paths.stops, initial=1.0))
-            if DEBUG: print(f'      gap {gap:.2e}', end='')
             is_solved = gap <= _NEWTON_SHARE * self.tolerance
             misfit = np.inf
             if is_solved or (gap <= _EARLY * self.tolerance and not was_checked):
@@ -175,7 +173,9 @@ class ForceStep:
             is_stuck = not np.isfinite(gap) or (sweep >= 3 and gap > 0.7 * last)
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG)
-            self._prepare(neurons, given_back, length, is_slow=sweep >= 1 and gap > _SLOW * last, paths=paths, moving=moving)
+            self._prepare(
+                neurons, given_back, length, is_slow=sweep >= 1 and gap > _SLOW * last, paths=paths, moving=moving
+            )
             last = gap
             at_nodes = at_nodes + self._newton.solve(residual)  # type: ignore[union-attr]
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
@@ -183,7 +183,7 @@ class ForceStep:
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
         """Where the first event lies that bends the forces by more than the tolerance, else infinity."""
         paths = found.paths
-        largest = float(np.max(self.samples.walls.length)) * float(np.max(found.curvatures)) / found.size
+        largest = float(np.max(self.samples.walls.length)) * float(np.max(found.curvatures, initial=0.0)) / found.size
         which = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
         bends = _KINK * largest * neurons.mass[found.moving][:, None] * paths.event_kinks
         heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
@@ -205,10 +205,17 @@ class ForceStep:
             return
         samples = self.samples
         middle = int(np.flatnonzero(_IS_NODE)[2])
-        self._kernel = tangent_kernel(paths.places[:, middle], neurons.mass[moving], samples.walls, samples.leak, samples.X, self._gram)
-        fading = samples.loss.is_classification
+        self._kernel = tangent_kernel(
+            paths.places[:, middle], neurons.mass[moving], samples.walls, samples.leak, samples.X, self._gram
+        )
+        fading = samples.loss.fades
         self._newton = ForceNewton(
-            RULE, self._kernel, given_back.curvatures[2], given_back.forces[2] if fading else None, samples.labels, length
+            RULE,
+            self._kernel,
+            given_back.curvatures[2],
+            given_back.forces[2] if fading else None,
+            samples.labels,
+            length,
         )
 
 

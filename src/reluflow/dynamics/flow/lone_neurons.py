@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.groups import invariants_of
-from reluflow.dynamics.flow.walls import Walls
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 FloatArray = NDArray[np.float64]

@@ -14,22 +14,25 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.flow.wall_decision_kernels import RIDGE_CODE, multipliers_of, orthonormalised, resolve_sides
+from reluflow.dynamics.flow.sliding_kernels import multipliers_of, orthonormalised
+from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
+from reluflow.geometry.boundary.tolerance import ROUNDING
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 SideArray = NDArray[np.int8]
 
-REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = 0, 1, 2, 3, 4, 5  # as `event.KINDS`
+REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
+NO_EVENT = -1
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
 _MOST_RAPIDITY = 40.0  # a neuron that would grow by e^40 in one step follows forces that are none
 _MOST_TERMS = 28
 _NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
+_SHORTEST_WINDOW = 1e-4  # of a step
 _ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
-_STILL = 1e-12  # a normal speed below this fraction of the pulls takes no neuron across a wall
 _MOST_IDLE = 24  # events in a row that move no clock
 
 
@@ -144,10 +147,22 @@ def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, term
     return -1
 
 
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: FloatArray) -> float:
+    """The neuron at a place of its piece: w is written, a returned."""
+    w[:] = terms_w[degree]
+    a = terms_a[degree]
+    for i in range(degree - 1, -1, -1):
+        for axis in range(w.shape[0]):
+            w[axis] = w[axis] * at + terms_w[i, axis]
+        a = a * at + terms_a[i]
+    return a
+
+
 @njit(cache=True)
 def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SideArray, pulls: Pulls, near: IntArray,
-    num_near: int,
+    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SideArray, pulls: Pulls, heights: FloatArray,
+    travelled: float, near: IntArray, num_near: int,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
     reach_two = 0.0
@@ -160,7 +175,7 @@ def _first_crossing(
     for index in range(num_near):
         b = near[index]
         sign = side[b]
-        if sign == 0:
+        if sign == 0 or abs(heights[b]) > travelled + reach:
             continue
         normal = pulls.normals[b]
         here = sign * _dot(w, normal)
@@ -184,19 +199,21 @@ def _first_crossing(
 
 @njit(cache=True)
 def _first_exit(
-    walls: IntArray, count: int, rest: FloatArray, pulls: Pulls, sign: float, pinned: SideArray, tau: float,
+    walls: IntArray,
+    rank: int,
+    multipliers: FloatArray,
+    pulls: Pulls,
+    sign: float,
+    pinned: SideArray,
+    tau: float,
     length: float,
-) -> tuple[float, int, int]:  # fmt: skip
+) -> tuple[float, int, int]:
     """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
-    q = rest.shape[0]
-    chosen = np.empty((count, pulls.normals.shape[1]))
-    for i in range(count):
-        chosen[i] = pulls.normals[walls[i]]
-    multipliers = multipliers_of(chosen, rest)  # (q, count)
+    q = multipliers.shape[0]
     best, wall, to_side = NO_ROOT, -1, 0
     margin = np.empty(q)
     local = np.empty(q)
-    for i in range(count):
+    for i in range(rank):
         b = walls[i]
         orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
         for side in (1, -1):
@@ -206,7 +223,12 @@ def _first_exit(
                 margin[row] = orientation * side * (end - multipliers[row, i])
                 scale += abs(end) + abs(multipliers[row, i])
             _shifted(margin, tau, length, local)
-            theta = first_root(_to_bernstein(local, q - 1), 1e-13 * scale)
+            lowest = local[0]
+            for row in range(1, q):
+                lowest -= abs(local[row])
+            if lowest > 0.0:
+                continue
+            theta = first_root(_to_bernstein(local, q - 1), ROUNDING * scale)
             if theta < best:
                 best, wall, to_side = theta, b, side
     return best, wall, to_side
@@ -236,7 +258,7 @@ def _set_side(rest: FloatArray, pulls: Pulls, side: SideArray, b: int, new: int)
 @njit(cache=True)
 def _is_silent(side: SideArray, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
-    for b in range(side.shape[0]):
+    for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
         if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
             return False
     return True
@@ -283,7 +305,7 @@ def _cross_one_wall(
     for axis in range(rest.shape[1]):
         scale += abs(_value(rest[:, axis], tau))
     speed = -sigma * np.sign(a) * along  # on the other side, away from the wall
-    if abs(speed) <= _STILL * scale:
+    if abs(speed) <= ROUNDING * scale:
         _set_side(rest, pulls, side, b, -sigma)
         if _is_silent(side, pulls):
             rest[:] = 0.0
@@ -326,13 +348,15 @@ def carry_neuron(
         if side[b] == 0:
             walls[count] = b
             count += 1
-    basis = np.empty((max(d, count + 1), d))
-    rank = orthonormalised(pulls.normals, walls, count, basis)
+    most = min(d, num_walls) + 1
+    basis, triangle, multipliers = np.empty((most, d)), np.empty((most, most)), np.empty((q, most))
+    rank = orthonormalised(pulls.normals, walls, count, basis, triangle)
+    multipliers_of(rest, basis, triangle, rank, multipliers)
     radius = -1.0
     begin = w.copy()
     pull, local = np.empty((q, d)), np.empty((q, d))
     terms_w, terms_a = np.empty((_MOST_TERMS + 1, d)), np.empty(_MOST_TERMS + 1)
-    tau, following, status = 0.0, 0, DONE
+    tau, following, status, window = 0.0, 0, DONE, 1.0
     num_points = points.shape[0]
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
     while True:
@@ -352,7 +376,9 @@ def carry_neuron(
         if not strength * left <= _MOST_RAPIDITY:
             status = TOO_FAST
             break
-        length = left if strength * left <= _LONGEST_PIECE else _LONGEST_PIECE / strength
+        length = min(left, window)
+        if strength * length > _LONGEST_PIECE:
+            length = _LONGEST_PIECE / strength
         degree = -1
         while degree < 0:
             _shifted(pull, tau, length, local)
@@ -370,18 +396,20 @@ def carry_neuron(
         travelled = 0.0
         for axis in range(d):
             travelled += (w[axis] - begin[axis]) ** 2
-        travelled = np.sqrt(travelled) + reach
-        if travelled > radius:
-            radius = 1.5 * travelled + reach * (1.0 / length - 1.0)
+        travelled = np.sqrt(travelled)
+        if travelled + reach > radius:
+            radius = 1.5 * (travelled + reach) + reach * (left / length - 1.0)
             num_near = 0
             for b in range(num_walls):
                 if abs(heights[b]) <= radius:
                     near[num_near] = b
                     num_near += 1
-        theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, near, num_near)
+        theta, wall = _first_crossing(
+            w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near
+        )
         leaving, to_side = -1, 0
         if count > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(walls, count, rest, pulls, sign, pinned, tau, length)
+            exit_theta, exit_wall, exit_side = _first_exit(walls, rank, multipliers, pulls, sign, pinned, tau, length)
             if exit_theta <= theta:
                 theta, wall, leaving, to_side = exit_theta, exit_wall, exit_wall, exit_side
         changing = False
@@ -398,28 +426,14 @@ def carry_neuron(
             end = 1.0
         while following < num_points and (points[following] <= end or (end >= 1.0 and not has_event)):
             at = min((points[following] - tau) / length, 1.0)
-            for axis in range(d):
-                total = 0.0
-                for i in range(degree, -1, -1):
-                    total = total * at + terms_w[i, axis]
-                out.places[row, following, axis] = total
-            total = 0.0
-            for i in range(degree, -1, -1):
-                total = total * at + terms_a[i]
-            out.places[row, following, d] = total
+            out.places[row, following, d] = _place(terms_w, terms_a, degree, at, out.places[row, following, :d])
             following += 1
-        for axis in range(d):
-            total = 0.0
-            for i in range(degree, -1, -1):
-                total = total * theta + terms_w[i, axis]
-            w[axis] = total
-        total = 0.0
-        for i in range(degree, -1, -1):
-            total = total * theta + terms_a[i]
-        a = total
+        a = _place(terms_w, terms_a, degree, theta, w)
         _project(w, basis, rank)
         idle = idle + 1 if end <= tau else 0
         tau = end
+        # look a few events ahead: a short piece has few walls near it and a short series
+        window = max(4.0 * length * theta, _SHORTEST_WINDOW) if has_event else 3.0 * length
         if not has_event:
             if tau >= 1.0:
                 break
@@ -471,15 +485,16 @@ def carry_neuron(
                 if side[b] == 0:
                     walls[count] = b
                     count += 1
-            if count > basis.shape[0]:
-                basis = np.empty((count, d))
-            rank = orthonormalised(pulls.normals, walls, count, basis)
+            rank = orthonormalised(pulls.normals, walls, count, basis, triangle)
             _project(w, basis, rank)
-        out.event_walls[row, num_events] = wall
-        out.event_taus[row, num_events] = tau
-        out.event_kinds[row, num_events] = kind
-        out.event_kinks[row, num_events] = _bend(before, _pull_at(rest, basis, rank, tau), a)
-        num_events += 1
+        if count > 0:
+            multipliers_of(rest, basis, triangle, rank, multipliers)
+        if kind != NO_EVENT:
+            out.event_walls[row, num_events] = wall
+            out.event_taus[row, num_events] = tau
+            out.event_kinds[row, num_events] = kind
+            out.event_kinks[row, num_events] = _bend(before, _pull_at(rest, basis, rank, tau), a)
+            num_events += 1
         if tau >= 1.0:
             break
     while following < num_points:
@@ -517,19 +532,21 @@ def _cross_while_sliding(
     others = np.empty(d)
     for axis in range(d):
         others[axis] = _value(rest[:, axis], tau)
-    sides, code = resolve_sides(normals, plus, minus, others, sign, before)
-    if code == RIDGE_CODE:
+    scale = np.sum(np.abs(plus)) + np.sum(np.abs(minus)) + _norm(others)
+    choice = make_choice(count + 1, d)
+    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP, choice) == SEVERAL_WAYS:
         _set_side(rest, pulls, side, wall, sigma)
         return RIDGE
     for i in range(count + 1):
-        if sides[i] != 0:
-            _set_side(rest, pulls, side, chosen[i], sides[i])
-    if sides[count] == 0:
+        if choice.sides[i] != 0:
+            _set_side(rest, pulls, side, chosen[i], choice.sides[i])
+    if choice.sides[count] == 0:
         return SLIDE_ENTRY
-    if _is_silent(side, pulls):
-        rest[:] = 0.0
+    if _norm(choice.pull) <= ROUNDING * scale:
+        if _is_silent(side, pulls):
+            rest[:] = 0.0
         return DEATH
-    return REFRACTION
+    return REFRACTION if choice.sides[count] != sigma else NO_EVENT
 
 
 @njit(cache=True, parallel=True)

@@ -28,7 +28,7 @@ def relative_forces(outputs: FloatArray, labels: FloatArray, loss: AbstractLoss)
     array([[0.7311, 0.2689]])
     """
     weight = loss.sample_weight(outputs.shape[1])
-    if not loss.is_classification:
+    if not loss.fades:
         forces = weight * loss.force(outputs, labels)
         return RelativeForces(forces, weight * loss.curvature(outputs, labels), np.zeros(len(outputs)))
     logs = loss.log_force(outputs, labels)
@@ -36,7 +36,5 @@ def relative_forces(outputs: FloatArray, labels: FloatArray, loss: AbstractLoss)
     shares = np.exp(logs - top)
     total = np.sum(shares, axis=1, keepdims=True)
     shares /= total
-    size = np.abs(loss.force(outputs, labels))
-    tiny = size < 1e-290  # in the tail force and curvature fade alike
-    ratio = np.where(tiny, 1.0, loss.curvature(outputs, labels) / np.where(tiny, 1.0, size))
+    ratio = np.exp(loss.log_curvature(outputs, labels) - logs)
     return RelativeForces(shares * labels, shares * ratio, np.log(weight) + top[:, 0] + np.log(total[:, 0]))
