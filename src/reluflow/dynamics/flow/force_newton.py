@@ -12,6 +12,7 @@ from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 FloatArray = NDArray[np.float64]
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
+_FEWEST_MODES = 32
 _ACTIVE = 1e-4  # samples whose force answers a change of the outputs by less than this are left to plain iteration
 
 
@@ -35,6 +36,79 @@ def tangent_kernel(
         normal = np.vstack(across)
         kernel -= normal.T @ normal
     return np.asarray(kernel)
+
+
+class FewModes:
+    """(I + H A (x) J)^-1 for many samples, with the tangent kernel replaced by its largest modes.
+
+    The other modes bend the forces little within a step; plain iteration mends that.
+
+    Parameters
+    ----------
+    rule, curvatures, forces, labels, length
+        As for `ForceNewton`.
+    modes, values
+        Orthonormal columns (n, r) and eigenvalues of the kernel.
+    """
+
+    def __init__(
+        self,
+        rule: RadauRule,
+        modes: FloatArray,
+        values: FloatArray,
+        curvatures: FloatArray,
+        forces: FloatArray | None,
+        labels: FloatArray,
+        length: float,
+    ) -> None:
+        self.rule, self.length = rule, length
+        self._modes, self._forces, self._labels = modes, forces, labels
+        self._answer = curvatures[:, None] * modes * values  # (n, r): what outputs of the modes do to the forces
+        matrix = modes.T @ self._answer
+        if forces is not None:
+            matrix -= np.outer(forces @ modes, labels @ self._answer)
+        identity = np.eye(len(values))
+        self._factors = [
+            lu_factor(identity + matrix * (length * (mu.real if mu.imag == 0.0 else mu)), check_finite=False)
+            for mu in rule.eigenvalues
+        ]
+
+    def solve(self, residual: FloatArray) -> FloatArray:
+        """The correction of the forces at the nodes, shape (q, n)."""
+        correction = np.zeros_like(residual)
+        for i, mu in enumerate(self.rule.eigenvalues):
+            mode = self.rule.to_modes[i] @ residual
+            if mu.imag == 0.0:
+                mode, mu = mode.real, mu.real
+            change = self._answer @ lu_solve(self._factors[i], mode @ self._modes, check_finite=False)
+            if self._forces is not None:
+                change = change - self._forces * (self._labels @ change)
+            correction += np.real(np.outer(self.rule.from_modes[:, i], mode - self.length * mu * change))
+        return correction
+
+
+def largest_modes(
+    kernel: FloatArray, smallest: float, guess: FloatArray | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Eigenvectors and eigenvalues of a symmetric kernel down to `smallest`, by subspace iteration; None if too many.
+
+    `guess` is what an earlier kernel had.
+    """
+    n = len(kernel)
+    rng = np.random.default_rng(0)
+    rank = _FEWEST_MODES if guess is None else guess.shape[1]
+    basis = np.zeros((n, 0), dtype=kernel.dtype) if guess is None else guess.astype(kernel.dtype)
+    while rank <= n // 3:
+        if basis.shape[1] < rank:
+            basis = np.hstack([basis, rng.standard_normal((n, rank - basis.shape[1])).astype(kernel.dtype)])
+        for _ in range(2):
+            basis, _ = np.linalg.qr(kernel @ basis)
+        values, vectors = np.linalg.eigh(basis.T @ (kernel @ basis))
+        basis = basis @ vectors[:, ::-1]
+        if values[0] <= smallest:
+            return basis.astype(np.float64), values[::-1].astype(np.float64)
+        rank *= 2
+    return None
 
 
 class ForceNewton:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.flow.force_newton import ForceNewton, tangent_kernel
+from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, Pulls, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
@@ -23,6 +23,10 @@ RULE = RadauRule.of_order(5)
 _CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
 _POINTS = np.sort(np.concatenate([RULE.nodes, _CHECKS]))
 _IS_NODE = np.isin(_POINTS, RULE.nodes)
+_MIDDLE_NODE = 2
+_MIDDLE = int(np.flatnonzero(_IS_NODE)[_MIDDLE_NODE])  # among the points
+_MANY_SAMPLES = 400  # from here on Newton's matrix uses the largest modes of the tangent kernel only
+_WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
 _NEWTON_SHARE = 0.03  # the iteration ends when the forces change by less than this share of the tolerance
 _EARLY = 10.0  # once the iteration is this close, in units of the tolerance, a hopeless step is given up
@@ -124,8 +128,8 @@ class ForceStep:
         self.sweeps = 0
         self._event_room = _EVENT_ROOM
         self._gram = samples.X @ samples.X.T
-        self._kernel: FloatArray | None = None
-        self._newton: ForceNewton | None = None
+        self._newton: ForceNewton | FewModes | None = None
+        self._modes: FloatArray | None = None
 
     def solve(self, neurons: LoneNeurons, forces: FloatArray, guess: FloatArray, length: float) -> Solution:
         """Move the neurons for a rescaled time `length`, from `forces` now and a guess at the nodes."""
@@ -165,7 +169,7 @@ class ForceStep:
                 was_checked = True
             found = Solution(
                 *(StepStatus.SOLVED, moving, paths, coefficients, given_back.log_rates),
-                *(given_back.curvatures[2], size, misfit, stop),
+                *(given_back.curvatures[_MIDDLE_NODE], size, misfit, stop),
             )
             if is_solved:
                 return found
@@ -173,11 +177,10 @@ class ForceStep:
             is_stuck = not np.isfinite(gap) or (sweep >= 3 and gap > 0.7 * last)
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG)
-            self._prepare(
-                neurons, given_back, length, is_slow=sweep >= 1 and gap > _SLOW * last, paths=paths, moving=moving
-            )
+            is_slow = sweep >= 1 and gap > _SLOW * last
+            self._newton = self._prepare(mass, given_back, length, paths.places, is_slow=is_slow)
             last = gap
-            at_nodes = at_nodes + self._newton.solve(residual)  # type: ignore[union-attr]
+            at_nodes = at_nodes + self._newton.solve(residual)
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
@@ -189,34 +192,31 @@ class ForceStep:
         heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
-    def forget(self) -> None:
-        """Start with a new tangent kernel in the next step."""
-        self._newton = None
-
-    def _misfit(self, paths, mass, coefficients, forces, size) -> float:
+    def _misfit(
+        self, paths: Paths, mass: FloatArray, coefficients: FloatArray, forces: FloatArray, size: float
+    ) -> float:
+        """How far the interpolant is from the forces between the nodes and at the start, relative to the largest."""
         between = self.samples.relative(self.samples.outputs(paths.places[:, ~_IS_NODE], mass)).forces
         misfit = float(np.max(np.abs(between - RULE.values(coefficients, _CHECKS)))) / size
         return max(misfit, _AT_START * float(np.max(np.abs(forces - coefficients[0]))) / size)
 
-    def _prepare(self, neurons, given_back, length, *, is_slow, paths, moving) -> None:
-        """Newton's matrix for this step: the old one if it is near, a new kernel at mid-step where it was slow."""
-        is_near = self._newton is not None and abs(np.log(self._newton.length / length)) <= _STALE
-        if is_near and not is_slow:
-            return
+    def _prepare(
+        self, mass: FloatArray, given_back: RelativeForces, length: float, places: FloatArray, *, is_slow: bool
+    ) -> ForceNewton | FewModes:
+        """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
+        if self._newton is not None and abs(np.log(self._newton.length / length)) <= _STALE and not is_slow:
+            return self._newton
         samples = self.samples
-        middle = int(np.flatnonzero(_IS_NODE)[2])
-        self._kernel = tangent_kernel(
-            paths.places[:, middle], neurons.mass[moving], samples.walls, samples.leak, samples.X, self._gram
-        )
-        fading = samples.loss.fades
-        self._newton = ForceNewton(
-            RULE,
-            self._kernel,
-            given_back.curvatures[2],
-            given_back.forces[2] if fading else None,
-            samples.labels,
-            length,
-        )
+        kernel = tangent_kernel(places[:, _MIDDLE], mass, samples.walls, samples.leak, samples.X, self._gram)
+        curvatures = given_back.curvatures[_MIDDLE_NODE]
+        forces = given_back.forces[_MIDDLE_NODE] if samples.loss.fades else None
+        found = None
+        if len(kernel) > _MANY_SAMPLES:
+            found = largest_modes(kernel, _WEAK_MODE / (length * float(np.max(curvatures))), self._modes)
+        if found is None:
+            return ForceNewton(RULE, kernel, curvatures, forces, samples.labels, length)
+        self._modes = found[0]
+        return FewModes(RULE, *found, curvatures, forces, samples.labels, length)
 
 
 def _too_long(moving: IntArray, paths: Paths, coefficients: FloatArray) -> Solution:

@@ -404,9 +404,7 @@ def carry_neuron(
                 if abs(heights[b]) <= radius:
                     near[num_near] = b
                     num_near += 1
-        theta, wall = _first_crossing(
-            w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near
-        )
+        theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
         leaving, to_side = -1, 0
         if count > 0:
             exit_theta, exit_wall, exit_side = _first_exit(walls, rank, multipliers, pulls, sign, pinned, tau, length)
