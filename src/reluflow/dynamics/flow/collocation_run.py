@@ -10,6 +10,7 @@ from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, Gradient
 from reluflow.dynamics.trajectory import Limit, Outcome
@@ -43,10 +44,13 @@ class CollocationRun(AbstractRun):
         self.rejected = 0
         self._is_fading = problem.loss.fades
         self._ridge, self._max_steps = ridge, max_steps
-        X, y = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
-        walls = Walls.of(X)
-        self._neurons = LoneNeurons(problem.network, walls)
-        self._samples = SampleForces(X, y, problem.loss, walls, problem.network.leak)
+        self._span = SpannedProblem.of(problem)
+        inner = self._span.problem
+        walls = Walls.of(inner.dataset.X)
+        self._neurons = LoneNeurons(inner.network, walls)
+        self._samples = SampleForces(
+            np.asarray(inner.dataset.X), np.asarray(inner.dataset.y), problem.loss, walls, problem.network.leak
+        )
         self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
         self._forces = ForceStep(self._samples, self._tolerance)
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
@@ -55,7 +59,7 @@ class CollocationRun(AbstractRun):
         waiting = self._neurons.standing_on_walls()
         for j, walls_of_j in waiting:
             self._settle(j, walls_of_j, is_initial=True)
-        self._frozen = None if waiting else FrozenStart(problem, rtol=rtol)
+        self._frozen = None if waiting else FrozenStart(inner, rtol=rtol)
         strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
         self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
         self._last: tuple[FloatArray, float, float] | None = None
@@ -72,7 +76,8 @@ class CollocationRun(AbstractRun):
         top = float(np.max(neurons.log_norm))
         log_scale = 0.0 if abs(top) < 300.0 else top
         z = neurons.shapes * np.exp(neurons.log_norm - log_scale)[:, None]
-        return Network(w=z[:, :-1], a=z[:, -1], leak=neurons.leak, weight=neurons.weight, log_scale=log_scale)
+        inner = Network(w=z[:, :-1], a=z[:, -1], leak=neurons.leak, weight=neurons.weight, log_scale=log_scale)
+        return self._span.outward(inner)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""
@@ -190,7 +195,7 @@ class CollocationRun(AbstractRun):
         self._arrive(found, length, log_elapsed)
         if self._last is None or not is_cut or length >= _SHORT * self._last[2]:
             self._last = (found.coefficients, self._rescaled_time - length, length)  # a step cut short predicts little
-        if limit - self.time <= _LANDED * limit:
+        if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / self._tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth

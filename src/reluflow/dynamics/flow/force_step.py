@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
-from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, Pulls, carry_all
+from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
+from reluflow.dynamics.flow.sliding_kernels import Pulls
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import AbstractLoss
 
@@ -148,9 +149,9 @@ class ForceStep:
             carry_all(
                 *(moving, neurons.shapes, neurons.sides, neurons.pinned),
                 *(rests.reshape(len(moving), len(plus), -1), heights, neurons.can_change_sign),
-                Pulls(samples.walls.normals, np.ascontiguousarray(plus.T), np.ascontiguousarray(minus.T), samples.is_silent),
+                Pulls(samples.walls.normals, plus.T.copy(), minus.T.copy(), samples.is_silent),
                 *(_POINTS, paths),
-            )  # fmt: skip
+            )
             self.sweeps += 1
             if np.any(paths.statuses == BUFFER_FULL):
                 self._event_room *= 2

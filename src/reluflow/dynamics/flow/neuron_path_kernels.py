@@ -14,7 +14,23 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.flow.sliding_kernels import multipliers_of, orthonormalised
+from reluflow.dynamics.flow.sliding_kernels import (
+    Pulls,
+    Slide,
+    add_wall,
+    are_inside,
+    dot,
+    gather,
+    is_silent,
+    norm,
+    pull_at,
+    refresh,
+    set_side,
+    solve_triangle,
+    split,
+    strength_of,
+    value,
+)
 from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -34,15 +50,6 @@ _SHORTEST_WINDOW = 1e-4  # of a step
 _ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
 _MOST_IDLE = 24  # events in a row that move no clock
-
-
-class Pulls(NamedTuple):
-    """What every wall pulls along its normal on either side: polynomials of tau, coefficient l in column l."""
-
-    normals: FloatArray  # (B, d) unit
-    plus: FloatArray  # (B, q)
-    minus: FloatArray  # (B, q)
-    is_silent: NDArray[np.bool_]  # (B, 2) whether the negative, the positive side pulls nothing for ever
 
 
 class Paths(NamedTuple):
@@ -76,31 +83,6 @@ def _shifted(coefficients: FloatArray, tau: float, length: float, out: FloatArra
 
 
 @njit(cache=True)
-def _value(coefficients: FloatArray, tau: float) -> float:
-    """A polynomial in powers of tau."""
-    total = 0.0
-    for power in range(coefficients.shape[0] - 1, -1, -1):
-        total = total * tau + coefficients[power]
-    return total
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _norm(vector: FloatArray) -> float:
-    total = 0.0
-    for i in range(vector.shape[0]):
-        total += vector[i] * vector[i]
-    return np.sqrt(total)
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _dot(one: FloatArray, two: FloatArray) -> float:
-    total = 0.0
-    for i in range(one.shape[0]):
-        total += one[i] * two[i]
-    return total
-
-
-@njit(cache=True)
 def _to_bernstein(powers: FloatArray, degree: int) -> FloatArray:
     """Bernstein coefficients of a polynomial of given degree from its powers."""
     out = np.empty(degree + 1)
@@ -120,7 +102,7 @@ def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, term
     q, d = pull.shape
     terms_w[0] = w
     terms_a[0] = a
-    size = np.sqrt(_dot(w, w) + a * a)
+    size = np.sqrt(dot(w, w) + a * a)
     quiet = 0
     last = q
     while last > 0 and not np.any(pull[last - 1]):
@@ -167,8 +149,8 @@ def _first_crossing(
     """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
     reach_two = 0.0
     for i in range(2, degree + 1):
-        reach_two += _norm(terms_w[i])
-    reach = reach_two + _norm(terms_w[1])
+        reach_two += norm(terms_w[i])
+    reach = reach_two + norm(terms_w[1])
     tolerance = _ON_WALL * size
     best, wall = NO_ROOT, -1
     powers = np.empty(degree + 1)
@@ -178,16 +160,16 @@ def _first_crossing(
         if sign == 0 or abs(heights[b]) > travelled + reach:
             continue
         normal = pulls.normals[b]
-        here = sign * _dot(w, normal)
+        here = sign * dot(w, normal)
         if here > reach:
             continue
-        slope = sign * _dot(terms_w[1], normal)
+        slope = sign * dot(terms_w[1], normal)
         if here > reach_two and here + slope > reach_two:
             continue
         powers[0], powers[1] = here, slope
         rest = 0.0
         for i in range(2, degree + 1):
-            powers[i] = sign * _dot(terms_w[i], normal)
+            powers[i] = sign * dot(terms_w[i], normal)
             rest += abs(powers[i])
         if here > rest and here + slope > rest:
             continue
@@ -199,29 +181,22 @@ def _first_crossing(
 
 @njit(cache=True)
 def _first_exit(
-    walls: IntArray,
-    rank: int,
-    multipliers: FloatArray,
-    pulls: Pulls,
-    sign: float,
-    pinned: SideArray,
-    tau: float,
-    length: float,
+    slide: Slide, pulls: Pulls, sign: float, pinned: SideArray, tau: float, length: float
 ) -> tuple[float, int, int]:
     """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
-    q = multipliers.shape[0]
+    q = slide.rest.shape[0]
     best, wall, to_side = NO_ROOT, -1, 0
     margin = np.empty(q)
     local = np.empty(q)
-    for i in range(rank):
-        b = walls[i]
+    for i in range(slide.count[0]):
+        b = slide.walls[i]
         orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
         for side in (1, -1):
             scale = 0.0
             for row in range(q):
-                end = pulls.plus[b, row] if side > 0 else pulls.minus[b, row]
-                margin[row] = orientation * side * (end - multipliers[row, i])
-                scale += abs(end) + abs(multipliers[row, i])
+                end, multiplier = strength_of(pulls, b, side, row), slide.multipliers[row, i]
+                margin[row] = orientation * side * (end - multiplier)
+                scale += abs(end) + abs(multiplier)
             _shifted(margin, tau, length, local)
             lowest = local[0]
             for row in range(1, q):
@@ -235,93 +210,99 @@ def _first_exit(
 
 
 @njit(cache=True)
-def _set_side(rest: FloatArray, pulls: Pulls, side: SideArray, b: int, new: int) -> None:
-    """Move a neuron to another side of a wall (0: onto it), with its pull."""
-    old = side[b]
-    q, d = rest.shape
-    for row in range(q):
-        change = 0.0
-        if new > 0:
-            change = pulls.plus[b, row]
-        elif new < 0:
-            change = pulls.minus[b, row]
-        if old > 0:
-            change -= pulls.plus[b, row]
-        elif old < 0:
-            change -= pulls.minus[b, row]
-        if change != 0.0:
-            for axis in range(d):
-                rest[row, axis] += change * pulls.normals[b, axis]
-    side[b] = new
+def _meet_wall(sign: float, side: SideArray, pinned: SideArray, slide: Slide, pulls: Pulls, b: int, tau: float) -> int:
+    """What happens to a neuron that arrives at a wall, alone or while it slides on others; the kind of event.
 
-
-@njit(cache=True)
-def _is_silent(side: SideArray, pulls: Pulls) -> bool:
-    """Whether nothing pulls a neuron on these sides, and never will."""
-    for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
-        if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
-            return False
-    return True
-
-
-@njit(cache=True)
-def _pull_at(rest: FloatArray, basis: FloatArray, count: int, tau: float) -> FloatArray:
-    """D at tau, made tangent to the walls the neuron slides on."""
-    d = rest.shape[1]
-    pull = np.empty(d)
-    for axis in range(d):
-        pull[axis] = _value(rest[:, axis], tau)
-    _project(pull, basis, count)
-    return pull
-
-
-@njit(cache=True)
-def _project(vector: FloatArray, basis: FloatArray, count: int) -> None:
-    for _ in range(2):
-        for i in range(count):
-            along = _dot(vector, basis[i])
-            for axis in range(vector.shape[0]):
-                vector[axis] -= along * basis[i, axis]
-
-
-@njit(cache=True)
-def _cross_one_wall(
-    w: FloatArray, a: float, side: SideArray, rest: FloatArray, pulls: Pulls, b: int, tau: float
-) -> int:
-    """What happens to a neuron that has arrived at one wall and slides on none; the kind of event."""
-    normal = pulls.normals[b]
-    sigma = side[b]
-    q = rest.shape[0]
-    along = 0.0
-    slope = 0.0
-    strength = 0.0
+    The normal speeds on the two sides decide, seen within the walls it slides on; where passing or stopping would take
+    it off one of those, all of them are decided together.
+    """
+    q, d = slide.rest.shape
+    count, sigma = slide.count[0], side[b]
+    tangent = pulls.normals[b].copy()
+    along, answer = np.empty(count + 1), np.empty(count + 1)
+    split(tangent, slide, along)
+    solve_triangle(along, slide, answer)
+    square = dot(tangent, tangent)
+    here = np.empty(d)
+    pull_at(slide.pull, tau, here)
+    jump, drift = 0.0, 0.0
     for row in range(q - 1, -1, -1):
-        jump = (pulls.minus[b, row] - pulls.plus[b, row]) * sigma
-        value = _dot(rest[row], normal) + jump
-        slope = slope * tau + along
-        along = along * tau + value
-        strength = strength * tau + jump
-    scale = abs(strength) + abs(along)
-    for axis in range(rest.shape[1]):
-        scale += abs(_value(rest[:, axis], tau))
-    speed = -sigma * np.sign(a) * along  # on the other side, away from the wall
-    if abs(speed) <= ROUNDING * scale:
-        _set_side(rest, pulls, side, b, -sigma)
-        if _is_silent(side, pulls):
-            rest[:] = 0.0
-            return DEATH
-        if -sigma * np.sign(a) * slope >= 0.0:
+        change = strength_of(pulls, b, -sigma, row) - strength_of(pulls, b, sigma, row)
+        drift = drift * tau + jump
+        jump = jump * tau + change
+    speed = -sigma * sign * (dot(here, tangent) + jump * square)  # beyond the wall, away from it
+    scale = abs(jump) + norm(here)
+    passes = speed > 0.0
+    side[b] = -sigma
+    if is_silent(side, pulls):
+        slide.rest[:] = 0.0
+        slide.pull[:] = 0.0
+        return DEATH
+    side[b] = sigma
+    if abs(speed) <= ROUNDING * scale:  # nothing moves it at this very moment, so what follows decides
+        slope = drift * square
+        for row in range(1, q):
+            slope += row * tau ** (row - 1) * dot(slide.pull[row], tangent)
+        passes = -sigma * sign * slope >= 0.0
+    if passes:
+        set_side(slide, pulls, side, b, -sigma)
+        for row in range(q):
+            change = strength_of(pulls, b, -sigma, row) - strength_of(pulls, b, sigma, row)
+            for axis in range(d):
+                slide.pull[row, axis] += change * tangent[axis]
+            for i in range(count):
+                slide.multipliers[row, i] += change * answer[i]
+        if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
             return REFRACTION
-        _set_side(rest, pulls, side, b, 0)
+    else:
+        set_side(slide, pulls, side, b, 0)
+        add_wall(b, pulls.normals, slide)
+        refresh(slide)
+        if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
+            return SLIDE_ENTRY
+        slide.count[0] = count
+    set_side(slide, pulls, side, b, sigma)
+    return _decide_together(sign, side, pinned, slide, pulls, b, tau)
+
+
+@njit(cache=True)
+def _decide_together(
+    sign: float, side: SideArray, pinned: SideArray, slide: Slide, pulls: Pulls, wall: int, tau: float
+) -> int:
+    """The general decision for a neuron on several walls, one of which it arrives at; the kind of event there."""
+    d, count, sigma = slide.rest.shape[1], slide.count[0], side[wall]
+    before = np.zeros(count + 1, dtype=np.int8)
+    chosen = np.empty(count + 1, dtype=np.int64)
+    chosen[:count] = slide.walls[:count]
+    chosen[count] = wall
+    before[count] = sigma
+    normals = np.empty((count + 1, d))
+    plus, minus = np.empty(count + 1), np.empty(count + 1)
+    for i in range(count + 1):
+        normals[i] = pulls.normals[chosen[i]]
+        plus[i] = value(pulls.plus[chosen[i]], tau)
+        minus[i] = value(pulls.minus[chosen[i]], tau)
+    set_side(slide, pulls, side, wall, 0)
+    others = np.empty(d)
+    pull_at(slide.rest, tau, others)
+    scale = np.sum(np.abs(plus)) + np.sum(np.abs(minus)) + norm(others)
+    choice = make_choice(count + 1, d)
+    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP, choice) == SEVERAL_WAYS:
+        set_side(slide, pulls, side, wall, sigma)
+        refresh(slide)
+        return RIDGE
+    for i in range(count + 1):
+        if choice.sides[i] != 0:
+            set_side(slide, pulls, side, chosen[i], choice.sides[i])
+    is_dead = norm(choice.pull) <= ROUNDING * scale
+    if is_dead and is_silent(side, pulls):
+        slide.rest[:] = 0.0
+    gather(side, pulls.normals, slide)
+    if choice.sides[count] == 0:
         return SLIDE_ENTRY
-    if speed > 0.0:
-        _set_side(rest, pulls, side, b, -sigma)
-        if _is_silent(side, pulls):
-            rest[:] = 0.0
-            return DEATH
-        return REFRACTION
-    _set_side(rest, pulls, side, b, 0)
-    return SLIDE_ENTRY
+    if choice.sides[count] == sigma:
+        return NO_EVENT
+    return DEATH if is_dead else REFRACTION
 
 
 @njit(cache=True)
@@ -340,38 +321,31 @@ def carry_neuron(
 ) -> None:  # fmt: skip
     """Carry one neuron from tau = 0 to 1; `w`, `side`, `rest` (its D without the sliding walls) are used up."""
     q, d = rest.shape
-    num_walls = side.shape[0]
-    walls = np.empty(num_walls, dtype=np.int64)
-    near = np.empty(num_walls, dtype=np.int64)
-    count, num_near, num_events, idle = 0, 0, 0, 0
-    for b in range(num_walls):
-        if side[b] == 0:
-            walls[count] = b
-            count += 1
+    num_walls, num_points = side.shape[0], points.shape[0]
     most = min(d, num_walls) + 1
-    basis, triangle, multipliers = np.empty((most, d)), np.empty((most, most)), np.empty((q, most))
-    rank = orthonormalised(pulls.normals, walls, count, basis, triangle)
-    multipliers_of(rest, basis, triangle, rank, multipliers)
-    radius = -1.0
-    begin = w.copy()
-    pull, local = np.empty((q, d)), np.empty((q, d))
+    slide = Slide(
+        np.zeros(1, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, d)), np.empty((most, most)),
+        np.empty((q, most)), rest, np.empty((q, d)),
+    )  # fmt: skip
+    gather(side, pulls.normals, slide)
+    near = np.empty(num_walls, dtype=np.int64)
+    num_near, num_events, idle = 0, 0, 0
+    begin, before, after = w.copy(), np.empty(d), np.empty(d)
+    along = np.empty(most)
+    local = np.empty((q, d))
     terms_w, terms_a = np.empty((_MOST_TERMS + 1, d)), np.empty(_MOST_TERMS + 1)
-    tau, following, status, window = 0.0, 0, DONE, 1.0
-    num_points = points.shape[0]
+    tau, following, status, window, radius = 0.0, 0, DONE, 1.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
     while True:
         if sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
-            sign = np.sign(_dot(w, _pull_at(rest, basis, rank, tau)))
-        pull[:] = rest
-        strength = 0.0
+            pull_at(slide.pull, tau, before)
+            sign = np.sign(dot(w, before))
+        _shifted(slide.pull, tau, 1.0, local)
+        strength, left, power = 0.0, 1.0 - tau, 1.0
         for i in range(q):
-            _project(pull[i], basis, rank)
-        _shifted(pull, tau, 1.0, local)
-        left, power = 1.0 - tau, 1.0
-        for i in range(q):
-            strength += _norm(local[i]) * power
+            strength += norm(local[i]) * power
             power *= left
-        if strength == 0.0 and count == 0:
+        if strength == 0.0 and slide.count[0] == 0:
             break
         if not strength * left <= _MOST_RAPIDITY:
             status = TOO_FAST
@@ -381,19 +355,18 @@ def carry_neuron(
             length = _LONGEST_PIECE / strength
         degree = -1
         while degree < 0:
-            _shifted(pull, tau, length, local)
+            _shifted(slide.pull, tau, length, local)
             for i in range(q):
                 for axis in range(d):
                     local[i, axis] *= length
             degree = _series(w, a, local, terms_w, terms_a)
             if degree < 0:
                 length *= 0.5
-        size = np.sqrt(_dot(w, w) + a * a)
+        size = np.sqrt(dot(w, w) + a * a)
         # the first event of the piece
-        reach = 0.0
+        reach, travelled = 0.0, 0.0
         for i in range(1, degree + 1):
-            reach += _norm(terms_w[i])
-        travelled = 0.0
+            reach += norm(terms_w[i])
         for axis in range(d):
             travelled += (w[axis] - begin[axis]) ** 2
         travelled = np.sqrt(travelled)
@@ -405,17 +378,15 @@ def carry_neuron(
                     near[num_near] = b
                     num_near += 1
         theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
-        leaving, to_side = -1, 0
-        if count > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(walls, rank, multipliers, pulls, sign, pinned, tau, length)
-            if exit_theta <= theta:
-                theta, wall, leaving, to_side = exit_theta, exit_wall, exit_wall, exit_side
-        changing = False
+        is_leaving, to_side, is_changing = False, 0, False
+        if slide.count[0] > 0:
+            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length)
+            if exit_theta <= min(theta, 1.0):
+                theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
         if changes_sign:
-            powers = sign * terms_a[: degree + 1]
-            root = first_root(_to_bernstein(powers, powers.shape[0] - 1), _ON_WALL * size)
+            root = first_root(_to_bernstein(sign * terms_a[: degree + 1], degree), _ON_WALL * size)
             if root < theta:
-                theta, changing = root, True
+                theta, is_changing = root, True
         has_event = theta <= 1.0
         theta = min(theta, 1.0)
         # places on the way, and the end of the piece
@@ -427,7 +398,7 @@ def carry_neuron(
             out.places[row, following, d] = _place(terms_w, terms_a, degree, at, out.places[row, following, :d])
             following += 1
         a = _place(terms_w, terms_a, degree, theta, w)
-        _project(w, basis, rank)
+        split(w, slide, along)
         idle = idle + 1 if end <= tau else 0
         tau = end
         # look a few events ahead: a short piece has few walls near it and a short series
@@ -436,62 +407,51 @@ def carry_neuron(
             if tau >= 1.0:
                 break
             continue
-        if num_events >= out.event_walls.shape[1]:
+        if num_events + slide.count[0] >= out.event_walls.shape[1]:
             status = BUFFER_FULL
             break
         if idle > _MOST_IDLE:
             status = STUCK
             break
-        before = _pull_at(rest, basis, rank, tau)
+        pull_at(slide.pull, tau, before)
         kind = SIGN_CHANGE
-        if changing:
-            a = 0.0
-            sign = -sign
-            if count > 0:
+        if is_changing:
+            a, sign, wall = 0.0, -sign, -1
+            if slide.count[0] > 0:
                 status = AT_RIDGE
                 break
-            wall = -1
-        elif leaving >= 0:
+        elif is_leaving:
             kind = SLIDE_EXIT
-            pinned[leaving] = 0
-            _set_side(rest, pulls, side, leaving, to_side)
+            pinned[wall] = 0
+            set_side(slide, pulls, side, wall, to_side)
+            gather(side, pulls.normals, slide)
         else:
-            height = _dot(w, pulls.normals[wall])
+            height = dot(w, pulls.normals[wall])
             for axis in range(d):
                 w[axis] -= height * pulls.normals[wall, axis]
-            if _norm(w) <= _AT_ORIGIN * size and num_walls > 1:
+            if norm(w) <= _AT_ORIGIN * size and num_walls > 1:
                 status = AT_ORIGIN
                 break
-            if count == 0:
-                kind = _cross_one_wall(w, sign, side, rest, pulls, wall, tau)
-            else:
-                kind = _cross_while_sliding(sign, side, rest, pulls, walls, count, wall, tau)
-                if kind == RIDGE:
-                    status = AT_RIDGE
-                    break
-                for i in range(count):  # walls it leaves at the same instant
-                    if side[walls[i]] != 0 and num_events < out.event_walls.shape[1] - 1:
-                        pinned[walls[i]] = 0
-                        out.event_walls[row, num_events] = walls[i]
-                        out.event_taus[row, num_events] = tau
-                        out.event_kinds[row, num_events] = SLIDE_EXIT
-                        out.event_kinks[row, num_events] = 0.0
-                        num_events += 1
-        if leaving >= 0 or (not changing and (count > 0 or kind == SLIDE_ENTRY)):
-            count = 0
-            for b in range(num_walls):
-                if side[b] == 0:
-                    walls[count] = b
-                    count += 1
-            rank = orthonormalised(pulls.normals, walls, count, basis, triangle)
-            _project(w, basis, rank)
-        if count > 0:
-            multipliers_of(rest, basis, triangle, rank, multipliers)
+            held = slide.walls[: slide.count[0]].copy()
+            kind = _meet_wall(sign, side, pinned, slide, pulls, wall, tau)
+            if kind == RIDGE:
+                status = AT_RIDGE
+                break
+            for b in held:  # walls it leaves at the same instant
+                if side[b] != 0:
+                    pinned[b] = 0
+                    out.event_walls[row, num_events] = b
+                    out.event_taus[row, num_events] = tau
+                    out.event_kinds[row, num_events] = SLIDE_EXIT
+                    out.event_kinks[row, num_events] = 0.0
+                    num_events += 1
+        split(w, slide, along)
         if kind != NO_EVENT:
+            pull_at(slide.pull, tau, after)
             out.event_walls[row, num_events] = wall
             out.event_taus[row, num_events] = tau
             out.event_kinds[row, num_events] = kind
-            out.event_kinks[row, num_events] = _bend(before, _pull_at(rest, basis, rank, tau), a)
+            out.event_kinks[row, num_events] = _bend(before, after, a)
             num_events += 1
         if tau >= 1.0:
             break
@@ -508,52 +468,14 @@ def carry_neuron(
     out.stops[row] = 1.0 if status == DONE else tau
 
 
-@njit(cache=True)
-def _cross_while_sliding(
-    sign: float, side: SideArray, rest: FloatArray, pulls: Pulls, walls: IntArray, count: int, wall: int, tau: float
-) -> int:
-    """What happens to a neuron that slides on some walls and arrives at another; the kind of event there."""
-    d = rest.shape[1]
-    before = np.zeros(count + 1, dtype=np.int8)
-    chosen = np.empty(count + 1, dtype=np.int64)
-    chosen[:count] = walls[:count]
-    chosen[count] = wall
-    before[count] = side[wall]
-    normals = np.empty((count + 1, d))
-    plus, minus = np.empty(count + 1), np.empty(count + 1)
-    for i in range(count + 1):
-        normals[i] = pulls.normals[chosen[i]]
-        plus[i] = _value(pulls.plus[chosen[i]], tau)
-        minus[i] = _value(pulls.minus[chosen[i]], tau)
-    sigma = side[wall]
-    _set_side(rest, pulls, side, wall, 0)
-    others = np.empty(d)
-    for axis in range(d):
-        others[axis] = _value(rest[:, axis], tau)
-    scale = np.sum(np.abs(plus)) + np.sum(np.abs(minus)) + _norm(others)
-    choice = make_choice(count + 1, d)
-    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP, choice) == SEVERAL_WAYS:
-        _set_side(rest, pulls, side, wall, sigma)
-        return RIDGE
-    for i in range(count + 1):
-        if choice.sides[i] != 0:
-            _set_side(rest, pulls, side, chosen[i], choice.sides[i])
-    if choice.sides[count] == 0:
-        return SLIDE_ENTRY
-    if _norm(choice.pull) <= ROUNDING * scale:
-        if _is_silent(side, pulls):
-            rest[:] = 0.0
-        return DEATH
-    return REFRACTION if choice.sides[count] != sigma else NO_EVENT
-
-
 @njit(cache=True, parallel=True)
 def carry_all(
     neurons: IntArray, z: FloatArray, sides: SideArray, pinned: SideArray, rests: FloatArray, heights: FloatArray,
     changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
-    for i in prange(neurons.shape[0]):
+    for place in prange(neurons.shape[0]):
+        i = np.int64(place)  # one type for the index, hence one compiled path
         j = neurons[i]
         d = z.shape[1] - 1
         carry_neuron(

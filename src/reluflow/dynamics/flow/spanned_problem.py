@@ -1,0 +1,70 @@
+"""SpannedProblem: a training problem in coordinates of the space its samples span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.data import Dataset
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+
+_WORTH_IT = 0.8  # the span is used where its dimension is below this share of d
+_SMALL = 16  # dimensions that are carried along anyway
+
+
+@dataclass(frozen=True, eq=False)
+class SpannedProblem:
+    """What moves of a problem: every pull is a sum of samples, so weights change only within their span.
+
+    Parameters
+    ----------
+    problem
+        The problem in coordinates of the span.
+    basis
+        Orthonormal rows spanning the samples, shape (r, d); None where the problem is the given one.
+    outside
+        The part of every w that never changes, shape (m, d), in units of the given network's scale.
+    log_scale
+        That scale.
+    """
+
+    problem: TrainingProblem
+    basis: FloatArray | None
+    outside: FloatArray
+    log_scale: float
+
+    @classmethod
+    def of(cls, problem: TrainingProblem) -> SpannedProblem:
+        """The problem in its span where that saves work.
+
+        >>> from reluflow.losses import SquareLoss
+        >>> data = Dataset(np.eye(2, 40), [1.0, 2.0])
+        >>> network = Network(w=np.ones((1, 40)), a=[1.0])
+        >>> SpannedProblem.of(TrainingProblem(data, SquareLoss(), network)).problem.dataset.d
+        2
+        """
+        X, network = np.asarray(problem.dataset.X), problem.network
+        nothing = np.zeros((0, 0))
+        if X.shape[1] <= _SMALL:
+            return cls(problem, None, nothing, 0.0)
+        _, singular, rows = np.linalg.svd(X, full_matrices=False)
+        basis = rows[singular > np.finfo(np.float64).eps * max(X.shape) * singular[0]]
+        if len(basis) > _WORTH_IT * X.shape[1]:
+            return cls(problem, None, nothing, 0.0)
+        inside = network.w @ basis.T
+        inner = TrainingProblem(
+            Dataset(X @ basis.T, problem.dataset.y, task=problem.dataset.task), problem.loss, network.replace(w=inside)
+        )
+        return cls(inner, basis, np.asarray(network.w - inside @ basis), network.log_scale)
+
+    def outward(self, network: Network) -> Network:
+        """A network of the spanned problem as one of the given problem."""
+        if self.basis is None:
+            return network
+        still = self.outside * np.exp(self.log_scale - network.log_scale)
+        return network.replace(w=network.w @ self.basis + still)
