@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,8 @@ from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.neuron_path_kernels import DONE
+from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, Gradient
@@ -22,14 +26,15 @@ from reluflow.network import Network
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_FORCE_SHARE = 300.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
+_FORCE_SHARE = 30.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it as a predictor
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
-_AT_END = 1e-8  # a path that stops so close to the end of a step, in units of the step, stops at its end
+_AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
+_THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _RESTING_PULL = 1e-6  # share of the initial pull below which a neuron counts as at rest
@@ -111,8 +116,30 @@ class CollocationRun(AbstractRun):
         return self._neurons.balancedness_drift()
 
     def limit(self, outcome: Outcome) -> Limit:
-        """The last state."""
-        return Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
+        """The last state, or where Newton's method finds that it tends to."""
+        here = Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
+        if outcome is not Outcome.STATIONARY:
+            return here
+        neurons, kept, outputs = self._neurons, self._neurons.shapes, self._outputs
+        neurons.shapes, num_iterations = polished(neurons, self._samples)
+        self._refresh()
+        heights = neurons.shapes[:, :-1] @ neurons.walls.normals.T
+        has_crossed = bool(np.any(neurons.sides * heights < -1e-9))
+        there = Limit(
+            self.network(),
+            self.gradient().norm,
+            True,
+            num_iterations,
+            "Polished by Newton's method in the final pattern.",
+        )
+        neurons.shapes = kept
+        self._refresh()
+        self._outputs = outputs
+        if has_crossed:
+            return replace(here, reason="Not polished: the rest of the way meets another boundary.")
+        if num_iterations == 0 or there.gradient_norm > here.gradient_norm:
+            return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
+        return there
 
     def _cosines(self, members: IntArray, pulls: FloatArray) -> FloatArray:
         z, pull = self._neurons.shapes[members], pulls[members]
@@ -165,7 +192,7 @@ class CollocationRun(AbstractRun):
     def _macro_step(self, limit: float) -> None:
         """Solve a step, shorten it until it is exact enough and ends at `limit` at the latest, and take it."""
         length = self._step
-        left = limit - self.time
+        left = limit - self.time if np.isfinite(limit) else np.inf
         if not self._is_fading:
             length = min(length, left)
         is_cut = length < self._step
@@ -182,8 +209,11 @@ class CollocationRun(AbstractRun):
                 is_cut = shorter < kink < 1.0
                 self._step = min(self._step, 0.8 * length)
                 length *= kink * (1.0 + _BEYOND) if is_cut else shorter
-            elif found.stop < 1.0 - _AT_END:
-                length *= found.stop * (1.0 + 0.1 * _AT_END)
+            elif (1.0 - found.stop) * length > _AT_END * self._step:
+                if found.stop * length <= _AT_END * self._step:
+                    self._settle_paths(found)  # it is there already
+                    return
+                length = found.stop * length + 0.3 * _AT_END * self._step  # a little beyond, so that it is seen
                 is_cut = True
             else:
                 log_elapsed = self._log_elapsed(found, length)
@@ -225,8 +255,7 @@ class CollocationRun(AbstractRun):
         self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
         self._refresh()
-        for i in np.flatnonzero(found.paths.statuses):
-            self._settle_path(int(found.moving[i]), int(found.paths.statuses[i]))
+        self._settle_paths(found)
 
     def _record(self, found: Solution, length: float) -> None:
         """Write the events of a step into the log."""
@@ -246,17 +275,18 @@ class CollocationRun(AbstractRun):
             np.repeat(found.moving[rows], counts), samples, self.time + elapsed, paths.event_kinds[rows][which]
         )
 
-    def _settle_path(self, j: int, status: int) -> None:
-        """A neuron whose path could not go on alone: decide from its state."""
+    def _settle_paths(self, found: Solution) -> None:
+        """Neurons whose paths could not go on alone (a ridge, the origin, a = 0 on a wall): decide from their state."""
         neurons = self._neurons
-        heights = np.abs(neurons.walls.normals @ neurons.shapes[j, :-1])
-        on_wall = (heights <= 1e-11) | (neurons.sides[j] == 0)
-        if abs(neurons.shapes[j, -1]) <= 1e-13 and neurons.can_change_sign[j]:
-            neurons.output_sign[j] = -neurons.output_sign[j]
-            self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
-        self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
-        self._refresh()
-        self._last = None
+        for j in found.moving[(found.paths.statuses != DONE) & (found.paths.stops <= found.stop + _AT_END)].tolist():
+            on_wall = (np.abs(neurons.walls.normals @ neurons.shapes[j, :-1]) <= _THERE) | (neurons.sides[j] == 0)
+            if abs(neurons.shapes[j, -1]) <= _THERE and neurons.can_change_sign[j]:
+                neurons.shapes[j, -1] = 0.0
+                neurons.output_sign[j] = -neurons.output_sign[j]
+                self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
+            self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
+            self._refresh()
+            self._last = None
 
     def _settle(self, j: int, walls: list[int], *, is_initial: bool = False) -> None:
         neurons = self._neurons

@@ -148,7 +148,7 @@ class ForceStep:
             rests = strengths.reshape(-1, plus.shape[1]) @ samples.walls.normals
             carry_all(
                 *(moving, neurons.shapes, neurons.sides, neurons.pinned),
-                *(rests.reshape(len(moving), len(plus), -1), heights, neurons.can_change_sign),
+                *(rests.reshape(len(moving), len(plus), neurons.d), heights, neurons.can_change_sign),
                 Pulls(samples.walls.normals, plus.T.copy(), minus.T.copy(), samples.is_silent),
                 *(_POINTS, paths),
             )
