@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynamics.descents import descend
 from reluflow.data import Dataset
 from reluflow.data.published.lee2022 import single_neuron
 from reluflow.data.published.phuong2021 import filtered_orthants
@@ -23,7 +24,6 @@ from reluflow.deep import (
     uniform_layers,
 )
 from reluflow.dynamics import GradientDescent, StochasticGradientDescent, TrainingProblem
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization

@@ -72,7 +72,9 @@ def test_ctrl_c_keeps_what_was_done(problem):
         if run.steps == 4:
             raise KeyboardInterrupt
 
-    trajectory = train(problem, EventDrivenFlow(), progress=interrupt)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        train(problem, EventDrivenFlow(), progress=interrupt)
+    trajectory = raised.value.trajectory
     assert trajectory.outcome is Outcome.INTERRUPTED
     assert len(trajectory.times) == 5
     assert trajectory.steps == 4

@@ -17,7 +17,7 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.losses import LogisticLoss, SquareLoss
@@ -226,9 +226,7 @@ def _balanced(data: Dataset, width: int) -> Network:
 
 
 def _descend(problem: TrainingProblem, solver: GradientDescent | GroupedGradientDescent) -> FloatArray:
-    run = solver.start(problem)
-    run.iterate_to(solver.iterations)
-    return run.outputs()
+    return np.asarray(train(problem, solver, until=Exhausted()).outputs[-1])
 
 
 BENCHMARKS = (

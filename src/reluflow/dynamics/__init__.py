@@ -12,8 +12,9 @@ stationary [0.689744 0.674359 0.635897]
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.dynamics.checkpoint import Checkpoint as Checkpoint
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
         StochasticGradientDescent as StochasticGradientDescent,
     )
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
+    from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
+    from reluflow.dynamics.solver import AbstractRun as AbstractRun
+    from reluflow.dynamics.solver import AbstractSolver as AbstractSolver
+    from reluflow.dynamics.stopping import AbstractStoppingRule as AbstractStoppingRule
     from reluflow.dynamics.stopping import Aligned as Aligned
     from reluflow.dynamics.stopping import AtTime as AtTime
     from reluflow.dynamics.stopping import DirectionConverged as DirectionConverged
@@ -31,11 +36,16 @@ if TYPE_CHECKING:
     from reluflow.dynamics.stopping import Stationary as Stationary
     from reluflow.dynamics.storage import load_trajectory as load_trajectory
     from reluflow.dynamics.storage import save_trajectory as save_trajectory
+    from reluflow.dynamics.trajectory import Law as Law
     from reluflow.dynamics.trajectory import Outcome as Outcome
+    from reluflow.dynamics.trajectory import TrainingInterrupted as TrainingInterrupted
     from reluflow.dynamics.trajectory import Trajectory as Trajectory
 
 _HOMES = {
     "Aligned": "stopping",
+    "AbstractRun": "solver",
+    "AbstractSolver": "solver",
+    "AbstractStoppingRule": "stopping",
     "AtTime": "stopping",
     "Checkpoint": "checkpoint",
     "DirectionConverged": "stopping",
@@ -43,9 +53,12 @@ _HOMES = {
     "Exhausted": "stopping",
     "GradientDescent": "descent.gradient_descent",
     "GroupedGradientDescent": "descent.grouped_descent",
+    "Keep": "keep",
+    "Law": "trajectory",
     "Outcome": "trajectory",
     "Stationary": "stopping",
     "StochasticGradientDescent": "descent.stochastic_gradient_descent",
+    "TrainingInterrupted": "trajectory",
     "Trajectory": "trajectory",
     "TrainingProblem": "problem",
     "load_trajectory": "storage",
@@ -54,10 +67,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'reluflow.dynamics' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.dynamics.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -11,16 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from reluflow.dynamics.descent.descent_kernels import (
-    BLOCK,
-    Descent,
-    learning_rate,
-    move_block,
-    tick,
-    write_block_outputs,
-    write_forces,
-)
-from reluflow.dynamics.flow.cone_group_kernels import (
+from reluflow.dynamics.descent.cone_group_kernels import (
     CONES,
     IS_FULL,
     ITERATIONS_PER_BIN,
@@ -43,6 +34,15 @@ from reluflow.dynamics.flow.cone_group_kernels import (
     weight_of,
     write_products,
     write_pull,
+)
+from reluflow.dynamics.descent.descent_kernels import (
+    BLOCK,
+    Descent,
+    learning_rate,
+    move_block,
+    tick,
+    write_block_outputs,
+    write_forces,
 )
 
 FloatArray = NDArray[np.float64]

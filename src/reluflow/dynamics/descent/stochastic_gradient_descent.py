@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from reluflow.dynamics.descent.gradient_descent import (
 )
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 
@@ -51,6 +53,8 @@ class StochasticGradientDescent(AbstractSolver):
     ----------
     Phuong & Lampert (2021), Sec. 5.1 [phuong2021]; fixed output layer: Min et al. (2024), App. A.5, Fig. 13 [min2024].
     """
+
+    law: ClassVar[Law] = Law.DESCENT
 
     lr: float
     batch: int

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
 
 FloatArray = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
 

@@ -19,7 +19,6 @@ from reluflow.dynamics.flow.flow_kernels import (
     wall_forces,
 )
 from reluflow.dynamics.flow.flow_state import FlowState
-from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
 from reluflow.dynamics.flow.step_kernels import columns_at
 
@@ -43,19 +42,19 @@ class LightCrossers:
 
     Parameters
     ----------
-    neurons
-        The groups; crossers change theirs.
+    state
+        The run; crossers change their groups, and their moments in its layout with them.
     recorder
         Where their events are written.
     tolerance
         Tolerance of one step; the kinks that light crossers put into the forces stay well below it.
     """
 
-    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, *, tolerance: float) -> None:
-        self._neurons = neurons
+    def __init__(self, state: FlowState, recorder: EventRecorder, *, tolerance: float) -> None:
+        self._state = state
         self._recorder = recorder
         self._budget = _KINK_SHARE * tolerance
-        self._longest = float(np.max(neurons.walls.length, initial=0.0))
+        self._longest = float(np.max(state.neurons.walls.length, initial=0.0))
         self._evaluations = 0
 
     def take_evaluations(self) -> int:
@@ -64,7 +63,7 @@ class LightCrossers:
         return taken
 
     def carry(
-        self, state: FlowState, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
+        self, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
     ) -> tuple[float, Arrivals, bool]:
         """Take the crossers through the step.
 
@@ -72,14 +71,13 @@ class LightCrossers:
 
         Parameters
         ----------
-        state
-            Columns at the start of the step.
         dense, clock
             Its polynomials.
         step, stop, time
             Its length in rescaled time, the fraction at which something else ends it, and the time at its start.
         """
-        neurons, layout = self._neurons, state.layout
+        state = self._state
+        neurons, layout = state.neurons, state.layout
         self._watch = np.where(neurons.can_change_sign, neurons.output_sign, 0).astype(np.int8)
         self._growth, self._looked, crossers, walls, thetas = scan_frames(
             dense, layout, neurons.group, neurons.shapes, self._watch, neurons.expiry, neurons.path
@@ -88,13 +86,13 @@ class LightCrossers:
             return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
         state.sync()
         z = neurons.actual(crossers)
-        kink_stop = self._kink_stop(state, neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
+        kink_stop = self._kink_stop(neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
         is_cut = bool(kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1)
         stop = min(stop, kink_stop)
         if float(np.min(thetas)) >= stop:
             due = thetas <= stop + 1e-15
             return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
-        pulls, jumps = self._pull_polynomials(state, dense)
+        pulls, jumps = self._pull_polynomials(dense)
         arguments = (
             *(crossers, walls, thetas, dense, layout, pulls, jumps),
             *(~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon),
@@ -111,25 +109,25 @@ class LightCrossers:
         due = when <= stop + 1e-15
         return stop, Arrivals(crossers[due], at[due], when[due]), is_cut
 
-    def refresh_expiry(self, state: FlowState) -> None:
+    def refresh_expiry(self) -> None:
         """After the step: how long each neuron that was looked at need not be looked at again."""
-        neurons = self._neurons
+        state, neurons = self._state, self._state.neurons
         neurons.path += self._growth
         refresh_expiry(
             *(self._looked, state.columns, state.layout, neurons.group, neurons.shapes),
             *(self._watch, neurons.expiry, neurons.path),
         )
 
-    def _kink_stop(self, state: FlowState, mass: FloatArray, thetas: FloatArray, step: float) -> float:
+    def _kink_stop(self, mass: FloatArray, thetas: FloatArray, step: float) -> float:
         """Where the step must end so that the kinks of the crossers, neglected in it, stay within their budget.
 
         A neuron of mass M = weight |z|^2 that has crossed for a time u has outputs that differ from the assumed ones by
         at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
         ends at the first, exactly.
         """
-        layout = state.layout
+        layout = self._state.layout
         stiffness = np.exp(layout.log_weight) if layout.loss_kind == SQUARE else 1.0
-        strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
+        strongest = float(np.max(np.linalg.norm(self._state.group_pulls(), axis=1)))
         self._evaluations += 1
         effects = mass * strongest * self._longest**2 * stiffness * step**2
 
@@ -145,9 +143,9 @@ class LightCrossers:
             low, high = (middle, high) if total(middle) <= self._budget else (low, middle)
         return low if np.count_nonzero(thetas < low) > 1 else first
 
-    def _pull_polynomials(self, state: FlowState, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _pull_polynomials(self, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
-        layout = state.layout
+        layout = self._state.layout
         pulls = np.empty((len(_NODES), *layout.sides.shape))
         jumps = np.empty((len(_NODES), layout.sides.shape[1]))
         for node, theta in enumerate(_NODES):

@@ -18,6 +18,8 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.published.lyu2021 import GaussianSplit, table1_split
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
 from reluflow.network.initialization import he_initialization
 from reluflow.network.network import Network
@@ -67,9 +69,7 @@ def trained(training: Training, dataset: Dataset, seed: int) -> Network:
     rng = np.random.default_rng([seed, dataset.n, 1])  # a stream of its own, apart from the samples
     start = he_initialization(dataset, width=training.width, scale=training.scale, rng=rng, leak=training.leak)
     solver = GradientDescent(lr=training.lr, iterations=training.iterations, loss_scaled=True)
-    run = solver.start(TrainingProblem(dataset, LOSS, start))
-    run.iterate_to(training.iterations)
-    return run.network()
+    return train(TrainingProblem(dataset, LOSS, start), solver, until=Exhausted()).network
 
 
 def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -> Results:
@@ -80,7 +80,7 @@ def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -
     return compared(trained(training, data, seed), separator, data, split.test)
 
 
-def compared(network: Network, separator: HardMargin, train: Dataset, test: Dataset) -> Results:
+def compared(network: Network, separator: HardMargin, data: Dataset, test: Dataset) -> Results:
     """The numbers of one row.
 
     "cosine" is that between the linear part of the network, (1 + leak)/2 sum_k a_k w_k, and the SVM; "even" the size of
@@ -96,7 +96,7 @@ def compared(network: Network, separator: HardMargin, train: Dataset, test: Data
         "agreement": float(100.0 * np.mean(np.sign(outputs) == np.sign(linear))),
         "cosine": float(part @ separator.w / np.linalg.norm(part)),
         "even": float(np.linalg.norm(even) / np.linalg.norm(outputs)),
-        "margin_ratio": normalized_margin(network, train) / (0.25 * (1.0 + network.leak) * separator.margin),
+        "margin_ratio": normalized_margin(network, data) / (0.25 * (1.0 + network.leak) * separator.margin),
         "squared_norm": network.squared_norm(),
-        "train_errors": int(np.sum(np.sign(network.outputs(train.X)) != train.y)),
+        "train_errors": int(np.sum(np.sign(network.outputs(data.X)) != data.y)),
     }

@@ -21,7 +21,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.alignment import align_until
 from reluflow.network import Network
 from reluflow.papers.claim import Claim
@@ -116,7 +116,7 @@ def _longest(ends: NDArray[np.int64], rows: list[NDArray[np.intp]], end: int) ->
 def _flow_times(settings: Settings, data: Dataset, w: FloatArray) -> list[FloatArray]:
     """When the exact flow of these neurons alone changes their patterns."""
     problem = TrainingProblem(data, SUMMED, Network(w, np.ones(len(w)), log_scale=float(np.log(settings.scale))))
-    run = finished(train(problem, EventDrivenFlow(rtol=1e-10), until=AtTime(settings.horizon)))
+    run = train(problem, EventDrivenFlow(rtol=1e-10), until=AtTime(settings.horizon))
     events = run.events
     return [np.sort(events.times[events.neurons == j]) for j in range(len(w))]
 

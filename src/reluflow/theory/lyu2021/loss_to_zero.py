@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule
+from reluflow.dynamics.stopping import AbstractStoppingRule, Check
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan
@@ -84,7 +84,10 @@ class LossBelow(AbstractStoppingRule):
 
     level: float
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         return Outcome.DIRECTION_CONVERGED if run.loss() <= self.level else None
 
 

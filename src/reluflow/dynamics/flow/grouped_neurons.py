@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
-from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
+from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of, moment_of_group, through_frames
 from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
