@@ -68,3 +68,12 @@ def test_files_read_in_one_sitting():
         if (n := len(p.read_text().splitlines())) > 400
     }
     assert not long
+
+
+def test_no_two_classes_share_a_name():
+    """Except `Settings`, of which every figure has its own."""
+    homes = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for name in re.findall(r"^class (\w+)", path.read_text(), flags=re.MULTILINE):
+            homes.setdefault(name, []).append(path.name)
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name != "Settings"} == {}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
-from reluflow.geometry.frozen_flow import FlowRun, FrozenFlow
+from reluflow.geometry.frozen_flow import FrozenFlow, FrozenPath
 from reluflow.geometry.hyperplanes import Hyperplanes
 from reluflow.losses import AbstractLoss
 from reluflow.tables import html_table
@@ -302,7 +302,7 @@ def align_until(
     )
 
 
-def _extremal_vectors(planes: Hyperplanes, run: FlowRun, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
+def _extremal_vectors(planes: Hyperplanes, run: FrozenPath, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
     """The distinct limits that were reached: index per neuron, vectors, sides, ends."""
     settled = np.flatnonzero(run.has_limit)
     _, first, group = np.unique(run.keys[settled], return_index=True, return_inverse=True)
@@ -327,7 +327,7 @@ def _extremal_vectors(planes: Hyperplanes, run: FlowRun, ends: Signs) -> tuple[I
     return indices, vectors[kept], side[kept].astype(np.int8), end[kept]
 
 
-def _events(planes: Hyperplanes, run: FlowRun) -> AlignmentEvents:
+def _events(planes: Hyperplanes, run: FrozenPath) -> AlignmentEvents:
     """One row per sample: a hyperplane's event is an event of every sample normal to it."""
     by_plane = np.argsort(planes.index, kind="stable")
     by_plane = by_plane[planes.index[by_plane] >= 0]

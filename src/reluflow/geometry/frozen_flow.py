@@ -50,7 +50,7 @@ class FrozenFlow:
         max_events: int,
         log_norm: FloatArray | None = None,
         rows: IntArray | None = None,
-    ) -> FlowRun:
+    ) -> FrozenPath:
         """Carry every neuron to its end or the horizon; with `rows`, the events per neuron, keep those too."""
         if max_events < 1:
             raise InvalidInputError(f"`max_events` must be at least 1, got {max_events}.")
@@ -61,7 +61,7 @@ class FrozenFlow:
         size[size == 0] = 1.0
         total = 0 if rows is None else int(np.sum(rows))
         start = np.zeros(m, np.int64) if rows is None else np.cumsum(rows) - rows
-        out = FlowRun(
+        out = FrozenPath(
             w=self.w / size[:, None],
             a=self.a / size,
             log_norms=np.log(size) + (0.0 if log_norm is None else log_norm),
@@ -89,7 +89,7 @@ class FrozenFlow:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowRun:
+class FrozenPath:
     """What the kernels say of each neuron.
 
     The state is exp(log_norms) * (w, a); `sides` of hyperplanes and the last D in `vectors`; `statuses` are the codes

@@ -199,7 +199,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Loss and magnitude of every start, and the layers of its first seed."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
@@ -224,7 +224,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 axis,
                 "norm / norm at the start",
                 layers,
-                [Level(1.0)],
+                [Guide(1.0)],
                 x_scale=scale,
             ),
         ]

@@ -122,7 +122,7 @@ def _spreads(errors: FloatArray) -> FloatArray:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The table as a figure and as a file, and the errors and margins over n."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.results_table import plot_results_table
     from reluflow.viz.saving import save_figure
 
@@ -202,7 +202,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     kind="points",
                 ),
             ],
-            levels=[Level(1.0)],
+            levels=[Guide(1.0)],
         ),
     ]
     return (

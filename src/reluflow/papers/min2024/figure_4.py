@@ -27,7 +27,7 @@ from reluflow.network import Network
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import SCALE, SUMMED, class_sums, cosines, separable_samples, smallest_correlation
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS, cones_of
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -170,7 +170,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Two timelines, on one scale of time."""
-    from reluflow.viz.parts import Part, plot_parts
+    from reluflow.viz.composed_figure import Part, plot_parts
     from reluflow.viz.pattern_timeline import PatternTimeline
     from reluflow.viz.saving import save_figure
 

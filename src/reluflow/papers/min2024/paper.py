@@ -19,7 +19,7 @@ from reluflow.experiments.workbench import Progress
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network
 from reluflow.network.initialization import min_gaussian_initialization
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS, cones_of
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -30,7 +30,7 @@ from reluflow.theory.lee2022.model import (
     once_turning,
     start,
 )
-from reluflow.theory.lee2022.recorded import DescentRun
+from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
@@ -79,8 +79,8 @@ def _plan(evidence: Evidence) -> PopulationPlan:
     return PopulationPlan(DESCENT, {"q": layers(evidence), "eta": eta, "steps": steps})
 
 
-def _run(evidence: Evidence) -> DescentRun:
-    return run_of(evidence, DescentRun)
+def _run(evidence: Evidence) -> NeuronDescent:
+    return run_of(evidence, NeuronDescent)
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -281,7 +281,7 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
 
 
 def _stays_above(evidence: Evidence) -> Judgement:
-    if not isinstance(evidence.population, DescentRun):
+    if not isinstance(evidence.population, NeuronDescent):
         return undecided("no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
     return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")

@@ -13,7 +13,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DescentRun:
+class NeuronDescent:
     """Population gradient descent of one neuron.
 
     Parameters

@@ -26,7 +26,7 @@ from reluflow.theory.min2024.assumptions import (
 )
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
-from reluflow.theory.min2024.moments import DEAD, FloatArray, Moment, moments
+from reluflow.theory.min2024.moving_neurons import DEAD, FloatArray, Moment, moments
 from reluflow.theory.min2024.patterns import disagreements, pattern_history
 from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
 

@@ -21,7 +21,7 @@ from reluflow.theory.min2024.constants import (
     proof_constants,
 )
 from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
-from reluflow.theory.min2024.moments import DEAD, OUTSIDE, FloatArray, cones_of, moments_until
+from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, FloatArray, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.scale_choice import alignment_constants_of, unit_rate
 from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem

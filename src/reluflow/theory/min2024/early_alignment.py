@@ -20,12 +20,12 @@ from reluflow.theory.min2024.assumptions import (
     log_factor_28,
     reference,
 )
+from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.fitting import loss_under_curve, low_rank, rate_constants, stable_rank
-from reluflow.theory.min2024.groups import groups
 from reluflow.theory.min2024.growth import fit_bound
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time, whole_plan
-from reluflow.theory.min2024.moments import DEAD, FloatArray, cones_of, moments, moments_from
+from reluflow.theory.min2024.moving_neurons import DEAD, FloatArray, cones_of, moments, moments_from
 from reluflow.theory.min2024.patterns import alignment_time, pattern_history
 from reluflow.theory.theorem import Conclusion, Constants, Theorem
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reluflow.geometry.alignment import align, align_until
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, proof_constants
-from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, moments
+from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, moments
 
 FloatArray = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.walls import walls_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants
-from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, cones_of, directions_of, moments
+from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, cones_of, directions_of, moments
 
 BoolArray = NDArray[np.bool_]
 

@@ -27,7 +27,7 @@ from reluflow.theory.min2024.assumptions import (
 )
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
-from reluflow.theory.min2024.moments import FloatArray, Moment, force_excess, moments, moments_until
+from reluflow.theory.min2024.moving_neurons import FloatArray, Moment, force_excess, moments, moments_until
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15

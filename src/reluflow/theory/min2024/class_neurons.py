@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time
-from reluflow.theory.min2024.moments import DEAD, FloatArray, Moment, moments_from
+from reluflow.theory.min2024.moving_neurons import DEAD, FloatArray, Moment, moments_from
 
 BoolArray = NDArray[np.bool_]
 
