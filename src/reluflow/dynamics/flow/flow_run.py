@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
+from reluflow.dynamics.flow.carrying_kernels import Arrivals
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
 from reluflow.dynamics.flow.flow_kernels import SQUARE, velocity
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.frozen_start import FrozenStart
-from reluflow.dynamics.flow.light_crossers import Arrivals, LightCrossers
+from reluflow.dynamics.flow.light_crossers import LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
 from reluflow.dynamics.flow.walls import STILL, Ridge
@@ -171,8 +172,7 @@ class FlowRun(AbstractRun):
         """Whether no neuron can come to a wall within the step just computed, which is then written off their slack."""
         state, neurons = self._state, self._state.neurons
         can_cross, reach = may_cross(
-            *(state.columns, state.slopes, length, state.layout, neurons.column_watch),
-            *(neurons.group, neurons.expiry, neurons.path),
+            state.columns, state.slopes, length, state.layout, neurons.column_watch, neurons.members()
         )
         if not can_cross:
             neurons.path += reach

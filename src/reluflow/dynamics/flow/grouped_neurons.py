@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
-from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of, moment_of_group, through_frames
+from reluflow.dynamics.flow.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
 from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
@@ -40,16 +42,16 @@ class GroupedNeurons:
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
         self.is_wide = False
-        self._constants = (
-            np.ascontiguousarray(dataset.X),
-            np.ascontiguousarray(dataset.y),
-            _LOSS_KINDS[problem.loss.name],
-            float(np.log(problem.loss.sample_weight(dataset.n))),
-            walls.wall_of_sample,
-            walls.pull_factors(1, network.leak),
-            walls.pull_factors(-1, network.leak),
-            walls.normals,
-        )
+        self._constants: dict[str, Any] = {
+            "samples": np.ascontiguousarray(dataset.X),
+            "labels": np.ascontiguousarray(dataset.y),
+            "loss_kind": _LOSS_KINDS[problem.loss.name],
+            "log_weight": float(np.log(problem.loss.sample_weight(dataset.n))),
+            "wall_of_sample": walls.wall_of_sample,
+            "slope_plus": walls.pull_factors(1, network.leak),
+            "slope_minus": walls.pull_factors(-1, network.leak),
+            "normals": walls.normals,
+        }
         self.shapes = np.hstack([network.w, network.a[:, None]])
         norm = np.sqrt(np.einsum("ji,ji->j", self.shapes, self.shapes))
         norm = np.where(norm > 0, norm, 1.0)
@@ -268,6 +270,12 @@ class GroupedNeurons:
         start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - largest))
         return float(np.max(np.abs(now - start), initial=0.0))
 
+    def members(self) -> Members:
+        """The neurons as the kernels take them: these very arrays."""
+        return Members(
+            self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
+        )
+
     # -- columns ------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> tuple[FloatArray, Layout]:
@@ -304,16 +312,16 @@ class GroupedNeurons:
         self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
         tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
         layout = Layout(
-            *self._constants,
-            self.walls.slopes(self.sides, self.leak),
-            self.sides.copy(),
-            np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
-            np.vstack(tangents),
-            starts,
-            np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
-            frame_of_group,
-            moments,
-            weights,
+            **self._constants,
+            eta=self.walls.slopes(self.sides, self.leak),
+            sides=self.sides.copy(),
+            tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
+            tangents=np.vstack(tangents),
+            starts=starts,
+            column_group=np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
+            frame_of_group=frame_of_group,
+            moments=moments,
+            weights=weights,
         )
         return columns, layout
 

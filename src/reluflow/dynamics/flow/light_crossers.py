@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.bernstein_kernels import values_at
-from reluflow.dynamics.flow.carrying_kernels import carry_crossers
+from reluflow.dynamics.flow.carrying_kernels import Arrivals, Course, carry_crossers
 from reluflow.dynamics.flow.crossing_kernels import refresh_expiry, scan_frames
 from reluflow.dynamics.flow.flow_kernels import (
     SQUARE,
@@ -27,14 +25,6 @@ IntArray = NDArray[np.int64]
 
 _KINK_SHARE = 0.05  # share of the tolerance of a step that the neglected kinks of light crossers may cost
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
-
-
-class Arrivals(NamedTuple):
-    """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
-
-    neurons: IntArray
-    walls: IntArray
-    thetas: FloatArray
 
 
 class LightCrossers:
@@ -78,10 +68,8 @@ class LightCrossers:
         """
         state = self._state
         neurons, layout = state.neurons, state.layout
-        self._watch = np.where(neurons.can_change_sign, neurons.output_sign, 0).astype(np.int8)
-        self._growth, self._looked, crossers, walls, thetas = scan_frames(
-            dense, layout, neurons.group, neurons.shapes, self._watch, neurons.expiry, neurons.path
-        )
+        members = neurons.members()
+        self._growth, self._looked, crossers, walls, thetas = scan_frames(dense, layout, members)
         if not crossers.size or float(np.min(thetas)) > stop:
             return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
         state.sync()
@@ -93,13 +81,12 @@ class LightCrossers:
             due = thetas <= stop + 1e-15
             return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
         pulls, jumps = self._pull_polynomials(dense)
-        arguments = (
-            *(crossers, walls, thetas, dense, layout, pulls, jumps),
-            *(~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon),
-            *(neurons.group, neurons.shapes, neurons.mass, neurons.output_sign, neurons.can_change_sign),
+        course = Course(dense, pulls, jumps, ~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon)
+        arrivals = Arrivals(crossers, walls, thetas)
+        stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
+        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(
+            True, stop, arrivals, course, layout, members
         )
-        stop = min(stop, carry_crossers(False, stop, *arguments)[0])
-        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(True, stop, *arguments)
         if ids.size:
             with np.errstate(over="ignore"):
                 times = time + values_at(clock, event_thetas) * np.exp(-state.log_rate)
@@ -113,10 +100,7 @@ class LightCrossers:
         """After the step: how long each neuron that was looked at need not be looked at again."""
         state, neurons = self._state, self._state.neurons
         neurons.path += self._growth
-        refresh_expiry(
-            *(self._looked, state.columns, state.layout, neurons.group, neurons.shapes),
-            *(self._watch, neurons.expiry, neurons.path),
-        )
+        refresh_expiry(self._looked, state.columns, state.layout, neurons.members())
 
     def _kink_stop(self, mass: FloatArray, thetas: FloatArray, step: float) -> float:
         """Where the step must end so that the kinks of the crossers, neglected in it, stay within their budget.
