@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dynamics.descents import descend
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
 from reluflow.data.published.lee2022 import single_neuron
 from reluflow.data.published.phuong2021 import filtered_orthants

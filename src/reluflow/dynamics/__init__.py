@@ -1,5 +1,16 @@
 """How weights move: the exact gradient flow, gradient descent and its stochastic form, one loop for all.
 
+What a run is, to be read in this order; each file knows those above it only:
+
+- `problem`, `event`: what is trained; what can happen to a neuron on the way.
+- `trajectory`, `phases`: what a run leaves behind, and its outcome.
+- `reading`, `solver`: what can be read off a network in training; the contract of a method.
+- `keep`, `stopping`, `checkpoint`: what is recorded, when it ends, how it is resumed: settings, each with a `start`.
+- `train`: the one loop.
+- `storage`: trajectories in files.
+
+How a run is made: `flow/` and `descent/`, which know all of this, and of which it knows nothing.
+
 >>> import numpy as np
 >>> from reluflow import SquareLoss, balanced_initialization, load, train
 >>> from reluflow.dynamics import EventDrivenFlow, TrainingProblem

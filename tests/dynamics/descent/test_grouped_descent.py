@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dynamics.descents import descend
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent

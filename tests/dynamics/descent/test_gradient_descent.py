@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from dynamics.descents import descend
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
 from reluflow.dynamics.descent.descent_run import DescentRun, geometric_iterations
 from reluflow.dynamics.descent.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
