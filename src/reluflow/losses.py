@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError, binary_label_error
 
-FloatArray = NDArray[np.float64]
 Reduction = Literal["mean", "sum"]
 
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -24,8 +24,6 @@ from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network.infinite_width import circle_quadrature
 from reluflow.network.initialization import balanced_initialization
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 DESCENT_ITERATIONS = 2_000_000  # Boursier & Flammarion (2024), App. B.1 [boursier2024]
 DESCENT_RATE = 1e-3

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from reluflow.arrays import FloatArray, IntArray
 
 
 class DeepOutcome(Enum):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
@@ -20,7 +20,6 @@ from reluflow.theory.lee2022 import runs
 from reluflow.theory.lee2022.model import start, student, teacher
 from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns, NeuronDescent
 
-FloatArray = NDArray[np.float64]
 Settings = Mapping[str, float]
 
 _NUM_ANGLES = 240

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
@@ -19,10 +20,6 @@ from reluflow.geometry.frozen_flow import FrozenFlow, FrozenPath
 from reluflow.geometry.hyperplanes import Hyperplanes
 from reluflow.losses import AbstractLoss
 from reluflow.tables import html_table
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
 
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
@@ -51,7 +48,7 @@ class Alignment:
     crossings, slides
         How many samples it crossed, and on how many it began to slide.
     patterns
-        Signs of <w, x_k> after the last event, shape (m, n); 0 where it slides, or where it died.
+        SignArray of <w, x_k> after the last event, shape (m, n); 0 where it slides, or where it died.
     directions
         Unit limit of w/|w|, shape (m, d); where there is no limit, the direction at the last event.
     indices
@@ -64,17 +61,17 @@ class Alignment:
         State at the last event: the neuron is exp(log_norms) * (w, a), with |w|^2 + a^2 = 1.
     """
 
-    ends: Signs
-    statuses: Signs
+    ends: SignArray
+    statuses: SignArray
     times: FloatArray
     crossings: IntArray
     slides: IntArray
-    patterns: Signs
+    patterns: SignArray
     directions: FloatArray
     indices: IntArray
     extremal: FloatArray
-    extremal_sides: Signs
-    extremal_ends: Signs
+    extremal_sides: SignArray
+    extremal_ends: SignArray
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
@@ -147,7 +144,7 @@ class AlignmentEvents:
     neurons: IntArray
     samples: IntArray
     times: FloatArray
-    kinds: Signs
+    kinds: SignArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +159,9 @@ class AlignedState:
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
-    patterns: Signs
+    patterns: SignArray
     is_sliding: NDArray[np.bool_]
-    statuses: Signs
+    statuses: SignArray
     times: FloatArray
     events: AlignmentEvents
 
@@ -302,7 +299,9 @@ def align_until(
     )
 
 
-def _extremal_vectors(planes: Hyperplanes, run: FrozenPath, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
+def _extremal_vectors(
+    planes: Hyperplanes, run: FrozenPath, ends: SignArray
+) -> tuple[IntArray, FloatArray, SignArray, SignArray]:
     """The distinct limits that were reached: index per neuron, vectors, sides, ends."""
     settled = np.flatnonzero(run.has_limit)
     _, first, group = np.unique(run.keys[settled], return_index=True, return_inverse=True)

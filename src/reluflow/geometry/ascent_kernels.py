@@ -6,10 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.geometry.subgradient_kernels import box_minimum_norm
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 
 @njit(cache=True)

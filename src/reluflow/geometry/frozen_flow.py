@@ -7,14 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.hyperplanes import Hyperplanes
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,21 +97,21 @@ class FrozenPath:
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
-    sides: Signs
+    sides: SignArray
     vectors: FloatArray
-    statuses: Signs
+    statuses: SignArray
     times: FloatArray
     crossings: IntArray
     slides: IntArray
     rows: IntArray
-    tends_to_vector: Flags
-    is_saddle: Flags
+    tends_to_vector: BoolArray
+    is_saddle: BoolArray
     keys: NDArray[np.uint64]
     event_planes: IntArray
     event_times: FloatArray
-    event_kinds: Signs
+    event_kinds: SignArray
 
     @property
-    def has_limit(self) -> Flags:
+    def has_limit(self) -> BoolArray:
         """Whether w/|w| converges to an extremal direction."""
         return np.asarray((self.statuses == kernels.FINAL) | (self.statuses == kernels.SHRINKING))

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary_kernels import NO_KINK
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
 
 SAME_DIRECTION = 1e-12  # two unit samples this close, coordinate by coordinate, span one hyperplane
 
@@ -41,7 +38,7 @@ class Hyperplanes:
     plus: FloatArray
     minus: FloatArray
     index: IntArray
-    orientation: Signs
+    orientation: SignArray
 
     @classmethod
     def of(cls, X: ArrayLike, forces: ArrayLike, leak: float) -> Hyperplanes:
@@ -101,12 +98,12 @@ class Hyperplanes:
         """How many samples each hyperplane stands for."""
         return np.bincount(self.index[self.index >= 0], minlength=self.plus.size)
 
-    def patterns(self, sides: Signs) -> Signs:
-        """Signs of <w, x_k>, shape (m, n), from sides of hyperplanes, shape (m, num_hyperplanes)."""
+    def patterns(self, sides: SignArray) -> SignArray:
+        """SignArray of <w, x_k>, shape (m, n), from sides of hyperplanes, shape (m, num_hyperplanes)."""
         padded = np.hstack([sides, np.zeros((sides.shape[0], 1), np.int8)])
         return np.asarray(padded[:, self.index] * self.orientation)
 
-    def vector(self, sides: Signs) -> FloatArray:
+    def vector(self, sides: SignArray) -> FloatArray:
         """D of a neuron with these sides that slides where they are 0: projected on those hyperplanes."""
         is_smooth = (sides == 0) & ~self.has_kink
         strengths = np.where((sides > 0) | is_smooth, self.plus, np.where(sides < 0, self.minus, 0.0))

@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
+from reluflow.arrays import FloatArray, SignArray
 
 
 @njit(cache=True)

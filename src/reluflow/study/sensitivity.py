@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.theory.limit import unit_norm
-
-FloatArray = NDArray[np.float64]
 
 SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one story
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.viz.legend import SAMPLE_MARKERS, boundary_entry, sample_entries
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.projections.polar import PolarAxes
 
-FloatArray = NDArray[np.float64]
 
 HOLE = -0.2  # the radial origin, in units of the outer circle: neurons of norm 0 stand on an inner circle
 CROWDED = 2_000  # more stars than this are drawn small

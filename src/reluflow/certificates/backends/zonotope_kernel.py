@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.active_set_kernel import _append, _remove, _solve_factored
-
-FloatArray = NDArray[np.float64]
 
 
 @njit(cache=True)

@@ -11,12 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.subgradient_kernels import box_minimum_norm
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
 SQUARE, LOGISTIC, EXPONENTIAL = 0, 1, 2

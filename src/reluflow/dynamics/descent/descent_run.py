@@ -12,7 +12,6 @@ from abc import abstractmethod
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS
 from reluflow.dynamics.problem import TrainingProblem
@@ -21,8 +20,6 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 SlopeAtZero = float | Literal["minimum-norm"] | None
 
 LARGEST_WEIGHT = 1e70  # the square of an output, of fourth order in the weights, must stay a double

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.descent_kernels import (
     BLOCK,
     EXPONENTIAL,
@@ -27,8 +27,6 @@ from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 KERNEL_LOSSES: dict[type[AbstractLoss], int] = {
     SquareLoss: SQUARE,

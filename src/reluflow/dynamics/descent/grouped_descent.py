@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.descent.descent_kernels import Descent, outputs_of_blocks
 from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero
@@ -24,8 +24,6 @@ from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 _FIRST_ROOM = 64  # cones; doubled when there are more
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.cone_group_kernels import (
     CONES,
     IS_FULL,
@@ -44,8 +44,6 @@ from reluflow.dynamics.descent.descent_kernels import (
     write_block_outputs,
     write_forces,
 )
-
-FloatArray = NDArray[np.float64]
 
 SETTLE_EVERY = 16  # iterations between two attempts to bring walkers home
 

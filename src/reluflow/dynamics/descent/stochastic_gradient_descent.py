@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.descent_kernels import Descent
 from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
 from reluflow.dynamics.descent.gradient_descent import (
@@ -22,8 +22,6 @@ from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.walls import STILL, Ridge, leaves_origin, orthonormal_rows, resolve
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _ON_WALL = 1e-13  # pre-activation, as a fraction of |z|, below which a neuron stands on a wall
 

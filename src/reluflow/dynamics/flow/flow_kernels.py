@@ -13,8 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from reluflow.arrays import FloatArray, IntArray
 
 SQUARE, LOGISTIC, EXPONENTIAL = 0, 1, 2
 

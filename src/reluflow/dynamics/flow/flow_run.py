@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.flow.carrying_kernels import Arrivals
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
@@ -22,9 +23,6 @@ from reluflow.dynamics.reading import Gradient
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hundred steps then add up to about rtol
 _FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.flow_kernels import (
@@ -28,9 +28,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with
 from reluflow.dynamics.trajectory import Limit
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _LARGE_COLUMN = 60.0  # squared norm of a frame's row beyond which the frame is taken into its neurons
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import KINDS, EventKind, EventRecorder
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
-
-FloatArray = NDArray[np.float64]
 
 _KIND_OF_ALIGNMENT_EVENT = (
     EventKind.REFRACTION,

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.flow_kernels import EXPONENTIAL, LOGISTIC, SQUARE, Layout
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
 from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
 
 _LOSS_KINDS = {"square": SQUARE, "logistic": LOGISTIC, "exponential": EXPONENTIAL}
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
@@ -92,12 +88,12 @@ class GroupedNeurons:
         growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[self.group[silent]])
         self.output_sign[silent] = np.sign(growth).astype(np.int8)
 
-    def find_group(self, sides: SideArray, sign: int) -> int:
+    def find_group(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), or -1."""
         key_sign = int(sign) if np.any(sides == 0) else 0
         return self._index.get(sides.tobytes() + bytes([key_sign + 1]), -1)
 
-    def group_with(self, sides: SideArray, sign: int) -> int:
+    def group_with(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
         found = self.find_group(sides, sign)
         if found < 0:
@@ -141,7 +137,7 @@ class GroupedNeurons:
             self.group[j] = self.group_with(sides[j], int(self.output_sign[j]))
         return [(int(j), [int(b) for b in np.flatnonzero(on_wall[j])]) for j in waiting]
 
-    def _assign(self, neurons: IntArray, sides: SideArray) -> None:
+    def _assign(self, neurons: IntArray, sides: SignArray) -> None:
         """Put neurons into the groups of their sides, which are made where they do not exist."""
         if not neurons.size:
             return
@@ -154,7 +150,7 @@ class GroupedNeurons:
         self.group[neurons] = ids[inverse.ravel()]
         self.is_wide = self.num_neurons >= _WIDE * (self.d + 1) * len(self.sides)
 
-    def place(self, z: FloatArray, log_norm: FloatArray, sides: SideArray) -> None:
+    def place(self, z: FloatArray, log_norm: FloatArray, sides: SignArray) -> None:
         """Start anew from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
         norm = np.sqrt(np.einsum("ji,ji->j", z, z))
         norm = np.where(norm > 0, norm, 1.0)
@@ -169,7 +165,7 @@ class GroupedNeurons:
         self._clear_groups()
         self._assign(np.arange(self.num_neurons), sides)
 
-    def move(self, members: IntArray, sides: SideArray, sign: int) -> int:
+    def move(self, members: IntArray, sides: SignArray, sign: int) -> int:
         """Put neurons whose shapes are the neurons themselves into the group with these sides."""
         target = self.group_with(sides, sign)
         if target in self.frames:

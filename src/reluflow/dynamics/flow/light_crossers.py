@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.bernstein_kernels import values_at
 from reluflow.dynamics.flow.carrying_kernels import Arrivals, Course, carry_crossers
@@ -19,9 +19,6 @@ from reluflow.dynamics.flow.flow_kernels import (
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
 from reluflow.dynamics.flow.step_kernels import columns_at
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _KINK_SHARE = 0.05  # share of the tolerance of a step that the neglected kinks of light crossers may cost
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)

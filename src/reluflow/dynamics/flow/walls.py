@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align
 
-FloatArray = NDArray[np.float64]
 Ridge = Literal["stop", "positive", "negative", "stay"]
 RIDGES: tuple[Ridge, ...] = ("stop", "positive", "negative", "stay")
 

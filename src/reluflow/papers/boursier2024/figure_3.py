@@ -15,17 +15,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow import load
+from reluflow.arrays import FloatArray
 from reluflow.data.published.boursier2024 import stewart_teacher
 from reluflow.experiments.store import Results
 from reluflow.papers.boursier2024.paper import GRID, ITERATIONS, LR, WIDTH, least_squares
 from reluflow.papers.boursier2024.stewart_run import MOMENTS, Settings, compute
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-
-FloatArray = NDArray[np.float64]
 
 # The function at the end, read off the authors' animation by eye.
 READ_INPUTS, READ_OUTPUTS = (-1.0, -0.375, 0.0, 0.5, 1.0), (0.24, 0.915, 0.09, 0.99, 0.045)

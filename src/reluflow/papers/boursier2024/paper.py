@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
@@ -22,8 +22,6 @@ from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Progress
 from reluflow.losses import SquareLoss
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 # Appendix B. The authors' loss is the mean of (h - y)^2, twice the mean of our half-square, so that time is lr times
 # the iteration for a loss with factor 2.

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow import Dataset, SquareLoss, TrainingProblem, extremal_vectors, load, unbalanced_initialization
+from reluflow.arrays import FloatArray
 from reluflow.data.published.boursier2024 import stewart
 from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.dynamics.solver import AbstractRun
@@ -35,8 +35,6 @@ from reluflow.papers.boursier2024.paper import (
     frames_of,
     rows_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 MOMENTS = (
     "initialisation",

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
@@ -50,7 +51,6 @@ from reluflow.papers.lee2022.paper import (
     START_FACTORS,
     STEPS,
     TEACHER_STDS,
-    FloatArray,
 )
 from reluflow.single_neuron import (
     BalancedNeuron,

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -37,8 +37,6 @@ from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.paper import LEAK, LOSS
 from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.boundaries import boundary_at
-
-FloatArray = NDArray[np.float64]
 
 KINDS = ("ridge", "valley", "refraction")
 SIGNS = {"ridge": 1.0, "valley": -1.0, "refraction": 1.0}  # of the output weight

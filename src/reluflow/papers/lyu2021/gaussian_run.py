@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.certificates.hard_margin import HardMargin, linear_separator
 from reluflow.certificates.kkt import normalized_margin
@@ -24,8 +23,6 @@ from reluflow.experiments.store import Results
 from reluflow.network.initialization import he_initialization
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.paper import LEAK, LOSS, LR, SCALE, WIDTH
-
-FloatArray = NDArray[np.float64]
 
 SIZES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 

@@ -15,15 +15,13 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.gaussian_run import SIZES, Training
 from reluflow.papers.lyu2021.gaussian_table import Settings, compute
-
-FloatArray = NDArray[np.float64]
 
 # Table 1, in per cent, by size.
 PAPER_SVM = dict(zip(SIZES, (30.2, 19.7, 17.6, 8.0, 6.4, 6.3, 7.6, 3.9, 6.1, 2.9), strict=True))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import network_margin
@@ -41,8 +40,6 @@ from reluflow.papers.lyu2021.paper import (
 )
 from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-
-FloatArray = NDArray[np.float64]
 
 STARTS = ("he", "lyu-balanced")  # App. I.1.3, and what Theorems 6.2 and A.7 assume
 GRID_POINTS = 160  # even, so that no column of the grid lies on an axis of symmetry

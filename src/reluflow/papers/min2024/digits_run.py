@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import mnist_pair
 from reluflow.dynamics import GradientDescent
@@ -23,8 +23,6 @@ from reluflow.papers.min2024.paper import (
     squared_spectral_norm,
     stable_rank,
 )
-
-FloatArray = NDArray[np.float64]
 
 ITERATIONS = 15_000  # of the paper's step size, at which the neurons are shown as images
 SNAPSHOTS = 150

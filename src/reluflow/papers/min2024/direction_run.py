@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
@@ -18,8 +18,6 @@ from reluflow.errors import BackendError
 from reluflow.geometry.alignment import AlignmentEvents, align_until
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import SUMMED
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

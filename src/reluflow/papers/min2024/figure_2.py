@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
@@ -38,7 +38,6 @@ from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role
 
-FloatArray = NDArray[np.float64]
 
 DATASET = "min-toy"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
@@ -28,7 +28,6 @@ from reluflow.papers.min2024.paper import on_circle, pull, separable_samples, sm
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role, VectorPlane
 
-FloatArray = NDArray[np.float64]
 
 DATASET = "min-toy"
 ROUNDING = 1e-12  # the bound is attained: where one other sample is active

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -20,9 +21,6 @@ from reluflow.losses import ExponentialLoss
 from reluflow.network import Network
 from reluflow.network.initialization import min_gaussian_initialization
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 # Section 4: every experiment has 50 neurons with Gaussian entries of this deviation, and this step size.
 WIDTH = 50

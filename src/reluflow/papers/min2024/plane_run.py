@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
@@ -26,8 +27,6 @@ from reluflow.papers.min2024.paper import (
     gaussian_problem,
     stable_rank,
 )
-
-FloatArray = NDArray[np.float64]
 
 SNAPSHOTS = 300  # of the loss curves
 ALIGNED = 0.95  # the cosine of a well aligned neuron

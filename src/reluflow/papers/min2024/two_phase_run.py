@@ -17,8 +17,6 @@ from reluflow.papers.min2024.digits_run import images_of
 from reluflow.papers.min2024.paper import LOSS, LR, SCALE, WIDTH, descended, gaussian_problem
 from reluflow.theory.min2024.two_phase_measures import direction_change, norm_change
 
-FloatArray = NDArray[np.float64]
-
 BATCH = 2_000
 NUM_IMAGES = 12_665  # zeros and ones of the training set: seven batches an epoch
 

@@ -11,14 +11,12 @@ import copy
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.mnist import Source, mnist_pair
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
-
-FloatArray = NDArray[np.float64]
 
 RUN = "phuong2021/convolutional-network"  # the name both figures keep it under
 GROUPS = ("different digits", "two 0s", "two 1s")  # pairs of images

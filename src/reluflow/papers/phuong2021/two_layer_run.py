@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import (
     AtTime,
@@ -41,8 +42,6 @@ from reluflow.papers.phuong2021.paper import (
     orthants,
     weight_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 MOMENTS = 25  # at which descent and flow are compared
 

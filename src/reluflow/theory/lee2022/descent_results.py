@@ -7,8 +7,8 @@ the strict slack stands beside it in every detail.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.bounds import Band, MagnitudeRange, angle_rates, magnitude_range
 from reluflow.single_neuron.descent_bounds import (
@@ -34,8 +34,6 @@ from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as

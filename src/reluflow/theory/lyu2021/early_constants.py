@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, lsq_linear
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
@@ -23,8 +24,6 @@ from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence
-
-FloatArray = NDArray[np.float64]
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 
