@@ -200,15 +200,17 @@ def test_interruption_keeps_what_was_done(orthants, network):
         if iteration == 30:
             raise KeyboardInterrupt
 
-    run = train_deep(
-        two_layer(network),
-        orthants,
-        LogisticLoss(),
-        DeepDescent(lr=0.1, iterations=100),
-        record=lambda net: {"norms": parameter_norms(net)},
-        record_at=range(0, 101, 10),
-        progress=interrupt,
-    )
+    with pytest.raises(KeyboardInterrupt) as raised:
+        train_deep(
+            two_layer(network),
+            orthants,
+            LogisticLoss(),
+            DeepDescent(lr=0.1, iterations=100),
+            record=lambda net: {"norms": parameter_norms(net)},
+            record_at=range(0, 101, 10),
+            progress=interrupt,
+        )
+    run = raised.value.trajectory
     assert run.outcome is DeepOutcome.INTERRUPTED
     assert run.iterations.tolist() == [0, 10, 20, 30]
     assert run.iteration == 30

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from reluflow.deep.layers import uniform_layers as uniform_layers
     from reluflow.deep.train import train_deep as train_deep
     from reluflow.deep.trajectory import DeepOutcome as DeepOutcome
+    from reluflow.deep.trajectory import DeepTrainingInterrupted as DeepTrainingInterrupted
     from reluflow.deep.trajectory import DeepTrajectory as DeepTrajectory
 
 _HOMES = {
@@ -42,6 +43,7 @@ _HOMES = {
     "DeepDescent": "descent",
     "DeepNeuron": "deep_neuron",
     "DeepOutcome": "trajectory",
+    "DeepTrainingInterrupted": "trajectory",
     "DeepTrajectory": "trajectory",
     "FullyConnected": "layers",
     "Residual": "layers",

@@ -57,3 +57,11 @@ class DeepTrajectory:
     records: Mapping[str, FloatArray]
     method: str
     device: str
+
+
+class DeepTrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended `train_deep`; `trajectory` is the run up to then, with outcome `interrupted`."""
+
+    def __init__(self, trajectory: DeepTrajectory) -> None:
+        super().__init__(f"interrupted at iteration {trajectory.iteration}")
+        self.trajectory = trajectory

@@ -84,7 +84,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
 
 def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = None) -> Results:
     """Train one network and keep its loss and the norms of its layers."""
-    from reluflow.deep import DeepDescent, DeepOutcome, gaussian_layers, parameter_norms, train_deep
+    from reluflow.deep import DeepDescent, gaussian_layers, parameter_norms, train_deep
 
     data = deep_teacher(
         np.random.default_rng(settings.seed),
@@ -106,8 +106,6 @@ def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = N
         record_at=moments.astype(int).tolist(),
         progress=show,
     )
-    if run.outcome is DeepOutcome.INTERRUPTED:
-        raise KeyboardInterrupt
     return {
         "iterations": run.iterations,
         "losses": run.losses,
