@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.geometry.boundary.decision import Ridge, resolve
 from reluflow.geometry.boundary.events import KINDS, EventKind
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class BoundaryEvents:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.reading import Gradient
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _FORCE_SHARE = 300.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
@@ -38,11 +36,11 @@ class CollocationRun(AbstractRun):
     """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
-        super().__init__(problem)
+        super().__init__(problem, last_step=max_steps)
         self._rescaled_time = 0.0
         self.rejected = 0
         self._is_fading = problem.loss.fades
-        self._ridge, self._max_steps = ridge, max_steps
+        self._ridge = ridge
         X, y = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
         walls = Walls.of(X)
         self._neurons = LoneNeurons(problem.network, walls)
@@ -132,9 +130,9 @@ class CollocationRun(AbstractRun):
 
     # -- stepping -----------------------------------------------------------------------------------------------
 
-    def advance(self, limit: float) -> None:
+    def advance(self, limit: float, most_steps: int = 1) -> None:
         """Take one macro step, never past the time `limit`."""
-        if self.steps >= self._max_steps:
+        if self.steps >= self.last_step:
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
-
-FloatArray = NDArray[np.float64]
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _FEWEST_MODES = 32

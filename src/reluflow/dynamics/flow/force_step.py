@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, Pulls, carry_all
@@ -15,9 +16,6 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import AbstractLoss
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 RULE = RadauRule.of_order(5)
 _CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested

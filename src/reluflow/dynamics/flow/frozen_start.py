@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
-
-FloatArray = NDArray[np.float64]
 
 _SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the loss's output scale, with forces still frozen
 

@@ -13,14 +13,11 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.sliding_kernels import multipliers_of, orthonormalised
 from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
 
 REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
 NO_EVENT = -1
@@ -50,14 +47,14 @@ class Paths(NamedTuple):
 
     places: FloatArray  # (m, P, d + 1)
     ends: FloatArray  # (m, d + 1)
-    sides: SideArray  # (m, B)
-    pinned: SideArray  # (m, B)
+    sides: SignArray  # (m, B)
+    pinned: SignArray  # (m, B)
     event_walls: IntArray  # (m, E)
     event_taus: FloatArray  # (m, E)
-    event_kinds: SideArray  # (m, E)
+    event_kinds: SignArray  # (m, E)
     event_kinks: FloatArray  # (m, E) jump of a D, times a: what the event bends the outputs by
     num_events: IntArray  # (m,)
-    statuses: SideArray  # (m,)
+    statuses: SignArray  # (m,)
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
 
 
@@ -161,7 +158,7 @@ def _place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: 
 
 @njit(cache=True)
 def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SideArray, pulls: Pulls, heights: FloatArray,
+    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SignArray, pulls: Pulls, heights: FloatArray,
     travelled: float, near: IntArray, num_near: int,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
@@ -204,7 +201,7 @@ def _first_exit(
     multipliers: FloatArray,
     pulls: Pulls,
     sign: float,
-    pinned: SideArray,
+    pinned: SignArray,
     tau: float,
     length: float,
 ) -> tuple[float, int, int]:
@@ -235,7 +232,7 @@ def _first_exit(
 
 
 @njit(cache=True)
-def _set_side(rest: FloatArray, pulls: Pulls, side: SideArray, b: int, new: int) -> None:
+def _set_side(rest: FloatArray, pulls: Pulls, side: SignArray, b: int, new: int) -> None:
     """Move a neuron to another side of a wall (0: onto it), with its pull."""
     old = side[b]
     q, d = rest.shape
@@ -256,7 +253,7 @@ def _set_side(rest: FloatArray, pulls: Pulls, side: SideArray, b: int, new: int)
 
 
 @njit(cache=True)
-def _is_silent(side: SideArray, pulls: Pulls) -> bool:
+def _is_silent(side: SignArray, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
         if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
@@ -286,7 +283,7 @@ def _project(vector: FloatArray, basis: FloatArray, count: int) -> None:
 
 @njit(cache=True)
 def _cross_one_wall(
-    w: FloatArray, a: float, side: SideArray, rest: FloatArray, pulls: Pulls, b: int, tau: float
+    w: FloatArray, a: float, side: SignArray, rest: FloatArray, pulls: Pulls, b: int, tau: float
 ) -> int:
     """What happens to a neuron that has arrived at one wall and slides on none; the kind of event."""
     normal = pulls.normals[b]
@@ -335,7 +332,7 @@ def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
 
 @njit(cache=True)
 def carry_neuron(
-    w: FloatArray, a: float, side: SideArray, pinned: SideArray, rest: FloatArray, heights: FloatArray,
+    w: FloatArray, a: float, side: SignArray, pinned: SignArray, rest: FloatArray, heights: FloatArray,
     changes_sign: bool, pulls: Pulls, points: FloatArray, row: int, out: Paths,
 ) -> None:  # fmt: skip
     """Carry one neuron from tau = 0 to 1; `w`, `side`, `rest` (its D without the sliding walls) are used up."""
@@ -510,7 +507,7 @@ def carry_neuron(
 
 @njit(cache=True)
 def _cross_while_sliding(
-    sign: float, side: SideArray, rest: FloatArray, pulls: Pulls, walls: IntArray, count: int, wall: int, tau: float
+    sign: float, side: SignArray, rest: FloatArray, pulls: Pulls, walls: IntArray, count: int, wall: int, tau: float
 ) -> int:
     """What happens to a neuron that slides on some walls and arrives at another; the kind of event there."""
     d = rest.shape[1]
@@ -549,7 +546,7 @@ def _cross_while_sliding(
 
 @njit(cache=True, parallel=True)
 def carry_all(
-    neurons: IntArray, z: FloatArray, sides: SideArray, pinned: SideArray, rests: FloatArray, heights: FloatArray,
+    neurons: IntArray, z: FloatArray, sides: SignArray, pinned: SignArray, rests: FloatArray, heights: FloatArray,
     changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
