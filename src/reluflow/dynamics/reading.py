@@ -1,7 +1,8 @@
 """What can be read off a network in training: its gradient, whether it is settled or aligned, its balancedness.
 
-Pure functions of the problem, the network and its outputs. They serve every method that knows nothing cheaper. At
-<w_j, x_k> = 0 the slope is the leak; a method whose neurons slide along boundaries knows better and says so itself.
+Pure functions of the problem, the network and its outputs. They serve every method that knows nothing cheaper. Where
+<w_j, x_k> is 0 to rounding the slope is the leak; a method whose neurons slide along boundaries knows better and says
+so itself.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
 RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
@@ -82,7 +84,9 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
         log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
     else:
         forces = loss.forces(outputs, dataset.y)
-    slopes = np.where(network.pre_activations(dataset.X) > 0, 1.0, network.leak)
+    sizes = np.outer(np.linalg.norm(network.w, axis=1), np.linalg.norm(dataset.X, axis=1))
+    is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
+    slopes = np.where(is_active, 1.0, network.leak)
     return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
 
 

@@ -188,7 +188,7 @@ class CollocationRun(AbstractRun):
         self._arrive(found, length, log_elapsed)
         if self._last is None or not is_cut or length >= _SHORT * self._last[2]:
             self._last = (found.coefficients, self._rescaled_time - length, length)  # a step cut short predicts little
-        if limit - self.time <= _LANDED * limit:
+        if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / self._tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth
