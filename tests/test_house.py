@@ -68,3 +68,26 @@ def test_files_read_in_one_sitting():
         if (n := len(p.read_text().splitlines())) > 400
     }
     assert not long
+
+
+@pytest.mark.parametrize("room", ["dynamics", "dynamics/flow", "dynamics/descent"])
+def test_the_reading_order_of_a_room_is_that_of_its_imports(room):
+    """Its `__init__` names every file; a file imports, when it is loaded, from those named before it only."""
+    folder = ROOT / "src" / "reluflow" / room
+    lines = re.findall(r"^- (`[^:]*`):", (folder / "__init__.py").read_text(), flags=re.MULTILINE)
+    order = [name for line in lines for name in re.findall(r"`(\w+)`", line)]
+    assert sorted(order) == sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
+    package = "reluflow." + room.replace("/", r"\.")
+    for name in order:
+        text = (folder / f"{name}.py").read_text()
+        known = re.findall(rf"^from {package}\.(\w+) import", text, flags=re.MULTILINE)
+        assert set(known) <= set(order[: order.index(name)]), name
+
+
+def test_no_two_classes_share_a_name():
+    """Except `Settings`, of which every figure has its own."""
+    homes = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for name in re.findall(r"^class (\w+)", path.read_text(), flags=re.MULTILINE):
+            homes.setdefault(name, []).append(path.name)
+    assert {name: found for name, found in homes.items() if len(found) > 1 and name != "Settings"} == {}

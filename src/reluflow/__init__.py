@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.certificates.certify import certify as certify
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from reluflow.data.registry import registered_datasets as registered_datasets
     from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
+    from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
     from reluflow.dynamics.train import train as train
     from reluflow.experiments.check import check as check
@@ -50,6 +52,7 @@ _HOMES = {
     "EventDrivenFlow": "dynamics.flow.event_driven",
     "ExponentialLoss": "losses",
     "GradientDescent": "dynamics.descent.gradient_descent",
+    "Keep": "dynamics.keep",
     "LimitIdentified": "theory.limit",
     "LogisticLoss": "losses",
     "Network": "network.network",
@@ -70,6 +73,7 @@ _HOMES = {
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
+    "study": "study",
     "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
@@ -78,14 +82,4 @@ _HOMES = {
 
 __all__ = ["__version__", *_HOMES]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'reluflow' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

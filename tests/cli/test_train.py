@@ -1,7 +1,11 @@
 """`reluflow train`: the contract's JSON, the digests' numbers, refusals."""
 
+import signal
+
 import numpy as np
 import pytest
+
+from reluflow.dynamics.flow.flow_run import FlowRun
 
 KEYS = {
     "outcome",
@@ -119,6 +123,29 @@ def test_trajectory_is_kept(reluflow, tmp_path):
     path = tmp_path / "run.nc"
     answer = reluflow("train", "three-points", "--width", 5, "--until", 3, "--save", path, "--json").json
     assert load_trajectory(path).time == answer["time"]
+
+
+def test_ctrl_c_waits_for_the_step_and_what_was_done_is_printed(reluflow, tmp_path, monkeypatch):
+    """The command line holds the signal back; a library call would raise. The same command then goes on."""
+    words = ("train", "three-points", "--width", 5, "--until", 30, "--json")
+    whole = reluflow(*words).json
+    advance = FlowRun.advance
+
+    def pressed(self, limit, most_steps):
+        if self.steps == 9:
+            signal.raise_signal(signal.SIGINT)
+        advance(self, limit, most_steps)
+
+    monkeypatch.setattr(FlowRun, "advance", pressed)
+    path = tmp_path / "run.checkpoint"
+    result = reluflow(*words, "--checkpoint", path)
+    assert (result.status, result.json["outcome"], result.json["steps"]) == (0, "interrupted", 10)
+    assert not result.json["limit"]["proof"]
+    monkeypatch.undo()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    other = reluflow("train", "three-points", "--width", 5, "--until", 31, "--json", "--checkpoint", path)
+    assert (other.status, "another `until`" in other.err) == (2, True)
+    assert reluflow(*words, "--checkpoint", path).json == whole
 
 
 def test_checkpoint_is_gone_when_the_run_is_done(reluflow, tmp_path):

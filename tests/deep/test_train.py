@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
 from reluflow.data.published.lee2022 import single_neuron
 from reluflow.data.published.phuong2021 import filtered_orthants
@@ -23,7 +24,6 @@ from reluflow.deep import (
     uniform_layers,
 )
 from reluflow.dynamics import GradientDescent, StochasticGradientDescent, TrainingProblem
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, Formulas, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization
@@ -224,15 +224,17 @@ def test_interruption_keeps_what_was_done(orthants, network):
         if iteration == 30:
             raise KeyboardInterrupt
 
-    run = train_deep(
-        two_layer(network),
-        orthants,
-        LogisticLoss(),
-        DeepDescent(lr=0.1, iterations=100),
-        record=lambda net: {"norms": parameter_norms(net)},
-        record_at=range(0, 101, 10),
-        progress=interrupt,
-    )
+    with pytest.raises(KeyboardInterrupt) as raised:
+        train_deep(
+            two_layer(network),
+            orthants,
+            LogisticLoss(),
+            DeepDescent(lr=0.1, iterations=100),
+            record=lambda net: {"norms": parameter_norms(net)},
+            record_at=range(0, 101, 10),
+            progress=interrupt,
+        )
+    run = raised.value.trajectory
     assert run.outcome is DeepOutcome.INTERRUPTED
     assert run.iterations.tolist() == [0, 10, 20, 30]
     assert run.iteration == 30

@@ -1,7 +1,4 @@
-"""Checkpoints: a run that was stopped goes on bit by bit as if it had not been."""
-
-import os
-import signal
+"""Checkpoints: only the very same run goes on from one. That it goes on bit by bit is the solvers' contract."""
 
 import numpy as np
 import pytest
@@ -9,95 +6,80 @@ import pytest
 from reluflow.data.registry import load
 from reluflow.dynamics.checkpoint import Checkpoint
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import AtTime, Exhausted
+from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.network import INITIALIZATIONS
+from reluflow.network import balanced_initialization
+from reluflow.theory.limit import LimitIdentified
 
 
-def problem(spec="three-points", init="balanced", width=40, loss=None):
-    data = load(spec)
-    network = INITIALIZATIONS[init](data, width=width, scale=1e-3, rng=np.random.default_rng(1))
+def problem(width=20, loss=None, name="three-points"):
+    data = load(name)
+    network = balanced_initialization(data, width=width, scale=1e-3, rng=np.random.default_rng(1))
     return TrainingProblem(data, loss or SquareLoss(), network)
 
 
-SOLVERS = [
-    (EventDrivenFlow(), problem(), AtTime(15.0)),
-    (EventDrivenFlow(), problem("stewart-digitised", "unbalanced", 30), AtTime(20.0)),
-    (EventDrivenFlow(), problem("phuong-toy", "sphere", 8, LogisticLoss()), AtTime(50.0)),
-    (GradientDescent(lr=1e-2, iterations=3000), problem(), Exhausted()),
-    (GroupedGradientDescent(lr=1e-2, iterations=3000), problem(), Exhausted()),
-    (StochasticGradientDescent(lr=1e-2, batch=2, iterations=3000, seed=4), problem(), Exhausted()),
-]
-
-
-@pytest.mark.parametrize(("solver", "task", "rule"), SOLVERS, ids=lambda value: type(value).__name__)
-def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task, rule):
-    whole = train(task, solver, until=rule, times=[2.0])
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
-    stops = [len(whole.times) // 3, len(whole.times) // 2]
-    for stop in stops:
-        count = 0
-
-        def interrupt(run, stop=stop):
-            nonlocal count
-            count += 1
-            if run.steps >= whole.steps * stop / len(whole.times):
-                raise KeyboardInterrupt
-
-        part = train(task, solver, until=rule, times=[2.0], checkpoint=checkpoint, progress=interrupt)
-        assert part.outcome is Outcome.INTERRUPTED
-        assert checkpoint.path.exists()
-    resumed = train(task, solver, until=rule, times=[2.0], checkpoint=checkpoint)
-    for field in ("times", "log_times", "losses", "outputs"):
-        assert np.array_equal(getattr(resumed, field), getattr(whole, field)), field
-    assert np.array_equal(resumed.network.w, whole.network.w)
-    assert np.array_equal(resumed.network.a, whole.network.a)
-    assert list(resumed.events) == list(whole.events)
-    assert np.array_equal(resumed.snapshots[0].network.w, whole.snapshots[0].network.w)
-    assert resumed.steps == whole.steps
-    assert not checkpoint.path.exists()
-
-
-def test_ctrl_c_waits_for_the_step_and_keeps_what_was_done(tmp_path):
-    task = problem()
-
-    def press(run):
-        if run.steps == 20:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
-    part = train(task, EventDrivenFlow(), until=AtTime(15.0), checkpoint=checkpoint, progress=press)
-    assert part.outcome is Outcome.INTERRUPTED
-    assert len(part.times) == 21
-    assert checkpoint.path.exists()
-    whole = train(task, EventDrivenFlow(), until=AtTime(15.0))
-    resumed = train(task, EventDrivenFlow(), until=AtTime(15.0), checkpoint=checkpoint)
-    assert np.array_equal(resumed.outputs, whole.outputs)
-
-
-def test_another_run_is_refused(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
-
-    def interrupt(run):
+def interrupt(run):
+    if run.steps >= 3:
         raise KeyboardInterrupt
 
-    train(problem(), EventDrivenFlow(), until=AtTime(5.0), checkpoint=checkpoint, progress=interrupt)
-    with pytest.raises(InvalidInputError, match="checkpoint of another run"):
-        train(problem(width=41), EventDrivenFlow(), until=AtTime(5.0), checkpoint=checkpoint)
-    with pytest.raises(InvalidInputError, match="checkpoint of another run"):
-        train(problem(), EventDrivenFlow(rtol=1e-9), until=AtTime(5.0), checkpoint=checkpoint)
+
+FLOW = {"problem": problem(), "solver": EventDrivenFlow(), "until": AtTime(5.0), "keep": Keep(times=[1.0])}
+DESCENT = FLOW | {"solver": GradientDescent(lr=0.1, iterations=40)}
+
+
+@pytest.mark.parametrize(
+    ("first", "changes", "names"),
+    [
+        (FLOW, {"problem": problem(width=21)}, "another `problem`;"),
+        (FLOW, {"problem": problem(loss=SquareLoss(factor=2.0))}, "another `problem`;"),
+        (FLOW, {"solver": EventDrivenFlow(rtol=1e-9)}, "another `solver`;"),
+        (FLOW, {"solver": EventDrivenFlow(max_steps=7)}, "another `solver`;"),
+        (FLOW, {"until": AtTime(6.0)}, "another `until`;"),
+        (FLOW, {"until": FirstOf((AtTime(5.0), Stationary()))}, "another `until`;"),
+        (FLOW, {"keep": Keep(times=[1.0], thinned=5)}, "another `keep`;"),
+        (FLOW, {"keep": Keep(times=[1.0], measure=EventDrivenFlow.describe)}, "another `keep`;"),
+        (FLOW, {"horizon": 9.0, "log_horizon": 3.0}, "another `horizon` and another `log_horizon`;"),
+        (DESCENT, {"solver": GradientDescent(lr=0.1, iterations=41)}, "another `solver`;"),
+        (DESCENT, {"keep": Keep(times=[1.0], iterations=[8])}, "another `keep`;"),
+    ],
+    ids=str,
+)
+def test_a_run_with_other_settings_is_refused(tmp_path, first, changes, names):
+    """The fingerprint once left out `until`, `iterations` and `max_steps`: a resumed run kept the old ones."""
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        train(**first, checkpoint=checkpoint, progress=interrupt)
+    with pytest.raises(InvalidInputError, match="checkpoint of another run, which had " + names):
+        train(**first | changes, checkpoint=checkpoint)
+    assert train(**first, checkpoint=checkpoint).time > 0.0
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
     checkpoint.path.write_bytes(b"torn")
     with pytest.raises(InvalidInputError, match="not a checkpoint that can be read"):
-        train(problem(), EventDrivenFlow(), until=AtTime(5.0), checkpoint=checkpoint)
-
-
-def test_folder_must_exist(tmp_path):
+        train(**FLOW, checkpoint=checkpoint)
     with pytest.raises(InvalidInputError, match="folder that exists"):
         Checkpoint(tmp_path / "none" / "run.checkpoint")
+
+
+def test_a_rule_is_the_same_after_a_run_and_its_state_goes_on(tmp_path):
+    """`LimitIdentified` once kept its next attempt in itself, so a second run with the same rule began late."""
+    task, rule = problem(8, LogisticLoss(), "min-toy"), LimitIdentified()
+    whole = train(task, EventDrivenFlow(), until=rule)
+    assert rule == LimitIdentified()
+    assert train(task, EventDrivenFlow(), until=rule).steps == whole.steps
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
+
+    def late(run):
+        if run.steps == whole.steps - 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(task, EventDrivenFlow(), until=rule, checkpoint=checkpoint, progress=late)
+    assert train(task, EventDrivenFlow(), until=rule, checkpoint=checkpoint).steps == whole.steps

@@ -80,5 +80,5 @@ def test_refusals(trajectory, tmp_path):
     import xarray
 
     xarray.Dataset({"x": 1.0}).to_netcdf(tmp_path / "other.nc", engine="netcdf4")
-    with pytest.raises(InvalidInputError, match="must hold a `reluflow trajectory 1`"):
+    with pytest.raises(InvalidInputError, match="must hold a `reluflow trajectory 2`"):
         load_trajectory(tmp_path / "other.nc")

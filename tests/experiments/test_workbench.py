@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from reluflow import EventDrivenFlow, GradientDescent, Network, SquareLoss, TrainingProblem, load, train
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.experiments.store import ResultStore
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 
 
 class Seeds:
@@ -105,18 +103,3 @@ def test_progress_is_a_share(store):
     workbench.progress(7.0)
     workbench.progress(-1.0)
     assert seen == [(0.5, "half"), (1.0, ""), (0.0, "")]
-
-
-def interrupting(*_):
-    raise KeyboardInterrupt
-
-
-def test_a_run_cut_short_is_not_taken_for_whole():
-    """`train` and `descend` give back what was done before Ctrl-C; keeping that as a result would be a lie."""
-    problem = TrainingProblem(load("three-points"), SquareLoss(), Network([[1.0, 1.0]], [1.0]))
-    with pytest.raises(KeyboardInterrupt):
-        finished(train(problem, EventDrivenFlow(), progress=interrupting))
-    descent = GradientDescent(lr=0.1, iterations=10)
-    with pytest.raises(KeyboardInterrupt):
-        finished(descend(problem, descent, progress=interrupting))
-    assert finished(descend(problem, descent)).iterations[-1] == 10

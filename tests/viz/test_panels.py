@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
-from reluflow.viz.panels import LOOKS, Curve, Level, Panel, plot_panels
+from reluflow.viz.panels import LOOKS, Curve, Guide, Panel, plot_panels
 from reluflow.viz.saving import save_figure
 
 X = np.linspace(1.0, 10.0, 30)
@@ -27,7 +27,7 @@ def test_curves_are_where_they_should_be():
 
 def test_equal_labels_share_a_row_and_levels_are_named():
     curves = [Curve(X, X, "run", is_faint=True), Curve(X, 2 * X, "run", is_faint=True)]
-    (axes,) = plot_panels([Panel("t", "x", "y", curves, levels=[Level(3.0, "bound"), Level(2.0)])]).axes
+    (axes,) = plot_panels([Panel("t", "x", "y", curves, levels=[Guide(3.0, "bound"), Guide(2.0)])]).axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["bound", "run"]
 
 
@@ -45,7 +45,7 @@ def test_every_kind_and_place_can_be_saved(kind, place, tmp_path):
 
 
 def test_a_level_may_be_vertical():
-    (axes,) = plot_panels([Panel("t", "x", "y", [Curve(X, X)], levels=[Level(2.5, "now", is_vertical=True)])]).axes
+    (axes,) = plot_panels([Panel("t", "x", "y", [Curve(X, X)], levels=[Guide(2.5, "now", is_vertical=True)])]).axes
     assert axes.lines[0].get_xdata() == [2.5, 2.5]
 
 

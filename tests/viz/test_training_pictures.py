@@ -10,7 +10,7 @@ import pytest
 from reluflow import load
 from reluflow.errors import InvalidInputError
 from reluflow.viz.training_animation import save_training_animation
-from reluflow.viz.training_moments import Backdrop, Moment, plot_training_moments
+from reluflow.viz.training_moments import Backdrop, TrainingMoment, plot_training_moments
 from reluflow.viz.training_slider import save_training_slider
 
 GRID = np.linspace(-1.0, 1.0, 11)
@@ -30,7 +30,7 @@ def moments(count=3, *, has_prediction=True):
         a = rng.standard_normal(20)
         a[0] = (-1) ** k  # a sign that changes on the way
         prediction = GRID * k + 0.1 if has_prediction else None
-        made.append(Moment(f"moment {k} <b>", rng.standard_normal((20, 2)), a, GRID * k, prediction))
+        made.append(TrainingMoment(f"moment {k} <b>", rng.standard_normal((20, 2)), a, GRID * k, prediction))
     return made
 
 
@@ -77,7 +77,7 @@ def test_the_animation_has_a_frame_per_moment(backdrop, tmp_path):
 
 def test_a_broken_animation_leaves_nothing(backdrop, tmp_path):
     made = moments(2)
-    broken = [made[0], Moment("bad", made[1].w, made[1].a, GRID[:3], GRID)]
+    broken = [made[0], TrainingMoment("bad", made[1].w, made[1].a, GRID[:3], GRID)]
     with pytest.raises(ValueError, match="shape"):
         save_training_animation(broken, backdrop, tmp_path / "run.gif")
     assert list(tmp_path.iterdir()) == []
@@ -132,7 +132,7 @@ def test_refusals(backdrop, tmp_path):
     with pytest.raises(InvalidInputError, match=r"must end in \.gif"):
         save_training_animation(moments(1), backdrop, tmp_path / "x.mp4")
     with pytest.raises(InvalidInputError, match=r"`w` must have shape \(m, 2\)"):
-        plot_training_moments([Moment("t", np.ones((3, 3)), np.ones(3), GRID)], backdrop)
+        plot_training_moments([TrainingMoment("t", np.ones((3, 3)), np.ones(3), GRID)], backdrop)
 
 
 def test_no_words_collide(backdrop):

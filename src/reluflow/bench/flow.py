@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -17,15 +17,13 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network.infinite_width import circle_quadrature
 from reluflow.network.initialization import balanced_initialization
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 DESCENT_ITERATIONS = 2_000_000  # Boursier & Flammarion (2024), App. B.1 [boursier2024]
 DESCENT_RATE = 1e-3
@@ -226,9 +224,7 @@ def _balanced(data: Dataset, width: int) -> Network:
 
 
 def _descend(problem: TrainingProblem, solver: GradientDescent | GroupedGradientDescent) -> FloatArray:
-    run = solver.start(problem)
-    run.iterate_to(solver.iterations)
-    return run.outputs()
+    return np.asarray(train(problem, solver, until=Exhausted()).outputs[-1])
 
 
 BENCHMARKS = (

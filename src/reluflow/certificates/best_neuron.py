@@ -15,13 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.geometry.arrangement import num_cells
 from reluflow.geometry.boundary.minimum_norm import shortest_over_bases
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.cones import activation_cones
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 MAX_PATTERNS = 40_000
 

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import is_tractable, network_margin
@@ -18,8 +18,6 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 from reluflow.tables import html_table
-
-FloatArray = NDArray[np.float64]
 
 
 class Kind(StrEnum):

@@ -12,11 +12,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.separator_search import search_multipliers
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, binary_label_error
-
-FloatArray = NDArray[np.float64]
 
 
 class Separability(StrEnum):

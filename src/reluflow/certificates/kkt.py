@@ -11,17 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csr_matrix
 
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.backends.highs import smallest_largest_residual
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

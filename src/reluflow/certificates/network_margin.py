@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.clarabel import RateColumn, SmallestRate, smallest_rate
 from reluflow.certificates.best_neuron import MAX_PATTERNS, NeuronOracle
 from reluflow.certificates.hard_margin import require_labels
@@ -20,8 +20,6 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak
-
-FloatArray = NDArray[np.float64]
 
 _SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
 

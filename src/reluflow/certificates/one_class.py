@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.hard_margin import HardMargin, hard_margin, require_labels
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.clarabel import RateColumn, smallest_rate
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-7  # relative multipliers, lengths and pre-activations below this are zeros of the solver
 _NEWTON_STEPS = 12

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-FloatArray = NDArray[np.float64]
+from reluflow.arrays import FloatArray
 
 
 def guess_multipliers(

@@ -7,15 +7,12 @@ most 1. Only a working set of rows is ever put into a Gram matrix; the others ar
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
 from reluflow.certificates.backends.coordinate_descent_kernel import coordinate_descent
 from reluflow.certificates.separator_newton import guess_multipliers
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 _SMALL = 150  # rows below which the active-set method needs no guess
 _UPDATES = 600_000  # coordinates the guess may look at: a fraction of a second in any dimension

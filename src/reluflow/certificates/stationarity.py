@@ -13,14 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

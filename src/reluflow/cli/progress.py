@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,17 +29,57 @@ def stage_spinner() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def training_bar(end: float | None) -> Iterator[Callable[[AbstractRun], None] | None]:
-    """Give a callback for `train` that shows how far it is; None where nobody watches.
+def interrupt_between_steps() -> Iterator[Callable[[], None]]:
+    """Hold the first Ctrl-C back until the step under way is done; a second one comes through at once.
+
+    Gives a function that raises KeyboardInterrupt if one is waiting. Signals go to the main thread only, so elsewhere
+    none ever is.
+    """
+    waiting = False
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        nonlocal waiting
+        if waiting:
+            raise KeyboardInterrupt
+        waiting = True
+
+    def let_through() -> None:
+        if waiting:
+            raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGINT, hold)
+    try:
+        yield let_through
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def training_bar(end: float | None) -> Iterator[Callable[[AbstractRun], None]]:
+    """Give a callback for `train` that shows how far it is, on a terminal, and lets Ctrl-C through between two steps.
 
     With a known `end` of the training time it is a bar with the time left, else a spinner with time, steps and loss.
     """
+    with interrupt_between_steps() as let_through, _bar(end) as show:
+
+        def after_step(run: AbstractRun) -> None:
+            let_through()
+            show(run)
+
+        yield after_step
+
+
+@contextmanager
+def _bar(end: float | None) -> Iterator[Callable[[AbstractRun], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        yield lambda run: None
         return
     parts = [SpinnerColumn(), TextColumn("{task.description}")]
     bar = [BarColumn(), TimeRemainingColumn()] if end is not None else []

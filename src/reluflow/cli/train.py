@@ -101,6 +101,7 @@ def command(
     from reluflow.dynamics.checkpoint import Checkpoint
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
+    from reluflow.dynamics.trajectory import TrainingInterrupted
     from reluflow.theory.limit import certified_limit
 
     data = dataset_from(dataset, bias=bias, seed=seed)
@@ -112,16 +113,19 @@ def command(
     solver = solver_from(
         method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until
     )
-    with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
-        trajectory = train(
-            problem,
-            solver,
-            until=_rule(until, method, problem),
-            times=requested_times(times),
-            horizon=np.inf if horizon is None else horizon,
-            progress=progress,
-            checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
-        )
+    try:
+        with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
+            trajectory = train(
+                problem,
+                solver,
+                until=_rule(until, method, problem),
+                times=requested_times(times),
+                horizon=np.inf if horizon is None else horizon,
+                progress=progress,
+                checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
+            )
+    except TrainingInterrupted as interrupt:  # what was done is wanted all the same
+        trajectory = interrupt.trajectory
     if save is not None:
         from reluflow.dynamics.storage import save_trajectory
 

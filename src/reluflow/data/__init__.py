@@ -2,13 +2,13 @@
 
 from reluflow.data.dataset import Dataset, SpanReduction, Task
 from reluflow.data.files import read_dataset, write_dataset
-from reluflow.data.registered import Parameter, RegisteredDataset, SuggestedSettings
+from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
 from reluflow.data.registry import REGISTRY, load, open_dataset, registered_datasets, suggested_settings
 
 __all__ = [
     "REGISTRY",
     "Dataset",
-    "Parameter",
+    "DatasetParameter",
     "RegisteredDataset",
     "SpanReduction",
     "SuggestedSettings",

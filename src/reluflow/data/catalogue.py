@@ -11,7 +11,7 @@ from reluflow.data import samplers
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.mnist import BUNDLED_PER_DIGIT, NUM_PIXELS, Source, mnist_pair
 from reluflow.data.published import boursier2024, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
-from reluflow.data.registered import Parameter, RegisteredDataset, SuggestedSettings
+from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
 
 # How each paper uses its sets. Min et al.'s experiments fit a mean of losses, their theorems and cases a sum.
 _boursier = partial(RegisteredDataset, task=Task.REGRESSION, paper="boursier2024", settings=SuggestedSettings("square"))
@@ -40,12 +40,12 @@ _sampled = partial(
     is_random=True,
 )
 
-_LEAK = Parameter("leak", float, 0.5, "leak of the activation the set is made for")
-_NOISE = Parameter("noise", float, 0.0, "standard deviation of the noise on the score")
+_LEAK = DatasetParameter("leak", float, 0.5, "leak of the activation the set is made for")
+_NOISE = DatasetParameter("noise", float, 0.0, "standard deviation of the noise on the score")
 
 
-def _size(n: int, d: int) -> tuple[Parameter, Parameter]:
-    return Parameter("n", int, n, "number of samples"), Parameter("d", int, d, "dimension")
+def _size(n: int, d: int) -> tuple[DatasetParameter, DatasetParameter]:
+    return DatasetParameter("n", int, n, "number of samples"), DatasetParameter("d", int, d, "dimension")
 
 
 def _three_point_box(rng: np.random.Generator, *, eta: float) -> Dataset:
@@ -57,8 +57,8 @@ def _mnist(positive: int, negative: int) -> RegisteredDataset:
         return mnist_pair(positive, negative, size=size, source=source)
 
     parameters = (
-        Parameter("size", int, None, "number of images, half of each digit"),
-        Parameter("source", str, "bundled", "where the images come from", ("bundled", "full")),
+        DatasetParameter("size", int, None, "number of images, half of each digit"),
+        DatasetParameter("source", str, "bundled", "where the images come from", ("bundled", "full")),
     )
     summary = f"MNIST images of {positive} (+1) and {negative} (-1), centred"
     return _min(f"mnist-{positive}-{negative}", 2 * BUNDLED_PER_DIGIT, NUM_PIXELS, summary, factory, parameters)
@@ -100,7 +100,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         2,
         "three points drawn from the box of Assumption 3",
         _three_point_box,
-        (Parameter("eta", float, 0.09, "size of the box"),),
+        (DatasetParameter("eta", float, 0.09, "size of the box"),),
         is_random=True,
     ),
     _boursier(
@@ -109,7 +109,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         2,
         "the corner of that box where Assumption 5 fails first",
         boursier2024.three_point_box_worst,
-        (Parameter("eta", float, 0.16, "size of the box"),),
+        (DatasetParameter("eta", float, 0.16, "size of the box"),),
     ),
     _boursier(
         "stewart",
@@ -117,7 +117,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         2,
         "uniform inputs, teacher of eight ReLUs",
         boursier2024.stewart,
-        (Parameter("n", int, 40, "number of samples"),),
+        (DatasetParameter("n", int, 40, "number of samples"),),
         is_random=True,
     ),
     _boursier(
@@ -157,7 +157,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         51,
         "Gaussian classes moved off their separator, plus the coordinate 0.1",
         lyu2021.table1,
-        (*_size(50, 50), Parameter("shift", float, 0.45, "how far the classes are moved")),
+        (*_size(50, 50), DatasetParameter("shift", float, 0.45, "how far the classes are moved")),
         is_random=True,
     ),
     _lyu(
@@ -187,8 +187,8 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         _single_neuron,
         (
             *_size(10_000, 100),
-            Parameter("layers", int, 1, "scalar layers above the neuron"),
-            Parameter("std", float, None, "standard deviation of the teacher's weights"),
+            DatasetParameter("layers", int, 1, "scalar layers above the neuron"),
+            DatasetParameter("std", float, None, "standard deviation of the teacher's weights"),
         ),
         is_random=True,
     ),
@@ -208,7 +208,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         5,
         "smallest labelled cosine exactly mu",
         _orthogonally_separable,
-        (*_size(20, 5), Parameter("mu", float, 0.2, "smallest cosine of the y x")),
+        (*_size(20, 5), DatasetParameter("mu", float, 0.2, "smallest cosine of the y x")),
         settings=SuggestedSettings("logistic", reduction="sum", leak=None),
     ),
     _sampled(
@@ -217,7 +217,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         5,
         "closed under (x, y) -> (-x, -y), linear margin as given",
         _symmetric_separable,
-        (*_size(20, 5), Parameter("margin", float, 0.5, "best linear margin")),
+        (*_size(20, 5), DatasetParameter("margin", float, 0.5, "best linear margin")),
     ),
     _sampled(
         "linear-teacher",
@@ -227,9 +227,9 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         _linear_teacher,
         (
             *_size(100, 10),
-            Parameter("task", str, "classification", "what the labels are", tuple(Task)),
+            DatasetParameter("task", str, "classification", "what the labels are", tuple(Task)),
             _NOISE,
-            Parameter("shift", float, 0.0, "how far the classes are moved apart"),
+            DatasetParameter("shift", float, 0.0, "how far the classes are moved apart"),
         ),
     ),
     _sampled(
@@ -238,7 +238,7 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         10,
         "Gaussian inputs, two-layer ReLU teacher",
         _relu_teacher,
-        (*_size(100, 10), Parameter("num_teachers", int, 3, "neurons of the teacher"), _NOISE),
+        (*_size(100, 10), DatasetParameter("num_teachers", int, 3, "neurons of the teacher"), _NOISE),
         task=Task.REGRESSION,
         settings=SuggestedSettings("square", leak=None),
     ),

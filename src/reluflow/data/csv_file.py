@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 _ROWS_PER_BLOCK = 4096
 _LONGEST_QUOTE = 60  # characters of a faulty cell or header that a message repeats

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError, binary_label_error
-
-FloatArray = NDArray[np.float64]
 
 
 class Task(StrEnum):

@@ -19,7 +19,7 @@ _KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a wor
 
 
 @dataclass(frozen=True)
-class Parameter:
+class DatasetParameter:
     """One parameter of a registered dataset.
 
     Parameters
@@ -45,7 +45,7 @@ class Parameter:
     def parse(self, text: str) -> Value:
         """Turn the text after `=` into a value.
 
-        >>> Parameter("eta", float, 0.1, "size of the box").parse("0.05")
+        >>> DatasetParameter("eta", float, 0.1, "size of the box").parse("0.05")
         0.05
         """
         try:
@@ -117,13 +117,13 @@ class RegisteredDataset:
     d: int
     summary: str
     factory: Callable[..., Dataset] = field(repr=False)
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[DatasetParameter, ...] = ()
     task: Task = field(kw_only=True)
     paper: str = field(kw_only=True)
     settings: SuggestedSettings = field(kw_only=True)
     is_random: bool = field(default=False, kw_only=True)
 
-    def parameter(self, key: str) -> Parameter:
+    def parameter(self, key: str) -> DatasetParameter:
         """The parameter called `key`, or an error that lists those there are."""
         found = next((parameter for parameter in self.parameters if parameter.name == key), None)
         if found is not None:

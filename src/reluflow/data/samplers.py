@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 
 def orthogonally_separable(

@@ -15,8 +15,9 @@ Needs the extra `deep` (JAX, Equinox and Optax); each name loads its file when i
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.deep.convolutional import ConvolutionalNetwork as ConvolutionalNetwork
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from reluflow.deep.layers import uniform_layers as uniform_layers
     from reluflow.deep.train import train_deep as train_deep
     from reluflow.deep.trajectory import DeepOutcome as DeepOutcome
+    from reluflow.deep.trajectory import DeepTrainingInterrupted as DeepTrainingInterrupted
     from reluflow.deep.trajectory import DeepTrajectory as DeepTrajectory
 
 _HOMES = {
@@ -41,6 +43,7 @@ _HOMES = {
     "DeepDescent": "descent",
     "DeepNeuron": "deep_neuron",
     "DeepOutcome": "trajectory",
+    "DeepTrainingInterrupted": "trajectory",
     "DeepTrajectory": "trajectory",
     "FullyConnected": "layers",
     "Residual": "layers",
@@ -57,14 +60,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'reluflow.deep' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.deep.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.deep.backend import Precision, arithmetic, checked_precision, equinox, jax, jnp, on_device
-
-FloatArray = NDArray[np.float64]
 
 BLOCK = 512  # samples at once: what six convolutions of a full-size network keep of them fills 150 MiB
 

@@ -13,7 +13,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.deep.backend import arithmetic, device_name, equinox, jax, jnp, on_device, on_host, optax
 from reluflow.deep.descent import DeepDescent, batch_table
 from reluflow.deep.evaluation import outputs_on_device
-from reluflow.deep.trajectory import DeepOutcome, DeepTrajectory
+from reluflow.deep.trajectory import DeepOutcome, DeepTrainingInterrupted, DeepTrajectory
 from reluflow.errors import InvalidInputError
 from reluflow.losses.loss import AbstractLoss, in_namespace
 
@@ -56,8 +56,12 @@ def train_deep(
     -------
     DeepTrajectory
         The last network and the records. A loss that is no longer finite, on a batch or at a record, ends the run with
-        outcome `diverged` at the network one step earlier; Ctrl-C ends it with outcome `interrupted`. Both keep what
-        was recorded.
+        outcome `diverged` at the network one step earlier, with what was recorded before.
+
+    Raises
+    ------
+    DeepTrainingInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the trajectory up to then.
     """
     loss.check_labels(dataset.y)
     if descent.batch is not None and descent.batch > dataset.n:
@@ -71,7 +75,20 @@ def train_deep(
                 f"`network` must have a finite loss on `dataset` in {descent.precision}; lower its scale."
             )
         kept: list[tuple[int, float, Mapping[str, Any]]] = []
-        outcome = DeepOutcome.FINISHED
+
+        def trajectory(outcome: DeepOutcome) -> DeepTrajectory:
+            names = kept[0][2].keys() if kept else ()
+            return DeepTrajectory(
+                network=on_host(run.network),
+                outcome=outcome,
+                iteration=run.iteration,
+                iterations=np.array([entry[0] for entry in kept], dtype=np.int64),
+                losses=np.array([entry[1] for entry in kept]),
+                records={name: np.array([entry[2][name] for entry in kept], dtype=np.float64) for name in names},
+                method=descent.describe(),
+                device=device_name(),
+            )
+
         try:
             for stop in stops:
                 run.advance_to(stop)
@@ -87,21 +104,9 @@ def train_deep(
             run.advance_to(last)
             if not (run.has_diverged or np.isfinite(run.loss())):
                 run.step_back()
-        except KeyboardInterrupt:
-            outcome = DeepOutcome.INTERRUPTED
-        if run.has_diverged:
-            outcome = DeepOutcome.DIVERGED
-        names = kept[0][2].keys() if kept else ()
-        return DeepTrajectory(
-            network=on_host(run.network),
-            outcome=outcome,
-            iteration=run.iteration,
-            iterations=np.array([entry[0] for entry in kept], dtype=np.int64),
-            losses=np.array([entry[1] for entry in kept]),
-            records={name: np.array([entry[2][name] for entry in kept], dtype=np.float64) for name in names},
-            method=descent.describe(),
-            device=device_name(),
-        )
+        except KeyboardInterrupt as interrupt:
+            raise DeepTrainingInterrupted(trajectory(DeepOutcome.INTERRUPTED)) from interrupt
+        return trajectory(DeepOutcome.DIVERGED if run.has_diverged else DeepOutcome.FINISHED)
 
 
 class _Run:

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from reluflow.arrays import FloatArray, IntArray
 
 
 class DeepOutcome(Enum):
@@ -61,3 +57,11 @@ class DeepTrajectory:
     records: Mapping[str, FloatArray]
     method: str
     device: str
+
+
+class DeepTrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended `train_deep`; `trajectory` is the run up to then, with outcome `interrupted`."""
+
+    def __init__(self, trajectory: DeepTrajectory) -> None:
+        super().__init__(f"interrupted at iteration {trajectory.iteration}")
+        self.trajectory = trajectory

@@ -1,5 +1,16 @@
 """How weights move: the exact gradient flow, gradient descent and its stochastic form, one loop for all.
 
+What a run is, to be read in this order; each file knows those above it only:
+
+- `problem`, `event`: what is trained; what can happen to a neuron on the way.
+- `trajectory`, `phases`: what a run leaves behind, and its outcome.
+- `reading`, `solver`: what can be read off a network in training; the contract of a method.
+- `keep`, `stopping`, `checkpoint`: what is recorded, when it ends, how it is resumed: settings, each with a `start`.
+- `train`: the one loop.
+- `storage`: trajectories in files.
+
+How a run is made: `flow/` and `descent/`, which know all of this, and of which it knows nothing.
+
 >>> import numpy as np
 >>> from reluflow import SquareLoss, balanced_initialization, load, train
 >>> from reluflow.dynamics import EventDrivenFlow, TrainingProblem
@@ -12,8 +23,9 @@ stationary [0.689744 0.674359 0.635897]
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.dynamics.checkpoint import Checkpoint as Checkpoint
@@ -23,7 +35,11 @@ if TYPE_CHECKING:
         StochasticGradientDescent as StochasticGradientDescent,
     )
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
+    from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
+    from reluflow.dynamics.solver import AbstractRun as AbstractRun
+    from reluflow.dynamics.solver import AbstractSolver as AbstractSolver
+    from reluflow.dynamics.stopping import AbstractStoppingRule as AbstractStoppingRule
     from reluflow.dynamics.stopping import Aligned as Aligned
     from reluflow.dynamics.stopping import AtTime as AtTime
     from reluflow.dynamics.stopping import DirectionConverged as DirectionConverged
@@ -31,11 +47,16 @@ if TYPE_CHECKING:
     from reluflow.dynamics.stopping import Stationary as Stationary
     from reluflow.dynamics.storage import load_trajectory as load_trajectory
     from reluflow.dynamics.storage import save_trajectory as save_trajectory
+    from reluflow.dynamics.trajectory import Law as Law
     from reluflow.dynamics.trajectory import Outcome as Outcome
+    from reluflow.dynamics.trajectory import TrainingInterrupted as TrainingInterrupted
     from reluflow.dynamics.trajectory import Trajectory as Trajectory
 
 _HOMES = {
     "Aligned": "stopping",
+    "AbstractRun": "solver",
+    "AbstractSolver": "solver",
+    "AbstractStoppingRule": "stopping",
     "AtTime": "stopping",
     "Checkpoint": "checkpoint",
     "DirectionConverged": "stopping",
@@ -43,9 +64,12 @@ _HOMES = {
     "Exhausted": "stopping",
     "GradientDescent": "descent.gradient_descent",
     "GroupedGradientDescent": "descent.grouped_descent",
+    "Keep": "keep",
+    "Law": "trajectory",
     "Outcome": "trajectory",
     "Stationary": "stopping",
     "StochasticGradientDescent": "descent.stochastic_gradient_descent",
+    "TrainingInterrupted": "trajectory",
     "Trajectory": "trajectory",
     "TrainingProblem": "problem",
     "load_trajectory": "storage",
@@ -54,10 +78,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'reluflow.dynamics' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.dynamics.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

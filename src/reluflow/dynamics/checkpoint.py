@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from reluflow.data.atomic import replacing
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractSolver
 from reluflow.errors import InvalidInputError
 
 
@@ -34,7 +30,7 @@ class Checkpoint:
     path
         Where the state goes.
     seconds
-        How often it is written; it is also written on Ctrl-C.
+        How often it is written; also when Ctrl-C comes between two steps.
     """
 
     path: Path
@@ -50,14 +46,14 @@ class Checkpoint:
         """Whether it is time to write again."""
         return time.monotonic() - self._last >= self.seconds
 
-    def write(self, fingerprint: str, state: Any) -> None:
+    def write(self, settings: dict[str, str], state: Any) -> None:
         """Replace the file by the present state."""
         with replacing(self.path) as stream:
-            pickle.dump((fingerprint, state), stream, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump((settings, state), stream, protocol=pickle.HIGHEST_PROTOCOL)
         self._last = time.monotonic()
 
-    def read(self, fingerprint: str) -> Any | None:
-        """The state of an earlier call of the same run; None if there is no file."""
+    def read(self, settings: dict[str, str]) -> Any | None:
+        """The state of an earlier call of the same run; None if there is no file, a refusal if it is of another run."""
         if not self.path.exists():
             return None
         try:
@@ -67,10 +63,11 @@ class Checkpoint:
             raise InvalidInputError(
                 f"`{self.path}` is not a checkpoint that can be read: {error}; remove it."
             ) from error
-        if found != fingerprint:
+        other = [f"`{name}`" for name, value in settings.items() if found.get(name) != value]
+        if other:
             raise InvalidInputError(
-                f"`{self.path}` is the checkpoint of another run (problem, method, times or version); "
-                "remove it or name another file."
+                f"`{self.path}` is the checkpoint of another run, which had another {' and another '.join(other)}; "
+                "give the same, remove the file or name another."
             )
         return state
 
@@ -79,36 +76,18 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-@contextmanager
-def interrupt_between_steps() -> Iterator[Callable[[], bool]]:
-    """Hold the first Ctrl-C back until the step under way is done; a second one comes through at once.
+def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: object) -> dict[str, str]:
+    """Everything that shapes a run, by name: two runs with the same settings give the same numbers.
 
-    Gives a function that tells whether one is waiting. Outside the main thread signals go elsewhere and it never does.
+    Solvers, losses and stopping rules are frozen dataclasses, so their `repr` tells all there is.
     """
-    waiting = False
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        nonlocal waiting
-        if waiting:
-            raise KeyboardInterrupt
-        waiting = True
-
-    previous = signal.signal(signal.SIGINT, hold)
-    try:
-        yield lambda: waiting
-    finally:
-        signal.signal(signal.SIGINT, previous)
-
-
-def fingerprint_of(problem: TrainingProblem, *words: object) -> str:
-    """A digest of everything that decides the numbers of a run."""
-    network, loss = problem.network, problem.loss
+    network = problem.network
     digest = hashlib.sha256()
     for array in (problem.dataset.X, problem.dataset.y, network.w, network.a, network.weight):
         digest.update(np.ascontiguousarray(array).tobytes())
-    settings = (network.leak, network.log_scale, loss.name, loss.reduction, loss.factor, version("reluflow"), *words)
-    digest.update(repr(settings).encode())
-    return digest.hexdigest()
+    return {
+        "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r}",
+        "solver": repr(solver),
+        **{name: repr(value) for name, value in others.items()},
+        "version": version("reluflow"),
+    }

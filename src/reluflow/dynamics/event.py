@@ -99,10 +99,16 @@ class EventRecorder:
         """Append a block of events; `codes` index `KINDS`."""
         self._blocks.append((neurons, samples, times, codes.astype(np.int8)))
 
-    def log(self) -> EventLog:
-        """Everything so far, ordered by time (events at one time keep their order)."""
-        if not self._blocks:
+    @property
+    def num_blocks(self) -> int:
+        """How many blocks there are so far."""
+        return len(self._blocks)
+
+    def log(self, num_blocks: int | None = None) -> EventLog:
+        """Everything so far, or the first blocks alone, by time (events at one time keep their order)."""
+        blocks = self._blocks[:num_blocks]
+        if not blocks:
             return EventLog(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int8))
-        neurons, samples, times, codes = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        neurons, samples, times, codes = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         order = np.argsort(times, kind="stable")
         return EventLog(neurons[order], samples[order], times[order], codes[order])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Phase
-
-FloatArray = NDArray[np.float64]
 
 SMALL_OUTPUT = 0.01  # fraction of the label scale below which outputs do not bend the forces: alignment
 LARGE_OUTPUT = 0.5  # fraction of the label scale at which growth has become fitting

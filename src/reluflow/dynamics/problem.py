@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.data import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

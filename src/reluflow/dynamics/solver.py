@@ -1,22 +1,45 @@
-"""AbstractSolver: how a method starts a run, and AbstractRun: how a run is advanced and read."""
+"""The contract between a method of training and everything that uses one: AbstractSolver and AbstractRun.
+
+A solver is a frozen dataclass of settings. Its `start` makes a run, which owns all that changes. A run only steps:
+stopping is the business of `stopping`, recording of `keep`, both are asked by `train`, and meaning is found later.
+
+What whoever writes a solver must give, and `tests/dynamics/test_solver_contract.py` holds every solver to:
+
+1. `advance(limit, most_steps)` takes at least one step and at most `most_steps` (always 1 will do), and never goes past
+   the time `limit`. Where it gets there it sets `time` to `limit` itself, so that snapshots stand at exact times. Where
+   a method has no state at that time (iterates exist at lr * k only) the network stands still until then.
+   It keeps `time`, `log_time`, `steps` and `force_evaluations` up to date, writes events into `recorder`, and sets
+   `outcome` where the method itself cannot go on; it is not called again after that.
+2. `network()` and `outputs()` only read: asking, however often, changes no later number. What they return is not
+   changed afterwards, and `outputs()` is `network().outputs(X)` to rounding. `network().log_scale` may be anything.
+3. No number that is not finite is ever shown. A method that leaves the range of a double goes back to its last finite
+   state and ends with `Outcome.DIVERGED` or `Outcome.STALLED`; `train` refuses outputs that are nan or infinite.
+4. The run is a function of the problem and the settings: no clock, no global randomness. Its whole state lies in
+   attributes that can be pickled between two calls of `advance`, and a run read back goes on bit by bit.
+5. What a method conserves it conserves: for a gradient flow a_j^2 - |w_j|^2, which `balancedness_drift` measures.
+6. An exception, Ctrl-C included, may come at any moment within `advance`; the run is then not asked for anything again.
+
+`gradient`, `is_settled`, `misalignment`, `balancedness_drift` and `limit` are derived from `network()`, `outputs()` and
+the problem (see `reading`), at a cost of n d m each. Override them where something cheaper or more exact is known.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.dynamics.reading import Gradient, drift_between, gradient_of, is_settled, misalignment_of
+from reluflow.dynamics.trajectory import Law, Limit, Outcome
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 class AbstractRun(ABC):
-    """One run in progress. A run only steps: stopping and keeping are the business of `train`.
+    """One run in progress; see the contract above.
 
     Attributes
     ----------
@@ -25,27 +48,34 @@ class AbstractRun(ABC):
     log_time
         Natural logarithm of the time, finite at any time above 0.
     steps
-        Steps taken.
+        Steps taken; for a descent, iterations.
+    last_step
+        The run ends by itself after this many steps.
     force_evaluations
         How often the forces of all samples were computed.
     outcome
         Why the method itself cannot go on, or None.
     recorder
         Events so far.
+    passed
+        Moments within the last steps that are known anyway: time, log time and outputs, in order. A solver of long
+        steps may add to it; whoever records takes them out.
     """
 
-    def __init__(self, problem: TrainingProblem) -> None:
+    def __init__(self, problem: TrainingProblem, *, last_step: float = np.inf) -> None:
         self.problem = problem
         self.time = 0.0
         self.log_time = -np.inf
         self.steps = 0
+        self.last_step = last_step
         self.force_evaluations = 0
         self.outcome: Outcome | None = None
         self.recorder = EventRecorder()
+        self.passed: list[tuple[float, float, FloatArray]] = []
 
     @abstractmethod
-    def advance(self, limit: float) -> None:
-        """Take one step, never past the time `limit`."""
+    def advance(self, limit: float, most_steps: int) -> None:
+        """Take a step, or several up to `most_steps`, never past the time `limit`."""
 
     @abstractmethod
     def outputs(self) -> FloatArray:
@@ -55,58 +85,41 @@ class AbstractRun(ABC):
     def network(self) -> Network:
         """The network now."""
 
-    @abstractmethod
-    def gradient(self) -> Gradient:
-        """Norms and angles of the gradient now."""
-
-    @abstractmethod
-    def is_settled(self) -> bool:
-        """Whether no neuron, however light, is still on its way under the present forces."""
-
-    @abstractmethod
-    def misalignment(self) -> float:
-        """Largest 1 - cos between a moving neuron's velocity direction a D and its input weight w."""
-
-    @abstractmethod
-    def balancedness_drift(self) -> float:
-        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
-
-    @abstractmethod
-    def limit(self, outcome: Outcome) -> Limit:
-        """Where the run tends to, given why it ended."""
-
     def loss(self) -> float:
         """L now."""
         return self.problem.loss.total(self.outputs(), self.problem.dataset.y)
 
+    def gradient(self) -> Gradient:
+        """Norms and angles of the gradient now."""
+        return gradient_of(self.problem, self.network(), self.outputs())
 
-class Gradient:
-    """Size of grad L and its angle with the parameters.
+    def is_settled(self) -> bool:
+        """Whether no neuron, however light, is still on its way under the present forces."""
+        return is_settled(self.problem, self.network(), self.outputs())
 
-    Parameters
-    ----------
-    log_norm
-        ln |grad L|, finite where the gradient underflows; -inf where it is 0.
-    turning
-        Sine of the angle between the parameters and -grad L: how far the direction of the parameters turns while
-        their norm grows by a factor e. It tends to 0 as a network tends to a KKT direction of its margin problem.
-    log_rate
-        ln of the total force c sum |dl/dh| for a classification loss, which may fade for ever; 0 for the square loss.
-    """
+    def misalignment(self) -> float:
+        """Largest 1 - cos between a moving neuron's velocity direction a D and its input weight w."""
+        return misalignment_of(self.problem, self.network(), self.outputs())
 
-    def __init__(self, log_norm: float, turning: float, log_rate: float = 0.0) -> None:
-        self.log_norm = log_norm
-        self.turning = turning
-        self.log_rate = log_rate
+    def balancedness_drift(self) -> float:
+        """Largest change of a_j^2 - |w_j|^2 since the start, relative to the neuron's largest squared norm."""
+        return drift_between(self.problem.network, self.network())
 
-    @property
-    def norm(self) -> float:
-        """|grad L|."""
-        return float(np.exp(self.log_norm))
+    def limit(self, outcome: Outcome) -> Limit:
+        """Where the run tends to, given why it ended; by default its last state."""
+        return Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
 
 
 class AbstractSolver(ABC):
-    """A method of training: gradient flow, gradient descent, ..."""
+    """A method of training: its settings, each a field of a frozen dataclass, so that `repr` tells them all.
+
+    Attributes
+    ----------
+    law
+        What the method computes: the gradient flow itself, or iterates of a descent.
+    """
+
+    law: ClassVar[Law]
 
     @abstractmethod
     def start(self, problem: TrainingProblem) -> AbstractRun:

@@ -1,8 +1,13 @@
-"""Stopping rules: when a run has done what was asked of it."""
+"""Stopping rules: when a run has done what was asked of it.
+
+A rule is a frozen dataclass of settings. Its `start` gives the function that `train` asks after every step; what that
+function has to remember from one step to the next lies in it, never in the rule, and can be pickled.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +16,16 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
 
+Check = Callable[[AbstractRun], Outcome | None]
+
 
 @dataclass(frozen=True)
 class AbstractStoppingRule(ABC):
-    """A condition on the run as it is; `train` asks after every step."""
+    """A condition on the run as it is."""
 
     @abstractmethod
-    def check(self, run: AbstractRun) -> Outcome | None:
-        """The outcome if the run is done, else None."""
+    def start(self) -> Check:
+        """A function that gives the outcome if the run is done, else None; for one run only."""
 
     @property
     def time_limit(self) -> float:
@@ -44,7 +51,10 @@ class Stationary(AbstractStoppingRule):
         _check_positive("atol", self.atol)
         _check_positive("loss_rtol", self.loss_rtol)
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         gradient = run.gradient()
         if gradient.log_norm - gradient.log_rate > np.log(self.atol):
             return None
@@ -76,7 +86,10 @@ class DirectionConverged(AbstractStoppingRule):
         _check_positive("atol", self.atol)
         _check_positive("margin", self.margin)
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         is_fitted = bool(np.all(run.outputs() * run.problem.dataset.y >= self.margin))
         return Outcome.DIRECTION_CONVERGED if is_fitted and run.gradient().turning <= self.atol else None
 
@@ -87,19 +100,32 @@ class FirstOf(AbstractStoppingRule):
 
     rules: tuple[AbstractStoppingRule, ...]
 
-    def check(self, run: AbstractRun) -> Outcome | None:
-        return next((outcome for rule in self.rules if (outcome := rule.check(run)) is not None), None)
+    def start(self) -> Check:
+        return _FirstCheck([rule.start() for rule in self.rules])
 
     @property
     def time_limit(self) -> float:
         return min((rule.time_limit for rule in self.rules), default=np.inf)
 
 
+class _FirstCheck:
+    """The first outcome that one of several checks gives."""
+
+    def __init__(self, checks: list[Check]) -> None:
+        self._checks = checks
+
+    def __call__(self, run: AbstractRun) -> Outcome | None:
+        return next((outcome for check in self._checks if (outcome := check(run)) is not None), None)
+
+
 @dataclass(frozen=True)
 class Exhausted(AbstractStoppingRule):
     """Never stop a run before it ends by itself: after the iterations of a descent, or at the horizon of a flow."""
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         return None
 
 
@@ -115,7 +141,10 @@ class Aligned(AbstractStoppingRule):
     def __post_init__(self) -> None:
         _check_positive("atol", self.atol)
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         return Outcome.ALIGNED if run.misalignment() <= self.atol else None
 
 
@@ -128,7 +157,10 @@ class AtTime(AbstractStoppingRule):
     def __post_init__(self) -> None:
         _check_positive("time", self.time)
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         return Outcome.HORIZON if run.time >= self.time else None
 
     @property

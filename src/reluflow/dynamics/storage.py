@@ -13,7 +13,7 @@ import numpy as np
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event import EventLog
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.trajectory import Limit, Outcome, Phase, Snapshot, Trajectory
+from reluflow.dynamics.trajectory import Law, Limit, Outcome, Phase, Snapshot, Trajectory
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.losses import loss_named
 from reluflow.network.network import Network
@@ -21,7 +21,7 @@ from reluflow.network.network import Network
 if TYPE_CHECKING:
     import xarray
 
-FORMAT = "reluflow trajectory 1"
+FORMAT = "reluflow trajectory 2"
 
 
 def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
@@ -43,6 +43,8 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "final_w": (("neuron", "dimension"), end.w),
         "final_a": ("neuron", end.a),
         "snapshot_time": ("snapshot", np.array([s.time for s in snapshots], dtype=float)),
+        "snapshot_log_time": ("snapshot", np.array([s.log_time for s in snapshots], dtype=float)),
+        "snapshot_step": ("snapshot", np.array([s.step for s in snapshots], dtype=np.int64)),
         "snapshot_loss": ("snapshot", np.array([s.loss for s in snapshots], dtype=float)),
         "snapshot_outputs": (
             ("snapshot", "sample"),
@@ -65,7 +67,9 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
 def from_xarray(labelled: xarray.Dataset) -> Trajectory:
     """The trajectory that `to_xarray` wrote."""
     if labelled.attrs.get("format") != FORMAT:
-        raise InvalidInputError(f"the file must hold a `{FORMAT}`, got {labelled.attrs.get('format')!r}.")
+        raise InvalidInputError(
+            f"the file must hold a `{FORMAT}`, got {labelled.attrs.get('format')!r}; train and save it again."
+        )
     scalars = json.loads(labelled.attrs["trajectory"])
     values = {str(name): np.asarray(labelled[name].values) for name in labelled.variables}
     start = Network(
@@ -86,12 +90,15 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
             network=start.replace(
                 w=values["snapshot_w"][k], a=values["snapshot_a"][k], log_scale=float(values["snapshot_log_scale"][k])
             ),
+            log_time=float(values["snapshot_log_time"][k]),
+            step=int(values["snapshot_step"][k]),
         )
         for k, time in enumerate(values["snapshot_time"])
     )
     return Trajectory(
         problem=TrainingProblem(data, loss, start),
         method=scalars["method"],
+        law=Law(scalars["law"]),
         outcome=next(outcome for outcome in Outcome if outcome.code == scalars["outcome"]),
         times=values["time"],
         log_times=values["log_time"],
@@ -168,6 +175,7 @@ def _scalars(trajectory: Trajectory) -> dict[str, Any]:
         "initial_log_scale": problem.network.log_scale,
         "final_log_scale": trajectory.network.log_scale,
         "method": trajectory.method,
+        "law": str(trajectory.law),
         "outcome": trajectory.outcome.code,
         "phases": [[phase.name, phase.start, phase.end] for phase in trajectory.phases],
         "limit": {

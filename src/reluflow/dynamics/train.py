@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.dynamics.checkpoint import Checkpoint, fingerprint_of, interrupt_between_steps
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.checkpoint import Checkpoint, settings_of
+from reluflow.dynamics.keep import Keep, Recording
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import drift_between, gradient_of
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AbstractStoppingRule, DirectionConverged, FirstOf, Stationary
-from reluflow.dynamics.trajectory import Outcome, Snapshot, Trajectory
+from reluflow.dynamics.trajectory import Limit, Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
+from reluflow.network import Network
 
-FloatArray = NDArray[np.float64]
+_SECONDS_BETWEEN_MARKS = 0.1  # what Ctrl-C in the middle of a step may cost, or
+_MARKS_SHARE = 0.02  # as long as it takes for marks to cost no more than this share of the time
 
 
 def train(
@@ -23,6 +29,7 @@ def train(
     solver: AbstractSolver,
     *,
     until: AbstractStoppingRule | None = None,
+    keep: Keep | None = None,
     times: Sequence[float] | FloatArray = (),
     horizon: float = np.inf,
     log_horizon: float = np.inf,
@@ -40,20 +47,27 @@ def train(
     until
         When to stop; by default `Stationary()`, for classification losses also `DirectionConverged()`, whichever is
         first.
+    keep
+        What to record besides the losses.
     times
-        Take a snapshot of the network at exactly these times; the run goes on at least to the last of them.
+        Short for `keep=Keep(times=...)`: a snapshot of the network at exactly these times; the run goes on at least to
+        the last of them.
     horizon, log_horizon
         Give up at this time, or at this logarithm of the time, which may lie beyond the range of a double.
     progress
-        Called with the run after every step.
+        Called with the run after every step, to show how far it is.
     checkpoint
         Keep the run in a file, and go on from it if it is there.
 
     Returns
     -------
     Trajectory
-        One record per step, the snapshots, the events, the phases, the outcome and the limit. Ctrl-C ends the run with
-        outcome `interrupted` and keeps what was done.
+        One record per step, the snapshots, the events, the phases, the outcome and the limit.
+
+    Raises
+    ------
+    TrainingInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the trajectory up to then.
 
     Examples
     --------
@@ -65,83 +79,127 @@ def train(
     >>> round(trajectory.loss, 7), [phase.name for phase in trajectory.phases]
     (0.0875214, ['alignment', 'growth', 'fitting', 'convergence'])
     """
-    requested = _checked_times(times)
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}.")
+    keep = (keep or Keep()).with_times(times)
     rule = until if until is not None else _default_rule(problem)
-    fingerprint = fingerprint_of(problem, solver.describe(), requested.tolist(), horizon, log_horizon)
-    kept = checkpoint.read(fingerprint) if checkpoint is not None else None
-    records: list[tuple[float, float, float, FloatArray]] = []
-    snapshots: list[Snapshot] = []
-    run = solver.start(problem) if kept is None else kept[0]
-    if kept is not None:
-        _, rule, records, snapshots = kept
-
-    def record() -> None:
-        outputs = run.outputs()
-        loss = problem.loss.total(outputs, problem.dataset.y)
-        records.append((run.time, run.log_time, loss, outputs))
-        while len(snapshots) < len(requested) and requested[len(snapshots)] <= run.time:
-            snapshots.append(Snapshot(float(requested[len(snapshots)]), loss, outputs, run.network()))
-
-    def keep() -> None:
-        if checkpoint is not None:
-            checkpoint.write(fingerprint, (run, rule, records, snapshots))
-
+    settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
+    kept = checkpoint.read(settings) if checkpoint is not None else None
     if kept is None:
-        record()
-    outcome = run.outcome
-    is_between_steps = True
+        run, check, recording = solver.start(problem), rule.start(), keep.start()
+        _check_iterations(keep, run)
+        recording.add(run)
+    else:
+        run, check, recording = kept
+        recording.keep = keep
+
+    def ended() -> Outcome | None:
+        outcome = run.outcome
+        if outcome is None and recording.has_all_times:
+            outcome = check(run)
+        has_come = min(run.time, horizon) == horizon < np.inf or run.log_time >= log_horizon
+        return Outcome.HORIZON if outcome is None and has_come else outcome
+
+    outcome = run.outcome if kept is None else ended()
+    mark = _mark(run, recording, None if kept is not None else problem.network)
+    is_whole = True
     try:
-        with interrupt_between_steps() as interrupted:
-            while outcome is None:
-                if interrupted():
-                    raise KeyboardInterrupt
-                waits = len(snapshots) < len(requested)
-                following = float(requested[len(snapshots)]) if waits else np.inf
-                is_between_steps = False
-                run.advance(min(following, horizon, np.inf if waits else rule.time_limit))
-                record()
-                is_between_steps = True
-                if progress is not None:
-                    progress(run)
-                outcome = run.outcome
-                if outcome is None and len(snapshots) == len(requested):
-                    outcome = rule.check(run)
-                if outcome is None and (min(run.time, horizon) == horizon < np.inf or run.log_time >= log_horizon):
-                    outcome = Outcome.HORIZON
-                if outcome is None and checkpoint is not None and checkpoint.is_due():
-                    keep()
-    except KeyboardInterrupt:
-        outcome = Outcome.INTERRUPTED
-        if is_between_steps:  # a state in the middle of a step could not be gone on from
-            keep()
-    if checkpoint is not None and outcome is not Outcome.INTERRUPTED:
+        while outcome is None:
+            is_whole = False
+            limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
+            run.advance(limit, recording.next_step - run.steps)
+            recording.add(run)
+            is_whole = True
+            if time.monotonic() > mark.is_due_at:
+                mark = _mark(run, recording)
+            if progress is not None:
+                progress(run)
+            if checkpoint is not None and checkpoint.is_due():
+                checkpoint.write(settings, (run, check, recording))
+            is_whole = False
+            outcome = ended()
+    except KeyboardInterrupt as interrupt:
+        if is_whole:
+            if checkpoint is not None:
+                checkpoint.write(settings, (run, check, recording))
+            mark = _mark(run, recording)
+        raise TrainingInterrupted(_interrupted(problem, solver, run, recording, mark)) from interrupt
+    if checkpoint is not None:
         checkpoint.remove()
-    limit = run.limit(outcome)
-    columns = list(zip(*records, strict=True))
-    recorded_times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])
+    end = _mark(run, recording, problem.network)
+    limit_point = run.limit(outcome)
+    return _trajectory(problem, solver, outcome, run, recording, end, limit_point, run.balancedness_drift())
+
+
+class _Mark(NamedTuple):
+    """A moment at which the run was whole: the network there, the clock, and how much had been recorded."""
+
+    network: Network
+    time: float
+    log_time: float
+    steps: int
+    force_evaluations: int
+    num_records: int
+    num_measured: int
+    num_event_blocks: int
+    is_due_at: float  # seconds of the computer's clock, of the next one
+
+
+def _mark(run: AbstractRun, recording: Recording, network: Network | None = None) -> _Mark:
+    began = time.monotonic()
+    network = network if network is not None else run.network()
+    counts = (len(recording.records), len(recording.measured), run.recorder.num_blocks)
+    now = time.monotonic()
+    due = now + max(_SECONDS_BETWEEN_MARKS, (now - began) / _MARKS_SHARE)
+    return _Mark(network, run.time, run.log_time, run.steps, run.force_evaluations, *counts, due)
+
+
+def _interrupted(
+    problem: TrainingProblem, solver: AbstractSolver, run: AbstractRun, recording: Recording, mark: _Mark
+) -> Trajectory:
+    """The run up to a mark, from what was recorded alone: the run itself may have stopped in the middle of a step."""
+    gradient = gradient_of(problem, mark.network, recording.records[mark.num_records - 1][3])
+    limit = Limit(mark.network, gradient.norm, False, 0, "Interrupted: the last state that was whole, not polished.")
+    drift = drift_between(problem.network, mark.network)
+    return _trajectory(problem, solver, Outcome.INTERRUPTED, run, recording, mark, limit, drift)
+
+
+def _trajectory(
+    problem: TrainingProblem,
+    solver: AbstractSolver,
+    outcome: Outcome,
+    run: AbstractRun,
+    recording: Recording,
+    end: _Mark,
+    limit: Limit,
+    drift: float,
+) -> Trajectory:
+    columns = list(zip(*recording.records[: end.num_records], strict=True))
+    times, log_times, losses = (np.array(column, dtype=np.float64) for column in columns[:3])
     outputs = np.array(columns[3])
     largest_label = float(np.max(np.abs(problem.dataset.y)))
     label_scale = 1.0 if problem.loss.is_classification or largest_label == 0.0 else largest_label
     return Trajectory(
         problem=problem,
         method=solver.describe(),
+        law=solver.law,
         outcome=outcome,
-        times=recorded_times,
+        times=times,
         log_times=log_times,
         losses=losses,
         outputs=outputs,
-        snapshots=tuple(snapshots),
-        events=run.recorder.log(),
-        phases=find_phases(recorded_times, losses, outputs, label_scale=label_scale),
+        snapshots=tuple(snapshot for snapshot in recording.snapshots if snapshot.step <= end.steps),
+        frames=tuple(frame for frame in recording.frames if frame.step <= end.steps),
+        measured=tuple(recording.measured[: end.num_measured]),
+        events=run.recorder.log(end.num_event_blocks),
+        phases=find_phases(times, losses, outputs, label_scale=label_scale),
         network=limit.network,
         limit=limit,
-        time=run.time,
-        log_time=run.log_time,
-        steps=run.steps,
-        force_evaluations=run.force_evaluations,
-        balancedness_drift=run.balancedness_drift(),
+        time=end.time,
+        log_time=end.log_time,
+        steps=end.steps,
+        force_evaluations=end.force_evaluations,
+        balancedness_drift=drift,
     )
 
 
@@ -150,9 +208,9 @@ def _default_rule(problem: TrainingProblem) -> AbstractStoppingRule:
     return FirstOf((DirectionConverged(), Stationary())) if problem.loss.is_classification else Stationary()
 
 
-def _checked_times(times: Sequence[float] | FloatArray) -> FloatArray:
-    """The requested times in order."""
-    requested = np.unique(np.asarray(times, dtype=np.float64).ravel())
-    if requested.size and not (np.all(np.isfinite(requested)) and requested[0] >= 0.0):
-        raise InvalidInputError(f"`times` must hold finite times of at least 0, got {requested[0]:g}.")
-    return requested
+def _check_iterations(keep: Keep, run: AbstractRun) -> None:
+    """Refuse iterations that the run cannot come to."""
+    if keep.iterations and keep.iterations[-1] > run.last_step:
+        raise InvalidInputError(
+            f"`iterations` to keep must be at most the {run.last_step} of the solver, got {keep.iterations[-1]}."
+        )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network import Network
@@ -17,7 +17,12 @@ from reluflow.tables import html_table
 if TYPE_CHECKING:
     import xarray
 
-FloatArray = NDArray[np.float64]
+
+class Law(StrEnum):
+    """What a method of training computes."""
+
+    FLOW = "flow"
+    DESCENT = "descent"
 
 
 class Outcome(Enum):
@@ -41,27 +46,43 @@ class Outcome(Enum):
     def __str__(self) -> str:
         return self.code
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether the run came to its own end: a stationary point, or a direction that no longer turns."""
+        return self in (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the run ended before what was asked of it: out of steps, out of doubles, or by Ctrl-C."""
+        return self in (Outcome.MAX_STEPS, Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The network at one requested time.
+    """The network at one moment.
 
     Parameters
     ----------
     time
-        The requested time itself.
+        The requested time itself, or that of the requested iteration.
     loss
         L there.
     outputs
         h(x_k), shape (n,).
     network
         The network; (w, a) times exp(log_scale).
+    log_time
+        Logarithm of the time, finite beyond the range of a double.
+    step
+        Steps taken until then; for a descent, the iteration.
     """
 
     time: float
     loss: float
     outputs: FloatArray
     network: Network
+    log_time: float
+    step: int
 
 
 @dataclass(frozen=True)
@@ -107,8 +128,8 @@ class Trajectory:
     ----------
     problem
         What was trained.
-    method
-        Which solver with which settings, in words.
+    method, law
+        Which solver with which settings, in words; and whether it is a flow or a descent.
     outcome
         Why it ended.
     times, log_times
@@ -118,7 +139,7 @@ class Trajectory:
     outputs
         h at the recorded times, shape (T, n).
     snapshots
-        The network at exactly the requested times.
+        The network at exactly the requested times and iterations, in order.
     events
         All boundary events in order.
     phases
@@ -133,10 +154,15 @@ class Trajectory:
         What it cost.
     balancedness_drift
         Largest change of a_j^2 - |w_j|^2, relative to the neuron's largest squared norm so far.
+    frames
+        Networks on the way, thinned; see `Keep.thinned`.
+    measured
+        What `Keep.measure` gave at the requested times and iterations, in place of `snapshots`.
     """
 
     problem: TrainingProblem
     method: str
+    law: Law
     outcome: Outcome
     times: FloatArray
     log_times: FloatArray
@@ -152,6 +178,8 @@ class Trajectory:
     steps: int
     force_evaluations: int
     balancedness_drift: float
+    frames: tuple[Snapshot, ...] = ()
+    measured: tuple[Any, ...] = ()
 
     @property
     def crossings(self) -> int:
@@ -173,6 +201,11 @@ class Trajectory:
     def predictions(self) -> FloatArray:
         """h(x_k) at the end point, shape (n,)."""
         return self.network.outputs(self.problem.dataset.X)
+
+    @property
+    def end(self) -> Snapshot:
+        """The end point as a snapshot."""
+        return Snapshot(self.time, self.loss, self.predictions, self.network, self.log_time, self.steps)
 
     def populations(self) -> tuple[dict[tuple[int, ...], int], ...]:
         """For each snapshot, how many neurons each activation pattern holds, most populous first."""
@@ -205,3 +238,18 @@ class Trajectory:
             f"Trajectory({self.outcome}, t={self.time:g}, loss={self.loss:.6g}, steps={self.steps}, "
             f"crossings={self.crossings}, slides={self.slides})"
         )
+
+
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended `train`.
+
+    Parameters
+    ----------
+    trajectory
+        The run up to then, with outcome `interrupted`: to the last step where the interrupt came between two, else to
+        the last state that was kept whole, a fraction of a second earlier (seconds for a million neurons).
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        super().__init__(f"interrupted at t = {trajectory.time:g} after {trajectory.steps} steps")
+        self.trajectory = trajectory

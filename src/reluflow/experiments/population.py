@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
@@ -18,9 +18,8 @@ from reluflow.single_neuron.population import NeuronParameters, population_gradi
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022 import runs
 from reluflow.theory.lee2022.model import start, student, teacher
-from reluflow.theory.lee2022.recorded import ComparisonCurves, DescentRun, EulerRuns
+from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns, NeuronDescent
 
-FloatArray = NDArray[np.float64]
 Settings = Mapping[str, float]
 
 _NUM_ANGLES = 240
@@ -41,7 +40,7 @@ def run_population(plan: PopulationPlan, evidence: Evidence) -> object:
     Returns
     -------
     object
-        A `BalancedTrajectory`, `ParameterTrajectory`, `DescentRun`, `EulerRuns` or `ComparisonCurves`.
+        A `BalancedTrajectory`, `ParameterTrajectory`, `NeuronDescent`, `EulerRuns` or `ComparisonCurves`.
     """
     if plan.kind not in _RUNS:
         raise InvalidInputError(f"`kind` must be one of {', '.join(_RUNS)}, got {plan.kind!r}.")
@@ -118,7 +117,7 @@ def _unbalanced_flow(settings: Settings, evidence: Evidence) -> ParameterTraject
     return parameter_flow(begin, other, np.linspace(0.0, settings["relaxations"] / fastest, 60))
 
 
-def _descent(settings: Settings, evidence: Evidence) -> DescentRun:
+def _descent(settings: Settings, evidence: Evidence) -> NeuronDescent:
     """Population gradient descent, recorded at up to 400 steps, from the first on."""
     neuron = start(evidence)
     step_size, total = settings["eta"], int(np.ceil(settings["steps"]))
@@ -131,7 +130,7 @@ def _descent(settings: Settings, evidence: Evidence) -> DescentRun:
     )
     columns, target = planar_columns([neuron])
     record: DescentRecord = population_descent(columns, target, steps, step_size=step_size)
-    return DescentRun(neuron, step_size, record.steps, record.magnitude[:, 0], record.gap[:, 0], record.v[:, :, 0])
+    return NeuronDescent(neuron, step_size, record.steps, record.magnitude[:, 0], record.gap[:, 0], record.v[:, :, 0])
 
 
 def _euler(settings: Settings, evidence: Evidence) -> EulerRuns:

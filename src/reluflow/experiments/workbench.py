@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from reluflow.experiments.store import Results, ResultStore, as_plain
 
-if TYPE_CHECKING:
-    from reluflow.dynamics.descent.descent_run import DescentHistory
-    from reluflow.dynamics.trajectory import Trajectory
-
 Progress = Callable[[float, str], None]
-Run = TypeVar("Run", "DescentHistory", "Trajectory")
 
 _SECONDS = "seconds spent on this result"  # kept beside the values, in words no figure uses as a name
-
-
-def finished(run: Run) -> Run:
-    """A run of `train` or `descend` that went to its end; one that Ctrl-C cut short raises KeyboardInterrupt again.
-
-    Those functions give back what was done so far, which must not be kept as if it were the whole.
-    """
-    if getattr(run, "is_interrupted", False) or str(run.outcome) == "interrupted":
-        raise KeyboardInterrupt
-    return run
 
 
 class Workbench:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import SignArray
 from reluflow.errors import InvalidInputError
 
-FloatArray = NDArray[np.float64]
-PatternArray = NDArray[np.int8]
 
-
-def activation_pattern(w: ArrayLike, X: ArrayLike, *, rtol: float = 0.0) -> PatternArray:
+def activation_pattern(w: ArrayLike, X: ArrayLike, *, rtol: float = 0.0) -> SignArray:
     """Sign of <w, x_k> for every sample, A(w) in {-1, 0, 1}^n.
 
     Parameters

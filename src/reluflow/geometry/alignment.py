@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.boundary.walls import PulledWalls, Walls
-from reluflow.geometry.frozen_flow import FlowRun, FrozenFlow
+from reluflow.geometry.frozen_flow import FrozenFlow, FrozenPath
 from reluflow.losses import AbstractLoss
 from reluflow.tables import html_table
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
 
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
@@ -50,7 +47,7 @@ class Alignment:
     crossings, slides
         How many samples it crossed, and on how many it began to slide.
     patterns
-        Signs of <w, x_k> after the last event, shape (m, n); 0 where it slides, or where it died.
+        SignArray of <w, x_k> after the last event, shape (m, n); 0 where it slides, or where it died.
     directions
         Unit limit of w/|w|, shape (m, d); where there is no limit, the direction at the last event.
     indices
@@ -63,17 +60,17 @@ class Alignment:
         State at the last event: the neuron is exp(log_norms) * (w, a), with |w|^2 + a^2 = 1.
     """
 
-    ends: Signs
-    statuses: Signs
+    ends: SignArray
+    statuses: SignArray
     times: FloatArray
     crossings: IntArray
     slides: IntArray
-    patterns: Signs
+    patterns: SignArray
     directions: FloatArray
     indices: IntArray
     extremal: FloatArray
-    extremal_sides: Signs
-    extremal_ends: Signs
+    extremal_sides: SignArray
+    extremal_ends: SignArray
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
@@ -146,7 +143,7 @@ class AlignmentEvents:
     neurons: IntArray
     samples: IntArray
     times: FloatArray
-    kinds: Signs
+    kinds: SignArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +158,9 @@ class AlignedState:
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
-    patterns: Signs
+    patterns: SignArray
     is_sliding: NDArray[np.bool_]
-    statuses: Signs
+    statuses: SignArray
     times: FloatArray
     events: AlignmentEvents
 
@@ -302,7 +299,9 @@ def align_until(
     )
 
 
-def _extremal_vectors(pulled: PulledWalls, run: FlowRun, ends: Signs) -> tuple[IntArray, FloatArray, Signs, Signs]:
+def _extremal_vectors(
+    pulled: PulledWalls, run: FrozenPath, ends: SignArray
+) -> tuple[IntArray, FloatArray, SignArray, SignArray]:
     """The distinct limits that were reached: index per neuron, vectors, sides, ends."""
     settled = np.flatnonzero(run.has_limit)
     _, first, group = np.unique(run.keys[settled], return_index=True, return_inverse=True)
@@ -327,7 +326,7 @@ def _extremal_vectors(pulled: PulledWalls, run: FlowRun, ends: Signs) -> tuple[I
     return indices, vectors[kept], side[kept].astype(np.int8), end[kept]
 
 
-def _events(walls: Walls, run: FlowRun) -> AlignmentEvents:
+def _events(walls: Walls, run: FrozenPath) -> AlignmentEvents:
     """One row per sample: a wall's event is an event of every sample normal to it."""
     by_wall = np.argsort(walls.wall_of_sample, kind="stable")
     by_wall = by_wall[walls.orientation[by_wall] != 0]

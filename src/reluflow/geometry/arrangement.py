@@ -17,10 +17,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 # Cosines and distances between unit vectors at most TIE count as zero, as the digest of [boursier2024] has it.
 # Those between ROUNDING and NEAR were decided, yet a perturbation of that size would change the answer.

@@ -6,11 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 
 @njit(cache=True)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import END_NAMES, Alignment, align
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import PulledWalls
-
-FloatArray = NDArray[np.float64]
 
 FULL_TURN = 2.0 * np.pi
 ON_RAY = 1e-12  # an equilibrium this close to a boundary ray is on it

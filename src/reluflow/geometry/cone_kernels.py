@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
+from reluflow.arrays import FloatArray, SignArray
+
 WordArray = NDArray[np.uint64]
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import arrangement_faces, distinct_directions, num_cells, num_faces
-
-FloatArray = NDArray[np.float64]
-PatternArray = NDArray[np.int8]
 
 DEFAULT_MAX_CONES = 2_000_000
 
@@ -35,7 +33,7 @@ class ActivationCones:
         Decisions that a perturbation below 1e-7 would change, as sentences; empty on clear-cut data.
     """
 
-    patterns: PatternArray
+    patterns: SignArray
     witnesses: FloatArray
     dimensions: NDArray[np.int64]
     facet_mask: NDArray[np.bool_]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.arrangement import (
     NEAR,
@@ -25,8 +26,6 @@ from reluflow.geometry.subgradient import LineCoefficients, check_forces, line_c
 from reluflow.losses import AbstractLoss
 from reluflow.tables import html_table
 
-FloatArray = NDArray[np.float64]
-PatternArray = NDArray[np.int8]
 Kind = Literal["maximum", "minimum", "saddle"]
 
 
@@ -62,12 +61,12 @@ class ExtremalVectors:
     norms: FloatArray
     kinds: tuple[Kind, ...]
     sides: NDArray[np.int8]
-    patterns: PatternArray
+    patterns: SignArray
     etas: FloatArray
     dimensions: NDArray[np.int64]
     exact: bool
     degenerate: tuple[str, ...]
-    dead_saddles: PatternArray
+    dead_saddles: SignArray
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -110,7 +109,7 @@ class ExtremalVectors:
 class _Landing:
     """A face whose subgradients include the projection of D on its span."""
 
-    signs: PatternArray
+    signs: SignArray
     side: int
     projection: FloatArray
     line_values: FloatArray
@@ -205,9 +204,7 @@ def extremal_vectors_of(
     return _collect(directions, coefficients, leak, landings, dead, exact=exact, notes=notes)
 
 
-def least_cosine_off_faces(
-    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray
-) -> float:
+def least_cosine_off_faces(directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray) -> float:
     """Least |cosine| with a line off the face, over subgradients in the closure of their face or its opposite."""
     from reluflow.geometry.subgradient_kernels import critical_faces
 
@@ -216,7 +213,7 @@ def least_cosine_off_faces(
 
 
 def _landings(
-    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray, notes: list[str]
+    directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, notes: list[str]
 ) -> tuple[list[_Landing], list[_Landing]]:
     """Faces that hold an extremal vector, and faces with D_u = 0 around which G takes both signs."""
     from reluflow.geometry.subgradient_kernels import critical_faces
@@ -240,9 +237,7 @@ def _landings(
     return landings, dead_saddles
 
 
-def _land(
-    directions: DistinctDirections, coefficients: LineCoefficients, signs: PatternArray, *, side: int
-) -> _Landing:
+def _land(directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray, *, side: int) -> _Landing:
     """The subgradient on a face that has its projected gradient among its subgradients, and G around it."""
     from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 
@@ -338,7 +333,7 @@ def _rank_of_zeros(directions: DistinctDirections, landing: _Landing) -> int:
     return int(np.linalg.matrix_rank(directions.U[zeros], tol=TIE)) if np.any(zeros) else 0
 
 
-def _stack(rows: list[PatternArray], width: int) -> PatternArray:
+def _stack(rows: list[SignArray], width: int) -> SignArray:
     return np.array(rows, dtype=np.int8).reshape(-1, width)
 
 

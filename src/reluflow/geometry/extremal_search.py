@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import SignArray
 from reluflow.geometry.arrangement import TIE, DistinctDirections
 from reluflow.geometry.subgradient import LineCoefficients
-
-SignArray = NDArray[np.int8]
 
 
 def settled_signs(

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.boundary.walls import PulledWalls
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +46,7 @@ class FrozenFlow:
         max_events: int,
         log_norm: FloatArray | None = None,
         rows: IntArray | None = None,
-    ) -> FlowRun:
+    ) -> FrozenPath:
         """Carry every neuron to its end or the horizon; with `rows`, the events per neuron, keep those too."""
         if max_events < 1:
             raise InvalidInputError(f"`max_events` must be at least 1, got {max_events}.")
@@ -61,7 +57,7 @@ class FrozenFlow:
         size[size == 0] = 1.0
         total = 0 if rows is None else int(np.sum(rows))
         start = np.zeros(m, np.int64) if rows is None else np.cumsum(rows) - rows
-        out = FlowRun(
+        out = FrozenPath(
             w=self.w / size[:, None],
             a=self.a / size,
             log_norms=np.log(size) + (0.0 if log_norm is None else log_norm),
@@ -89,7 +85,7 @@ class FrozenFlow:
 
 
 @dataclass(frozen=True, eq=False)
-class FlowRun:
+class FrozenPath:
     """What the kernels say of each neuron.
 
     The state is exp(log_norms) * (w, a); `sides` of walls and the last D in `vectors`; `statuses` are the codes
@@ -101,21 +97,21 @@ class FlowRun:
     w: FloatArray
     a: FloatArray
     log_norms: FloatArray
-    sides: Signs
+    sides: SignArray
     vectors: FloatArray
-    statuses: Signs
+    statuses: SignArray
     times: FloatArray
     crossings: IntArray
     slides: IntArray
     rows: IntArray
-    tends_to_vector: Flags
-    is_saddle: Flags
+    tends_to_vector: BoolArray
+    is_saddle: BoolArray
     keys: NDArray[np.uint64]
     event_walls: IntArray
     event_times: FloatArray
-    event_kinds: Signs
+    event_kinds: SignArray
 
     @property
-    def has_limit(self) -> Flags:
+    def has_limit(self) -> BoolArray:
         """Whether w/|w| converges to an extremal direction."""
         return np.asarray((self.statuses == kernels.FINAL) | (self.statuses == kernels.SHRINKING))

@@ -7,8 +7,8 @@ from itertools import combinations, islice
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.arrangement import TIE, arrangement_faces, check_samples, distinct_directions, num_faces
 from reluflow.geometry.cones import DEFAULT_MAX_CONES
@@ -16,8 +16,6 @@ from reluflow.geometry.extremal import least_cosine_off_faces
 from reluflow.geometry.landscape import check_leak
 from reluflow.geometry.subgradient import line_coefficients
 from reluflow.losses import AbstractLoss
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

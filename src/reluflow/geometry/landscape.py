@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 
 def alignment_potential(w: ArrayLike, X: ArrayLike, forces: ArrayLike, *, leak: float = 0.0) -> FloatArray:

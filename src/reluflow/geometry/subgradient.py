@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import DistinctDirections, distinct_directions
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.landscape import check_leak
-
-FloatArray = NDArray[np.float64]
-PatternArray = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ def line_coefficients(directions: DistinctDirections, forces: FloatArray, leak: 
 def slopes_of_samples(
     directions: DistinctDirections,
     coefficients: LineCoefficients,
-    pattern: PatternArray,
+    pattern: SignArray,
     line_values: FloatArray,
     leak: float,
 ) -> FloatArray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import TIE, arrangement_faces, distinct_directions, num_faces
@@ -15,8 +15,6 @@ from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
 from reluflow.geometry.landscape import check_leak
 from reluflow.geometry.subgradient import line_coefficients
 from reluflow.losses import AbstractLoss
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

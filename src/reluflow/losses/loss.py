@@ -13,11 +13,11 @@ from types import FunctionType
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError, binary_label_error
 
-FloatArray = NDArray[np.float64]
 Reduction = Literal["mean", "sum"]
 Formula = Callable[[Any, Any], Any]
 

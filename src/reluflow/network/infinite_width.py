@@ -8,14 +8,11 @@ of the infinite width.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
-
-FloatArray = NDArray[np.float64]
 
 _NODES_PER_PANEL = 12
 _MEAN_SQUARED_GAUSSIAN_NORM = 2.0  # E|g|^2 for g ~ N(0, I_2), the law of `balanced_initialization` in d = 2

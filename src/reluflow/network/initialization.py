@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
 
-FloatArray = NDArray[np.float64]
 Draw = Callable[[int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
 
 

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)

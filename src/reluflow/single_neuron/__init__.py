@@ -5,8 +5,7 @@ Names load when first used, because some files need SciPy or Numba and the front
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from reluflow.lazy import lazy_names
 
 _HOME = {
     "angle": ("arc_excess", "deficit", "gap_between", "overlap"),
@@ -65,12 +64,4 @@ _HOME = {
 }
 _FILE_OF = {name: file for file, names in _HOME.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_FILE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_FILE_OF])
+__getattr__, __dir__ = lazy_names(__name__, _FILE_OF)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 # sin x - x cos x = sum_k (-1)^(k+1) 2k x^(2k+1) / (2k+1)!; nine terms reach the last bit for |x| <= 1.
 _SERIES = tuple((-1.0) ** (k + 1) * 2 * k / math.factorial(2 * k + 1) for k in range(9, 0, -1))

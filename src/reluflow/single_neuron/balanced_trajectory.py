@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import deficit, gap_of_psi, overlap, phi_of_psi
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

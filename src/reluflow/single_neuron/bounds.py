@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times
 from reluflow.single_neuron.comparison import comparison_solution, printed_upper_curve
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

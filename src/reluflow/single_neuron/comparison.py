@@ -8,13 +8,12 @@ wrong close to it for q = 2, 5, 6.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import checked_layers
 from reluflow.single_neuron.balanced_trajectory import checked_times
-
-FloatArray = NDArray[np.float64]
 
 # Above this multiple of the fixed point the partial fractions cancel and the series in 1/u converges fast.
 _SERIES_FROM = 1.5

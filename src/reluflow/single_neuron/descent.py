@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import deficit, gap_between
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.descent_kernels import descend_column
 from reluflow.single_neuron.population import NeuronParameters
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,14 @@ They hold up to O(eta) only, except Theorem A.1, which is exact; `descent_tolera
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.bounds import Band, MagnitudeRange, angle_rates, gap_band, magnitude_range
 from reluflow.single_neuron.comparison import two_layer_comparison
 from reluflow.single_neuron.exact_orbit import balanced_orbit
-
-FloatArray = NDArray[np.float64]
 
 
 def descent_magnitude_band(start: BalancedNeuron, steps: ArrayLike, *, step_size: float) -> Band:

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import phi_of_psi, psi_of_phi
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times, linear_tail
-
-FloatArray = NDArray[np.float64]
 
 _LEGENDRE = np.polynomial.legendre.leggauss(12)
 _NODES, _WEIGHTS = 0.5 * (1.0 + _LEGENDRE[0]), 0.5 * _LEGENDRE[1]  # on [0, 1]

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import gap_between, overlap
 from reluflow.single_neuron.balanced_trajectory import checked_times
 from reluflow.single_neuron.population import NeuronParameters
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

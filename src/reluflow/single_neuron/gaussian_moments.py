@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import gap_between, overlap
-
-FloatArray = NDArray[np.float64]
 
 
 def half_space_moment(d: int) -> FloatArray:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import deficit, gap_of_psi, phi_of_psi
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times, linear_tail
-
-FloatArray = NDArray[np.float64]
 
 # Beyond these two the linear tail is exact to rounding, and explicit steps are held back by stability alone.
 _TAIL_RATIO = 1e-8

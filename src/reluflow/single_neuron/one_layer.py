@@ -9,8 +9,6 @@ from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times
 
-FloatArray = NDArray[np.float64]
-
 
 def one_layer_flow(start: BalancedNeuron, times: ArrayLike) -> BalancedTrajectory:
     """The population flow for q = 0, explicit in time.

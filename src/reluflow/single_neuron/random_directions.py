@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 
 def cosine_tail(d: int, threshold: ArrayLike) -> FloatArray:

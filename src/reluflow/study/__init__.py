@@ -9,18 +9,16 @@ On the samples it is the least-squares linear function (lar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.study.story import Study as Study
     from reluflow.study.story import study as study
 
+_HOMES = {"Study": "story", "study": "story"}
+
 __all__ = ["Study", "study"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from reluflow.study import story
-
-        return getattr(story, name)
-    raise AttributeError(f"module 'reluflow.study' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, FirstOf, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Trajectory
-from reluflow.network.network import Network
+from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
 
 MAX_FRAMES = 80
@@ -22,16 +20,6 @@ MAX_FRAMES = 80
 STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 3e-8  # per step, and per step and product n d m
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The network at one moment of the run; `log_time` is finite beyond the range of a double."""
-
-    time: float
-    log_time: float
-    loss: float
-    network: Network
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +31,7 @@ class FlowStory:
     trajectory
         The run.
     frames
-        Networks on the way, from the first to the last, thinned by dropping every other one.
+        Networks on the way, thinned, and the end point.
     limit
         What the end point provably is.
     max_steps
@@ -51,14 +39,14 @@ class FlowStory:
     """
 
     trajectory: Trajectory
-    frames: tuple[Frame, ...]
+    frames: tuple[Snapshot, ...]
     limit: CertifiedLimit
     max_steps: int
 
     @property
     def has_ended(self) -> bool:
         """Whether the run reached its own end."""
-        return self.trajectory.outcome.code in ("stationary", "direction-converged")
+        return self.trajectory.outcome.is_limit
 
 
 def follow_flow(
@@ -76,10 +64,9 @@ def follow_flow(
         Called after every step.
     """
     allowed = affordable_steps(problem.dataset, problem.network.num_neurons) if max_steps is None else max_steps
-    keeper = _FrameKeeper(problem, on_step)
-    trajectory = train(problem, EventDrivenFlow(max_steps=allowed), until=end_of(problem), progress=keeper)
-    last = Frame(trajectory.time, trajectory.log_time, trajectory.loss, trajectory.network)
-    return FlowStory(trajectory, (*keeper.frames, last), certified_limit(trajectory), allowed)
+    solver, keep = EventDrivenFlow(max_steps=allowed), Keep(thinned=MAX_FRAMES)
+    trajectory = train(problem, solver, until=end_of(problem), keep=keep, progress=on_step)
+    return FlowStory(trajectory, (*trajectory.frames, trajectory.end), certified_limit(trajectory), allowed)
 
 
 def affordable_steps(dataset: Dataset, width: int) -> int:
@@ -100,22 +87,3 @@ def _seconds_per_step(dataset: Dataset, width: int) -> float:
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """A classifier stops when its limiting direction is known, any other network where it is stationary."""
     return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
-
-
-class _FrameKeeper:
-    """Keeps every `stride`-th network; when there are too many, every other one is dropped and the stride doubled."""
-
-    def __init__(self, problem: TrainingProblem, on_step: Callable[[AbstractRun], None] | None) -> None:
-        self.frames = [Frame(0.0, -np.inf, problem.initial_loss, problem.network)]
-        self._on_step = on_step
-        self._stride, self._seen = 1, 0
-
-    def __call__(self, run: AbstractRun) -> None:
-        self._seen += 1
-        if self._seen % self._stride == 0:
-            self.frames.append(Frame(run.time, run.log_time, run.loss(), run.network()))
-            if len(self.frames) > MAX_FRAMES:
-                self.frames = self.frames[::2]
-                self._stride *= 2
-        if self._on_step is not None:
-            self._on_step(run)

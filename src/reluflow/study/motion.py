@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.study.flow_story import FlowStory
 from reluflow.study.neuron_groups import neuron_groups
-
-FloatArray = NDArray[np.float64]
 
 MOST_SAMPLES = 40  # sample directions drawn at most
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 SAME_DIRECTION = 0.999  # cosine, 2.6 degrees
 LIGHT = 1e-6  # share of the heaviest neuron's |a||w| below which a neuron plays no part in the function

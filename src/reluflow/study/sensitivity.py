@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.theory.limit import unit_norm
-
-FloatArray = NDArray[np.float64]
 
 SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one story
 
@@ -114,6 +113,6 @@ def _compare(first: FlowStory, other: FlowStory, seed: int, scale: str) -> Varia
 def _function(story: FlowStory) -> FloatArray:
     """Outputs on the samples: of the unit-norm limit for a run that grows for ever, of the end point otherwise."""
     X = story.trajectory.problem.dataset.X
-    if story.trajectory.outcome.code == "direction-converged":
+    if story.trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return np.asarray(unit_norm(story.limit.network).outputs(X))
     return story.trajectory.predictions

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.scale_advice import power_of_ten
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _about_end(found: Study) -> list[str]:
         return told
     proof = "" if flow.limit.is_proof else " (not a proof)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
-    if trajectory.outcome.code == "direction-converged":
+    if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return [
             f"{who} classifies every sample and grows for ever; its direction converges to {kind}{proof}.",
             *_margins(flow),

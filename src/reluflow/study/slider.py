@@ -81,7 +81,7 @@ def slider(motion: Motion) -> str:
         '<line x1="0" y1="0" x2="0" y2="60" stroke="#333" stroke-width="0.5"/>'
         f'<polyline points="{points}" fill="none" stroke="#0072B2" stroke-width="1.2"/>'
         '<circle class="now" r="2.2" fill="#1a1a1a"/></svg></div>'
-        f'<label>Moment of the run <input type="range" min="0" max="{last}" value="0" step="1"></label>'
+        f'<label>TrainingMoment of the run <input type="range" min="0" max="{last}" value="0" step="1"></label>'
         '<p><button type="button">Play</button> <output></output></p>'
         f"<p>{escape(motion.plane[0].upper() + motion.plane[1:])}. Distance from the inner circle is the size of a "
         "neuron; grey ticks are the samples' directions. On the right the loss, frame by frame.</p></div>"

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AbstractStoppingRule
-from reluflow.dynamics.trajectory import Trajectory
+from reluflow.dynamics.trajectory import Law, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
@@ -150,8 +150,8 @@ class Evidence:
 
     @property
     def is_flow(self) -> bool:
-        """Whether the trajectory was made by the exact flow."""
-        return self.trajectory is not None and self.trajectory.method.startswith(FLOW_METHOD)
+        """Whether the trajectory was made by a gradient flow, not by a descent."""
+        return self.trajectory is not None and self.trajectory.law is Law.FLOW
 
     def parameter(self, name: str) -> float:
         """The value of a number the result leaves to its reader."""
@@ -173,6 +173,3 @@ class Evidence:
             return self
         sweep = tuple(e.with_parameters(parameters) for e in self.sweep)
         return replace(self, parameters=dict(parameters), sweep=sweep)
-
-
-FLOW_METHOD = "event-driven gradient flow"

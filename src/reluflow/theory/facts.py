@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import HardMargin, linear_separator
 from reluflow.certificates.network_margin import OppositeSignMargin, opposite_sign_margin
 from reluflow.certificates.one_class import LeakyMargins, OneClassVectors, leaky_margins, one_class_vectors
@@ -19,8 +20,6 @@ from reluflow.geometry.general_position import GeneralPosition, general_position
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import checked_leak
 from reluflow.theory.pairs import PairSummary, pair_summary
-
-FloatArray = NDArray[np.float64]
 
 MAX_FACES = 200_000  # enumerating this many cones takes seconds
 MAX_SUBSETS = 200_000  # subsets of d samples whose independence is checked one by one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,12 +10,10 @@ from reluflow.certificates.certify import Certificate, certify
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network.network import Network
 from reluflow.tables import html_table
-
-_ENDED = (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +90,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
         )
         return CertifiedLimit(last, certify(last, problem.dataset, problem.loss), distance, False, words)
     certificate = certify(solved, problem.dataset, problem.loss)
-    is_proof = trajectory.outcome in _ENDED and certificate.kind != "not-stationary"
+    is_proof = trajectory.outcome.is_limit and certificate.kind != "not-stationary"
     words = f"Solved for in the final patterns; the last direction is {distance:.2g} away and closes in like 1/log t."
     if not is_proof:
         words += f" Not a proof: {trajectory.outcome.sentence}"
@@ -138,19 +136,29 @@ class LimitIdentified(AbstractStoppingRule):
     close: float = 0.03
     kkt: float = 1e-9
     smallest_margin: float = 10.0
-    _next: list[float] = field(default_factory=list, repr=False, compare=False)
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return _LimitSearch(self)
+
+
+class _LimitSearch:
+    """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost."""
+
+    def __init__(self, rule: LimitIdentified) -> None:
+        self._rule = rule
+        self.next_margin = rule.smallest_margin
+
+    def __call__(self, run: AbstractRun) -> Outcome | None:
         dataset = run.problem.dataset
         margin = float(np.min(run.outputs() * dataset.y))
-        if margin < (self._next[0] if self._next else self.smallest_margin):
+        if margin < self.next_margin:
             return None
-        self._next[:] = [1.5 * margin]
+        self.next_margin = 1.5 * margin
         last = unit_norm(run.network())
         solved = max_margin_in_patterns(last, dataset)
-        if direction_distance(last, solved) > self.close or kkt_certificate(solved, dataset).residual > self.kkt:
-            return None
-        return Outcome.DIRECTION_CONVERGED
+        is_close = direction_distance(last, solved) <= self._rule.close
+        is_kkt = is_close and kkt_certificate(solved, dataset).residual <= self._rule.kkt
+        return Outcome.DIRECTION_CONVERGED if is_kkt else None
 
 
 def unit_norm(network: Network) -> Network:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from reluflow.arrays import FloatArray
 
 PAIR_BUDGET = 1.5e11  # n^2 (d + 100) elementary operations: seconds on two cores, all of MNIST 0 against 1 included
 _REFUTING_ROWS = 64

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reluflow.dynamics.trajectory import Outcome, Trajectory
+from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
@@ -298,13 +298,10 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
                 is_regime=True,
             )
         )
-    cut = next((run for run in runs if run.outcome in _CUT_SHORT), None)
+    cut = next((run for run in runs if run.outcome.is_cut_short), None)
     if cut is not None:
         sentence = cut.outcome.sentence
         found.append(
             Hypothesis("completed", "the run was not cut short", lambda e: undecided(sentence), is_regime=True)
         )
     return tuple(found)
-
-
-_CUT_SHORT = (Outcome.MAX_STEPS, Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.viz.one_input import OneInput, draw_classes, one_input
 from reluflow.viz.style import BLACK, DARK, GREY, SEQUENTIAL, dataset_title, house_style, new_figure
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 IMAGE_SIDE = 28  # MNIST
 SIZE = (6.4, 4.4)  # inches

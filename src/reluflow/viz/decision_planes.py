@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.one_input import draw_classes
 from reluflow.viz.style import BLACK, DARK, NEGATIVE, ORANGE, POSITIVE, SEQUENTIAL, VERMILLION, house_style, new_figure
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 # Colour and dashes change together, so that a boundary is known by either.
 BOUNDARY_LOOKS: dict[str, tuple[str, Any, float]] = {

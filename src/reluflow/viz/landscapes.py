@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.style import BLACK, CONE_DASHES, DARK, GREY, SEQUENTIAL, house_style, new_figure
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 PATH = "#D62728"  # red, as in the sketches of the paper
 PATH_DASHES: dict[str, Any] = {"plain": "solid", "branch": (0, (4, 1.5)), "stay": (0, (1.2, 1.2))}

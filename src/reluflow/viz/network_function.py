@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 MAX_PRODUCTS = 4_000_000  # inner products <w_j, x> in memory at once
 MAX_KINKS = 2_000  # beyond this many neurons the grid alone is fine enough

@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.style import DARK, GREY, LIGHT, NEGATIVE, POSITIVE, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 HOLE = 0.35  # radius of the inner circle, on which neurons of norm 0 stand, in units of the outer one
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.viz.style import DARK, NEGATIVE, POSITIVE, dataset_title, house_style, new_figure
 from reluflow.viz.time_axis import TimeAxis
@@ -14,7 +14,6 @@ from reluflow.viz.time_axis import TimeAxis
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 MOST_LINES = 60  # neurons drawn, evenly picked
 

@@ -77,7 +77,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Level:
+class Guide:
     """A reference line across the panel: horizontal at a `value` of y, or vertical at one of x."""
 
     value: float
@@ -111,7 +111,7 @@ class Panel:
     x_label: str
     y_label: str
     curves: Sequence[Curve]
-    levels: Sequence[Level] = ()
+    levels: Sequence[Guide] = ()
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
     x_limits: tuple[float, float] | None = None
@@ -213,7 +213,7 @@ def _draw_curve(axes: Axes, curve: Curve, name: str) -> None:
     )
 
 
-def _draw_level(axes: Axes, level: Level) -> None:
+def _draw_level(axes: Axes, level: Guide) -> None:
     colour = GREY if level.look is None else LOOKS[level.look % len(LOOKS)][0]
     draw = axes.axvline if level.is_vertical else axes.axhline
     draw(level.value, color=colour, linewidth=0.9, linestyle=(0, (3, 3)), zorder=1, label=level.label or "_level")

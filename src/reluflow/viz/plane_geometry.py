@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.losses import AbstractLoss
 from reluflow.viz.geometry_legend import Ring, basin_look, draw_geometry_legend
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from reluflow.geometry.extremal import ExtremalVectors
     from reluflow.geometry.landscape import CirclePotential
 
-FloatArray = NDArray[np.float64]
 
 # Radii in units of the largest |G|: a hole, so that small lobes keep apart; lobes up to 1; names; samples; two rings.
 HOLE, NAMES, SAMPLES, INNER_RING, OUTER_RING, EDGE = -0.35, 1.15, 1.30, (1.41, 1.52), (1.57, 1.68), 1.69

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.legend import SAMPLE_MARKERS
 from reluflow.viz.style import BLACK, CONE_DASHES, DARK, GREY
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from reluflow.data.dataset import Dataset
 
-FloatArray = NDArray[np.float64]
 
 SAME_ANGLE = 1e-9  # two boundaries this close (radians) are drawn once
 LABEL_GAP = np.radians(9.0)  # samples closer than this leave no room for their names

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from reluflow.geometry.extremal import ExtremalVectors
 
-FloatArray = NDArray[np.float64]
 
 WIDTH, DISC, TITLES, ROW = 7.0, 3.1, 0.58, 0.175  # inches; a row is one line of the legend
 NUM_COLUMNS = 3

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Trajectory
-
-FloatArray = NDArray[np.float64]
 
 _LONG = 8.0  # a run longer than this many times its alignment is shown over log t
 _LATE = 3.0  # and ends this many decades after convergence began: what follows changes like log log t

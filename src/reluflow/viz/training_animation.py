@@ -13,7 +13,7 @@ from reluflow.viz.polar import angles_of
 from reluflow.viz.style import house_style, new_figure
 from reluflow.viz.training_moments import (
     Backdrop,
-    Moment,
+    TrainingMoment,
     draw_function,
     draw_neurons,
     edge_colours,
@@ -26,7 +26,7 @@ FRAMES_PER_SECOND = 10  # as in the authors' videos
 DOTS_PER_INCH = 80
 
 
-def save_training_animation(moments: Sequence[Moment], backdrop: Backdrop, path: Path) -> Path:
+def save_training_animation(moments: Sequence[TrainingMoment], backdrop: Backdrop, path: Path) -> Path:
     """Write an animated GIF, one frame per moment; it appears complete or not at all.
 
     All moments hold the same neurons in the same order.

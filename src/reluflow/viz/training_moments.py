@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.viz.legend import SAMPLE_MARKERS, boundary_entry, sample_entries
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.projections.polar import PolarAxes
 
-FloatArray = NDArray[np.float64]
 
 HOLE = -0.2  # the radial origin, in units of the outer circle: neurons of norm 0 stand on an inner circle
 CROWDED = 2_000  # more stars than this are drawn small
@@ -32,7 +32,7 @@ WIDTH, ROW, TOP, FOOT = 7.0, 2.55, 0.35, 0.55  # inches
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class TrainingMoment:
     """One time of a run.
 
     Parameters
@@ -93,7 +93,7 @@ class Backdrop:
         return line
 
 
-def plot_training_moments(moments: Sequence[Moment], backdrop: Backdrop, *, title: str = "") -> Figure:
+def plot_training_moments(moments: Sequence[TrainingMoment], backdrop: Backdrop, *, title: str = "") -> Figure:
     """Draw one row per moment, in the convention of Boursier & Flammarion's figures.
 
     On the right every neuron is a star at angle atan2(w2, w1) and radius |w|, from 0 on the inner circle to the
@@ -131,7 +131,9 @@ def plot_training_moments(moments: Sequence[Moment], backdrop: Backdrop, *, titl
     return figure
 
 
-def draw_function(axes: Axes, moment: Moment, backdrop: Backdrop, line: OneInput) -> tuple[Line2D, Line2D | None]:
+def draw_function(
+    axes: Axes, moment: TrainingMoment, backdrop: Backdrop, line: OneInput
+) -> tuple[Line2D, Line2D | None]:
     """The reference, the function, the prediction and the samples; gives the two curves that change with time."""
     grid = np.asarray(backdrop.grid)
     axes.plot(grid, np.asarray(backdrop.reference), color=GREY, linestyle=(0, (5, 3)), linewidth=1.3, zorder=2)
@@ -150,7 +152,7 @@ def draw_function(axes: Axes, moment: Moment, backdrop: Backdrop, line: OneInput
     return curve, other
 
 
-def draw_neurons(axes: PolarAxes, moment: Moment, backdrop: Backdrop) -> PathCollection:
+def draw_neurons(axes: PolarAxes, moment: TrainingMoment, backdrop: Backdrop) -> PathCollection:
     """The neurons of a moment in polar axes, scaled to the largest of them."""
     w, a = np.asarray(moment.w, dtype=np.float64), np.asarray(moment.a, dtype=np.float64)
     if w.ndim != 2 or w.shape[1] != 2 or a.shape != w.shape[:1]:
@@ -218,7 +220,7 @@ def radius_words(largest: float) -> str:
     return f"outer circle:\n$|w|$ = {largest:.2g}"
 
 
-def _entries(moments: Sequence[Moment], backdrop: Backdrop) -> list[Artist]:
+def _entries(moments: Sequence[TrainingMoment], backdrop: Backdrop) -> list[Artist]:
     from matplotlib.lines import Line2D
 
     entries: list[Artist] = [Line2D([], [], color=BLUE, linewidth=2.2, label=backdrop.output_label)]

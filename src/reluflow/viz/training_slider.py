@@ -14,7 +14,7 @@ from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError
 from reluflow.viz.polar import angles_of, boundary_angles
 from reluflow.viz.style import BLACK, BLUE, GREY, NEGATIVE, ORANGE, POSITIVE
-from reluflow.viz.training_moments import Backdrop, Moment, relative_norms
+from reluflow.viz.training_moments import Backdrop, TrainingMoment, relative_norms
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -114,7 +114,7 @@ show();
 """
 
 
-def save_training_slider(moments: Sequence[Moment], backdrop: Backdrop, path: Path, *, title: str) -> Path:
+def save_training_slider(moments: Sequence[TrainingMoment], backdrop: Backdrop, path: Path, *, title: str) -> Path:
     """Write one HTML page with a slider over the moments of a run; it appears complete or not at all.
 
     Filled dots are neurons with a > 0, open squares those with a < 0.
@@ -159,7 +159,7 @@ def save_training_slider(moments: Sequence[Moment], backdrop: Backdrop, path: Pa
 </div>
 <div class="row">
 <button id="play" type="button">Play</button>
-<input id="moment" type="range" min="0" max="{len(moments) - 1}" value="0" aria-label="Moment of the run">
+<input id="moment" type="range" min="0" max="{len(moments) - 1}" value="0" aria-label="TrainingMoment of the run">
 </div>
 <p id="words" aria-live="polite"></p>
 <p class="legend">{html.escape("; ".join(legend))}.</p>
@@ -174,7 +174,7 @@ def save_training_slider(moments: Sequence[Moment], backdrop: Backdrop, path: Pa
     return path
 
 
-def _moment(moment: Moment) -> dict[str, Any]:
+def _moment(moment: TrainingMoment) -> dict[str, Any]:
     w, a = np.asarray(moment.w, dtype=np.float64), np.asarray(moment.a, dtype=np.float64)
     radii, largest = relative_norms(w)
     prediction = moment.prediction

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.viz.style import BLACK, DARK, GREEN, GREY, LIGHT, NEGATIVE, POSITIVE, PURPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
 Role = Literal["positive", "negative", "neuron", "pull", "velocity", "plain"]
 
 COLOURS: dict[Role, str] = {

@@ -12,7 +12,7 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.experiments.workbench import Workbench
 from reluflow.papers.lee2022.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
-from reluflow.papers.lee2022.restarts_run import FULL, QUICK, RunSettings, one_depth
+from reluflow.papers.lee2022.restarts_run import FULL, QUICK, RestartSettings, one_depth
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_bands_in_the_wrong_order_are_not_nested(results):
 
 def test_a_run_that_diverges_is_refused():
     with pytest.raises(BackendError, match="2 scalar layers diverged at rate 1"):
-        one_depth(RunSettings(n=50, d=3, layers=2, rate=1.0, steps=50, restarts=(0,), teacher_std=3.0, seed=0))
+        one_depth(RestartSettings(n=50, d=3, layers=2, rate=1.0, steps=50, restarts=(0,), teacher_std=3.0, seed=0))
 
 
 def test_files(results, tmp_path):

@@ -19,7 +19,7 @@ from reluflow.papers.min2024.paper import (
     smallest_correlation,
     turning,
 )
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS
 
 MODULES = {1: figure_1, 2: figure_2, 3: figure_3, 4: figure_4}
 

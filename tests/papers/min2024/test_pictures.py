@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
+from reluflow.viz.composed_figure import plot_parts
 from reluflow.viz.heat_map import HeatMap
 from reluflow.viz.image_grid import ImageGrid
-from reluflow.viz.parts import plot_parts
 from reluflow.viz.pattern_timeline import PatternTimeline
 from reluflow.viz.vector_plane import Arrow, Sector, VectorPlane, samples_as_arrows
 

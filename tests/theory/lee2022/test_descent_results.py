@@ -15,7 +15,7 @@ from reluflow.single_neuron import descent_angle_band, descent_magnitude_band, f
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.descent_results import descent_allowance, stopping_step
 from reluflow.theory.lee2022.model import start, teacher
-from reluflow.theory.lee2022.recorded import DescentRun
+from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
@@ -158,7 +158,7 @@ def test_a_run_that_ends_too_early_decides_nothing():
     theorem = theorem_named("lee2022:cor4.3")
     evidence = gather(theorem, own_problem(theorem))
     run = evidence.population
-    short = DescentRun(run.start, run.step_size, run.steps[:20], run.magnitude[:20], run.gap[:20], run.v[:20])
+    short = NeuronDescent(run.start, run.step_size, run.steps[:20], run.magnitude[:20], run.gap[:20], run.v[:20])
     verdict = theorem.check(replace(evidence, population=short))
     assert verdict.kind is VerdictKind.INCONCLUSIVE
     assert "ends before the stopping step" in verdict.why

@@ -90,7 +90,10 @@ def test_symmetrizing_can_lower_a_negative_margin():
 
 
 class _SquaredNormOneThousand(AbstractStoppingRule):
-    def check(self, run):
+    def start(self):
+        return self._check
+
+    def _check(self, run):
         return Outcome.DIRECTION_CONVERGED if run.network().squared_norm() >= 1e3 else None
 
 

@@ -18,7 +18,7 @@ from reluflow.experiments.evidence import gather
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.moments import cones_of
+from reluflow.theory.min2024.moving_neurons import cones_of
 from reluflow.theory.min2024.patterns import alignment_time, disagreements, last_cones, pattern_history
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -11,9 +11,9 @@ from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants
-from reluflow.theory.min2024.groups import groups
-from reluflow.theory.min2024.moments import moments
+from reluflow.theory.min2024.moving_neurons import moments
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable

@@ -10,7 +10,7 @@ import pytest
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.theory.min2024.moments import force_excess, moments
+from reluflow.theory.min2024.moving_neurons import force_excess, moments
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable

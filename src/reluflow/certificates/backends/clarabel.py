@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csc_matrix
 
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import BackendError
-
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, vstack
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import BackendError
-
-FloatArray = NDArray[np.float64]
 
 
 def smallest_largest_residual(

@@ -7,12 +7,11 @@ ReLU.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 _TEACHER_KNOTS = (-1.0, -0.7, -0.55, -0.4, 0.0, 0.5, 0.6, 0.7, 1.0)
 _TEACHER_VALUES = (0.0, 0.7, 0.5, 1.0, 0.0, 1.0, 0.6, 0.7, 0.0)

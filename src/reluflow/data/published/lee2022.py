@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 # Teacher standard deviations k* of Figs. 1 and 2 for q = 0, 1, 2 scalar layers (App. D.3).
 _TEACHER_STD = (1.0, 0.5, 0.3)

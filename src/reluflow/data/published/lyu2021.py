@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-
-FloatArray = NDArray[np.float64]
 
 BIAS_COORDINATE = 0.1  # App. J: the extra input coordinate of Table 1
 

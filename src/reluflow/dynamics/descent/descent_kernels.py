@@ -11,14 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses.compiled import CompiledLoss, apply
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
 BLOCK = 512  # a power of two, for the sum by halves; a block and its work space fit the first-level cache

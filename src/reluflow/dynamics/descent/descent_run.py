@@ -1,4 +1,4 @@
-"""DescentRun: what all descent methods share, and `descend`, which keeps what was asked for on the way.
+"""DescentRun: what all descent methods share: the clock, the cap on iterations, the way back from an overflow.
 
 Iterates exist at the times lr * k only; between two of them the network stands still.
 """
@@ -9,28 +9,22 @@ import copy
 import math
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, AbstractSolver, Gradient
-from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 SlopeAtZero = float | Literal["minimum-norm"] | None
 
 LARGEST_WEIGHT = 1e70  # the square of an output, of fourth order in the weights, must stay a double
 _SECONDS_PER_CHUNK = 0.1  # machine code cannot be interrupted, so it comes back this often
 _SECONDS_PER_COPY = 2.0  # how often the state is copied, so that an overflow can be taken back
-_RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
 _LARGEST_LOG_SCALE = 300.0  # outputs are of the size of the square of the scale, which must stay a double
 
 
@@ -50,7 +44,7 @@ class DescentRun(AbstractRun):
     """
 
     def __init__(self, problem: TrainingProblem, *, lr: float, iterations: int, loss_threshold: float = 0.0) -> None:
-        super().__init__(problem)
+        super().__init__(problem, last_step=iterations)
         self.lr = lr
         self.iterations = iterations
         self.loss_threshold = loss_threshold
@@ -59,8 +53,6 @@ class DescentRun(AbstractRun):
         self._chunk = 1
         self._kept: dict[str, Any] = {}
         self._kept_at = -math.inf
-        self._start_balancedness = self.start_network.balancedness()
-        self._largest_squares = _squared_norms(self.start_network)
 
     @property
     @abstractmethod
@@ -139,12 +131,12 @@ class DescentRun(AbstractRun):
                 last = middle
                 self._restore()
 
-    def advance(self, limit: float) -> None:
-        """Go on by a twentieth of the iterations so far, not past the time `limit`.
+    def advance(self, limit: float, most_steps: int) -> None:
+        """Go on by a twentieth of the iterations so far, not past the time `limit` nor by more than `most_steps`.
 
         Where no iteration fits before the limit, the network stands still until then.
         """
-        count = min(self._iterations_before(limit), self.iteration // 20 + 1)
+        count = min(self._iterations_before(limit), self.iteration // 20 + 1, most_steps)
         if count > 0:
             self.iterate_to(self.iteration + count)
         else:
@@ -163,133 +155,6 @@ class DescentRun(AbstractRun):
         if math.isinf(limit):
             return self.iterations
         return int(self._clock[1] + self.rate() <= limit)
-
-    def gradient(self) -> Gradient:
-        network, pulls = self._pulls()
-        along = np.einsum("jd,jd->j", network.w, pulls)
-        square = np.sum(network.weight * (np.square(network.a) * np.sum(pulls**2, axis=1) + np.square(along)))
-        size = network.squared_norm()
-        if square == 0.0 or size == 0.0:
-            return Gradient(-math.inf, 0.0)
-        cosine = 2.0 * np.sum(network.weight * network.a * along) / math.sqrt(square * size)
-        return Gradient(0.5 * math.log(square), math.sqrt(max(0.0, 1.0 - float(cosine) ** 2)))
-
-    def is_settled(self) -> bool:
-        network, pulls = self._pulls()
-        dataset = self.problem.dataset
-        start = np.abs(self.problem.loss.label_forces(dataset.y)) @ np.linalg.norm(dataset.X, axis=1)
-        is_pulled = np.linalg.norm(pulls, axis=1) > _RESTING_PULL * start
-        return bool(np.all(_cosines(network, pulls)[is_pulled] <= -1.0 + 1e-9))
-
-    def misalignment(self) -> float:
-        network, pulls = self._pulls()
-        return float(1.0 - np.min(_cosines(network, pulls)[np.any(pulls, axis=1)], initial=1.0))
-
-    def limit(self, outcome: Outcome) -> Limit:
-        return Limit(self.network(), self.gradient().norm, False, 0, "The last iterate, not polished.")
-
-    def _pulls(self) -> tuple[Network, FloatArray]:
-        """The network now and D_j of every neuron, shape (num_neurons, d), with the leak as slope at zero."""
-        network, dataset = self.network(), self.problem.dataset
-        forces = self.problem.loss.forces(self.outputs(), dataset.y)
-        slopes = np.where(network.pre_activations(dataset.X) > 0, 1.0, network.leak)
-        return network, np.asarray((slopes * forces) @ dataset.X)
-
-    def balancedness_drift(self) -> float:
-        now = self.network()
-        self._largest_squares = np.maximum(self._largest_squares, _squared_norms(now))
-        drift = np.abs(now.balancedness() - self._start_balancedness)
-        return float(np.max(np.divide(drift, self._largest_squares, out=drift, where=self._largest_squares > 0)))
-
-
-@dataclass(frozen=True, eq=False)
-class DescentHistory:
-    """What `descend` kept.
-
-    Parameters
-    ----------
-    iterations, times
-        Of the snapshots, shapes (s,).
-    networks
-        The network at each snapshot.
-    outputs
-        h(x_k) at each snapshot, shape (s, n).
-    loss_iterations, losses
-        The loss at the snapshots and at the iterations asked for besides, shapes (l,).
-    outcome
-        Why the run ended by itself, or None.
-    is_interrupted
-        Whether Ctrl-C ended it; what was kept before is here.
-    """
-
-    iterations: IntArray
-    times: FloatArray
-    networks: tuple[Network, ...]
-    outputs: FloatArray
-    loss_iterations: IntArray
-    losses: FloatArray
-    outcome: Outcome | None
-    is_interrupted: bool
-
-
-def descend(
-    problem: TrainingProblem,
-    solver: AbstractSolver,
-    *,
-    iterations: Iterable[int] | None = None,
-    loss_iterations: Iterable[int] = (),
-    progress: Callable[[int, float], None] | None = None,
-) -> DescentHistory:
-    """Run a descent method and keep the networks at chosen iterations.
-
-    Parameters
-    ----------
-    problem
-        What is trained.
-    solver
-        A descent method.
-    iterations
-        Snapshots; by default the geometric ones up to the solver's last iteration.
-    loss_iterations
-        Where the loss is kept besides.
-    progress
-        Called with the iteration and the loss at each recorded iteration.
-    """
-    run = solver.start(problem)
-    if not isinstance(run, DescentRun):
-        raise InvalidInputError(f"`solver` must be a descent method, got {type(solver).__name__}; use `train`.")
-    snapshots = set(geometric_iterations(run.iterations) if iterations is None else map(int, iterations))
-    stops = sorted(snapshots | set(map(int, loss_iterations)))
-    if stops and not 0 <= stops[0] <= stops[-1] <= run.iterations:
-        raise InvalidInputError(
-            f"iterations to keep must lie between 0 and `iterations` = {run.iterations}, got {stops[0]} to {stops[-1]}."
-        )
-    kept: list[tuple[int, float, Network, FloatArray]] = []
-    losses: list[tuple[int, float]] = []
-    is_interrupted = False
-    try:
-        for stop in stops:
-            run.iterate_to(stop)
-            if run.iteration != stop:
-                break
-            losses.append((stop, run.loss()))
-            if stop in snapshots:
-                kept.append((stop, float(run._clock[1]), run.network(), run.outputs()))
-            if progress is not None:
-                progress(*losses[-1])
-        run.iterate_to(run.iterations)
-    except KeyboardInterrupt:
-        is_interrupted = True
-    return DescentHistory(
-        iterations=np.array([entry[0] for entry in kept], dtype=np.int64),
-        times=np.array([entry[1] for entry in kept]),
-        networks=tuple(entry[2] for entry in kept),
-        outputs=np.array([entry[3] for entry in kept]).reshape(len(kept), problem.dataset.n),
-        loss_iterations=np.array([entry[0] for entry in losses], dtype=np.int64),
-        losses=np.array([entry[1] for entry in losses]),
-        outcome=run.outcome,
-        is_interrupted=is_interrupted,
-    )
 
 
 def geometric_iterations(last: int) -> list[int]:
@@ -351,14 +216,3 @@ def slope_value(slope_at_zero: SlopeAtZero, leak: float) -> float:
             f"`slope_at_zero` must lie in [leak, 1] = [{leak:g}, 1] or be 'minimum-norm', got {slope_at_zero}."
         )
     return float(slope_at_zero)
-
-
-def _cosines(network: Network, pulls: FloatArray) -> FloatArray:
-    """cos(w_j, a_j D_j), 0 where a factor is zero."""
-    lengths = np.linalg.norm(network.w, axis=1) * np.linalg.norm(pulls, axis=1)
-    products = np.sign(network.a) * np.einsum("jd,jd->j", network.w, pulls)
-    return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
-
-
-def _squared_norms(network: Network) -> FloatArray:
-    return np.asarray(np.square(network.a) + np.einsum("jd,jd->j", network.w, network.w))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.descent_kernels import (
     BLOCK,
     Descent,
@@ -19,11 +20,10 @@ from reluflow.dynamics.descent.descent_kernels import descend as descend_on_one_
 from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.losses.compiled import compiled
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 _LARGEST_FUSED_DIMENSION = 16  # above, matrix products of the linear-algebra library are faster
 _SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than it brings
@@ -64,6 +64,8 @@ class GradientDescent(AbstractSolver):
     Boursier & Flammarion (2024), Sec. 6 and App. B [boursier2024]; loss-scaled rate: Lyu et al. (2021), App. J
     [lyu2021]; slope at zero: Min et al. (2024), Sec. 2 and App. E.3 [min2024].
     """
+
+    law: ClassVar[Law] = Law.DESCENT
 
     lr: float
     iterations: int

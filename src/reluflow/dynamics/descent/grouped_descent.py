@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.descent.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.descent.descent_kernels import Descent, outputs_of_blocks
 from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero
 from reluflow.dynamics.descent.gradient_descent import check_descent, descent_of, describe_rate, to_blocks
 from reluflow.dynamics.descent.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
-from reluflow.dynamics.flow.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.losses.compiled import compiled
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 _FIRST_ROOM = 64  # cones; doubled when there are more
 
@@ -42,6 +42,8 @@ class GroupedGradientDescent(AbstractSolver):
     ----------
     Boursier & Flammarion (2024), Eq. (6) [boursier2024]: D depends on a neuron through its pattern only.
     """
+
+    law: ClassVar[Law] = Law.DESCENT
 
     lr: float
     iterations: int

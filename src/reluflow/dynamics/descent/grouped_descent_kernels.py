@@ -9,18 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.dynamics.descent.descent_kernels import (
-    BLOCK,
-    Descent,
-    learning_rate,
-    move_block,
-    tick,
-    write_block_outputs,
-    write_forces,
-)
-from reluflow.dynamics.flow.cone_group_kernels import (
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.descent.cone_group_kernels import (
     CONES,
     IS_FULL,
     ITERATIONS_PER_BIN,
@@ -44,9 +35,16 @@ from reluflow.dynamics.flow.cone_group_kernels import (
     write_products,
     write_pull,
 )
+from reluflow.dynamics.descent.descent_kernels import (
+    BLOCK,
+    Descent,
+    learning_rate,
+    move_block,
+    tick,
+    write_block_outputs,
+    write_forces,
+)
 from reluflow.losses.compiled import CompiledLoss
-
-FloatArray = NDArray[np.float64]
 
 SETTLE_EVERY = 16  # iterations between two attempts to bring walkers home
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.descent_kernels import Descent
 from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
 from reluflow.dynamics.descent.gradient_descent import (
@@ -18,10 +19,9 @@ from reluflow.dynamics.descent.gradient_descent import (
 )
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class StochasticGradientDescent(AbstractSolver):
     ----------
     Phuong & Lampert (2021), Sec. 5.1 [phuong2021]; fixed output layer: Min et al. (2024), App. A.5, Fig. 13 [min2024].
     """
+
+    law: ClassVar[Law] = Law.DESCENT
 
     lr: float
     batch: int

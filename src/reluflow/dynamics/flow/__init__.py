@@ -1,1 +1,28 @@
-"""The exact gradient flow, from event to event."""
+"""The exact gradient flow, from event to event.
+
+To be read in this order; each file knows those above it only. Kernels are machine code and hold nothing else.
+
+- `bernstein_kernels`: the first root of a polynomial. (What happens at a wall is decided in `geometry/boundary`.)
+- `flow_kernels`, `step_kernels`: outputs, forces, velocities of the columns; a step of order eight and its dense form.
+- `grouped_neurons_kernels`, `grouped_neurons`: who is in which group, and the columns that stand for them.
+- `lone_neurons`: the neurons each on its own, for the second solver.
+- `crossing_kernels`, `carrying_kernels`: who meets a wall within a step; the light ones carried through it.
+- `boundary_events`, `slides`: what an arrival at a wall does to a neuron; when a slide ends.
+- `stationary_limit`: where the flow tends to from a state near its end.
+- `flow_state`: the one owner of what changes, with the invariants and the order in which it may change.
+- `light_crossers`, `frozen_start`: crossers that do not end a step; the closed-form start at a tiny scale.
+- `flow_run`: the run: steps, events, the clock.
+- `event_driven`: the solver and its settings.
+
+The flow at the size of real data, by collocation of the forces, stands on `bernstein_kernels`, `lone_neurons`,
+`boundary_events`, `frozen_start` and one function of `stationary_limit`:
+
+- `radau`, `fading_clock`: the nodes of a step and polynomials on them; time where forces fade along a step.
+- `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
+- `spanned_problem`: the problem in coordinates of the space its samples span.
+- `sliding_kernels`, `neuron_path_kernels`: what a wall holds back; the path of one neuron through a step, wall by wall.
+- `force_newton`, `force_step`: Newton's method for the forces at the nodes; one step, solved.
+- `resting_limit`: where a run near its end tends to.
+- `collocation_run`: the run: steps, events, the clock.
+- `collocation`: the solver and its settings.
+"""

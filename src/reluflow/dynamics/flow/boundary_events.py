@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.geometry.boundary.decision import Ridge, resolve
 from reluflow.geometry.boundary.events import KINDS, EventKind
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class BoundaryEvents:
@@ -30,7 +28,7 @@ class BoundaryEvents:
         What to do where the flow is not unique.
     """
 
-    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, ridge: Ridge) -> None:
+    def __init__(self, neurons: GroupedNeurons | LoneNeurons, recorder: EventRecorder, ridge: Ridge) -> None:
         self._neurons = neurons
         self._recorder = recorder
         self._ridge = ridge
@@ -40,7 +38,7 @@ class BoundaryEvents:
     def leave_wall(self, g: int, b: int, side: int, time: float) -> None:
         """All neurons of a sliding group leave one of its walls together."""
         neurons = self._neurons
-        members = neurons.reset_frame(g) if g in neurons.frames else np.flatnonzero(neurons.group == g)
+        members = neurons.members_of(g)
         sides, sign = neurons.sides[g].copy(), int(neurons.signs[g])
         still_on_ridge = [wall for key, s, wall in self.ridges if (key, s) == (sides.tobytes(), sign) and wall != b]
         sides[b] = side

@@ -6,19 +6,38 @@ the group it leaves and of the group it enters, so only the neuron itself is tou
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.dynamics.flow.flow_kernels import Layout
+from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the careful, exact treatment
+
+
+class Arrivals(NamedTuple):
+    """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
+
+    neurons: IntArray
+    walls: IntArray
+    thetas: FloatArray
+
+
+class Course(NamedTuple):
+    """What a neuron that crosses within a step is carried by; G groups, B walls, C columns."""
+
+    dense: FloatArray  # (8, C, d + 1) the columns along the step, in Bernstein form as the next two
+    pulls: FloatArray  # (G, B, 5) <D_g, normal>
+    jumps: FloatArray  # (B, 5) the jump of the pull across a wall
+    is_dead: BoolArray  # (G,) whether nothing pulls there
+    pass_to: IntArray  # (G, B) the group beyond a wall, -1 where there is none
+    slide_to: IntArray  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
 
 
 @njit(cache=True)
@@ -106,32 +125,17 @@ def _next_crossing(
 
 @njit(cache=True)
 def carry_crossers(
-    commit: bool,
-    stop: float,
-    crossers: IntArray,
-    walls: IntArray,
-    thetas: FloatArray,
-    dense: FloatArray,
-    layout: Layout,
-    pulls: FloatArray,
-    jumps: FloatArray,
-    is_dead: NDArray[np.bool_],
-    pass_to: IntArray,
-    slide_to: IntArray,
-    group: IntArray,
-    shapes: FloatArray,
-    mass: FloatArray,
-    output_sign: NDArray[np.int8],
-    can_change_sign: NDArray[np.bool_],
+    commit: bool, stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
 ) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
     """Follow each crosser from group to group until `stop`, and write it down if `commit`.
-
-    `pulls` (G, B, 5) and `jumps` (B, 5) are Bernstein polynomials of <D_g, normal> and of the jump of the pull across
-    a wall; `pass_to` (G, B) and `slide_to` (G, B, 2) name the group beyond and on a wall, -1 where there is none.
 
     Returns the first fraction of the step at which some crosser needs exact treatment (an unknown group, an unclear
     case), each crosser's pending wall and fraction, and the events: neuron, wall, fraction, code.
     """
+    crossers, walls, thetas = arrivals.neurons, arrivals.walls, arrivals.thetas
+    dense, pulls, jumps, is_dead = course.dense, course.pulls, course.jumps, course.is_dead
+    pass_to, slide_to = course.pass_to, course.slide_to
+    group, shapes, mass, output_sign = members.group, members.shapes, members.mass, members.output_sign
     num_walls, d = layout.normals.shape
     trouble = NO_ROOT
     pending_wall = np.full(crossers.shape[0], -1, dtype=np.int64)
@@ -210,7 +214,7 @@ def carry_crossers(
                 count += 1
             g = target
             moved = True
-            watched = sign if can_change_sign[j] else 0
+            watched = sign if members.can_change_sign[j] else 0
             theta, wall = _next_crossing(shape, g, watched, theta, dense, layout)
         pending_wall[index], pending_theta[index] = wall, theta
         if commit and moved:

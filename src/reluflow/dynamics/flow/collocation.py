@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from reluflow.dynamics.flow.collocation_run import CollocationRun
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
@@ -14,6 +16,8 @@ from reluflow.geometry.boundary.decision import RIDGES, Ridge
 @dataclass(frozen=True)
 class CollocationFlow(AbstractSolver):
     """Gradient flow by collocation of the forces."""
+
+    law: ClassVar[Law] = Law.FLOW
 
     rtol: float = 1e-6
     ridge: Ridge = "stop"
@@ -28,7 +32,9 @@ class CollocationFlow(AbstractSolver):
             raise InvalidInputError(f"`max_steps` must be at least 1, got {self.max_steps}.")
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
+        """A run of the flow at time 0."""
         return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
 
     def describe(self) -> str:
+        """The method and its settings, in words."""
         return f"gradient flow by collocation of the forces, rtol {self.rtol:g}, ridge {self.ridge}"

@@ -5,26 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import FadingClock
-from reluflow.dynamics.flow.force_step import RULE, ForceStep, SampleForces, Solution, StepStatus
+from reluflow.dynamics.flow.force_step import POINTS, RULE, ForceStep, SampleForces, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import DONE
 from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.reading import Gradient
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _FORCE_SHARE = 30.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
@@ -44,11 +42,12 @@ class CollocationRun(AbstractRun):
     """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
-        super().__init__(problem)
+        super().__init__(problem, last_step=max_steps)
         self._rescaled_time = 0.0
+        self._outputs: FloatArray = np.zeros(problem.dataset.n)
         self.rejected = 0
         self._is_fading = problem.loss.fades
-        self._ridge, self._max_steps = ridge, max_steps
+        self._ridge = ridge
         self._span = SpannedProblem.of(problem)
         inner = self._span.problem
         walls = Walls.of(inner.dataset.X)
@@ -73,7 +72,7 @@ class CollocationRun(AbstractRun):
 
     def outputs(self) -> FloatArray:
         """h(x_k) now, shape (n,)."""
-        return self._outputs
+        return np.asarray(self._outputs)
 
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
@@ -120,7 +119,7 @@ class CollocationRun(AbstractRun):
         here = Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
         if outcome is not Outcome.STATIONARY:
             return here
-        neurons, kept, outputs = self._neurons, self._neurons.shapes, self._outputs
+        neurons, kept = self._neurons, self._neurons.shapes
         neurons.shapes, num_iterations = polished(neurons, self._samples)
         self._refresh()
         heights = neurons.shapes[:, :-1] @ neurons.walls.normals.T
@@ -134,7 +133,6 @@ class CollocationRun(AbstractRun):
         )
         neurons.shapes = kept
         self._refresh()
-        self._outputs = outputs
         if has_crossed:
             return replace(here, reason="Not polished: the rest of the way meets another boundary.")
         if num_iterations == 0 or there.gradient_norm > here.gradient_norm:
@@ -164,9 +162,9 @@ class CollocationRun(AbstractRun):
 
     # -- stepping -----------------------------------------------------------------------------------------------
 
-    def advance(self, limit: float) -> None:
+    def advance(self, limit: float, most_steps: int = 1) -> None:
         """Take one macro step, never past the time `limit`."""
-        if self.steps >= self._max_steps:
+        if self.steps >= self.last_step:
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1
@@ -257,23 +255,31 @@ class CollocationRun(AbstractRun):
         self._refresh()
         self._settle_paths(found)
 
+    def _times_at(self, taus: FloatArray, found: Solution, length: float) -> tuple[FloatArray, FloatArray]:
+        """Times and their logarithms at places of a step that starts now."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(taus * length)
+        if self._is_fading:
+            logs = self._clock(found, length).log_elapsed(np.maximum(taus, 1e-300)) - self._log_rate
+        elapsed = np.where(logs < _LARGEST_LOG, np.exp(np.minimum(logs, _LARGEST_LOG)), np.inf)
+        return self.time + elapsed, np.logaddexp(self.log_time, logs)
+
     def _record(self, found: Solution, length: float) -> None:
-        """Write the events of a step into the log."""
+        """Write the events of a step into the log, and the moments on its way where the outputs are known."""
         paths = found.paths
+        inner = POINTS < 1.0
+        moments = zip(*self._times_at(POINTS[inner], found, length), found.outputs[inner], strict=True)
+        self.passed.extend((float(time), float(log_time), outputs) for time, log_time, outputs in moments)
         rows = np.flatnonzero(paths.num_events)
         if not rows.size:
             return
         counts = paths.num_events[rows]
         which = np.arange(paths.event_walls.shape[1]) < counts[:, None]
         walls, taus = paths.event_walls[rows][which], paths.event_taus[rows][which]
-        elapsed = taus * length
-        if self._is_fading:
-            logs = self._clock(found, length).log_elapsed(np.maximum(taus, 1e-300)) - self._log_rate
-            elapsed = np.where(logs < _LARGEST_LOG, np.exp(np.minimum(logs, _LARGEST_LOG)), np.inf)
+        times, _ = self._times_at(taus, found, length)
         samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
-        self.recorder.extend(
-            np.repeat(found.moving[rows], counts), samples, self.time + elapsed, paths.event_kinds[rows][which]
-        )
+        who, kinds = np.repeat(found.moving[rows], counts), paths.event_kinds[rows][which]
+        self.recorder.extend(who, samples, times, kinds)
 
     def _settle_paths(self, found: Solution) -> None:
         """Neurons whose paths could not go on alone (a ridge, the origin, a = 0 on a wall): decide from their state."""

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.flow_kernels import Layout, wall_forces
+from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @njit(cache=True)
-def scan_columns(
-    coefficients: FloatArray, layout: Layout, output_signs: NDArray[np.int8]
-) -> tuple[FloatArray, IntArray]:
+def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArray) -> tuple[FloatArray, IntArray]:
     """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
 
     Wall B stands for a = 0 and is looked at where `output_signs` is not 0.
@@ -92,20 +88,14 @@ def reach_of_rows(rows: FloatArray) -> FloatArray:
 
 @njit(cache=True)
 def scan_frames(
-    coefficients: FloatArray,
-    layout: Layout,
-    group: IntArray,
-    shapes: FloatArray,
-    output_signs: NDArray[np.int8],
-    expiry: FloatArray,
-    path: FloatArray,
+    coefficients: FloatArray, layout: Layout, members: Members
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
     """First crossings of the neurons in frames, looking only at those whose slack may be used up.
 
-    `path[g]` is how far the pre-activations of group g can have moved since its frame was last reset, and a neuron
-    need not be looked at before it exceeds `expiry[j]`. Returns the growth of `path` in this step, the neurons
-    looked at, and the crossers with their walls and fractions of the step.
+    Returns the growth of `path` in this step, the neurons looked at, and the crossers with their walls and fractions
+    of the step.
     """
+    group, shapes, expiry, path = members.group, members.shapes, members.expiry, members.path
     num_groups, num_walls = layout.sides.shape
     width = coefficients.shape[2]
     growth = np.zeros(num_groups)
@@ -145,7 +135,7 @@ def scan_frames(
         tolerance = ROUNDING * size
         best, wall = NO_ROOT, -1
         for b in range(num_walls + 1):
-            side = output_signs[j] if b == num_walls else layout.sides[g, b]
+            side = layout.sides[g, b] if b < num_walls else members.output_sign[j] * members.can_change_sign[j]
             if side == 0:
                 continue
             start = 0.0
@@ -170,22 +160,14 @@ def scan_frames(
 
 
 @njit(cache=True)
-def refresh_expiry(
-    looked: IntArray,
-    columns: FloatArray,
-    layout: Layout,
-    group: IntArray,
-    shapes: FloatArray,
-    output_signs: NDArray[np.int8],
-    expiry: FloatArray,
-    path: FloatArray,
-) -> None:
+def refresh_expiry(looked: IntArray, columns: FloatArray, layout: Layout, members: Members) -> None:
     """Reset the slack of the neurons in `looked` from their pre-activations now, in place."""
+    shapes = members.shapes
     num_walls, d = layout.normals.shape
     z = np.empty(d + 1)
     for index in range(looked.shape[0]):
         j = looked[index]
-        g = group[j]
+        g = members.group[j]
         if layout.frame_of_group[g] < 0:
             continue
         first = layout.starts[g]
@@ -196,14 +178,14 @@ def refresh_expiry(
                 total += columns[first + e, i] * shapes[j, e]
             z[i] = total
             size += shapes[j, i] ** 2
-        slack = abs(z[d]) if output_signs[j] != 0 else np.inf
+        slack = abs(z[d]) if members.can_change_sign[j] and members.output_sign[j] != 0 else np.inf
         for b in range(num_walls):
             if layout.sides[g, b] != 0:
                 total = 0.0
                 for i in range(d):
                     total += layout.normals[b, i] * z[i]
                 slack = min(slack, abs(total))
-        expiry[j] = path[g] + slack / np.sqrt(size) if size > 0.0 else np.inf
+        members.expiry[j] = members.path[g] + slack / np.sqrt(size) if size > 0.0 else np.inf
 
 
 @njit(cache=True)
@@ -243,10 +225,8 @@ def may_cross(
     slopes: FloatArray,
     step: float,
     layout: Layout,
-    output_signs: NDArray[np.int8],
-    group: IntArray,
-    expiry: FloatArray,
-    path: FloatArray,
+    output_signs: SignArray,
+    members: Members,
 ) -> tuple[bool, FloatArray]:
     """Whether some neuron can reach a wall within the step, and how far those in frames can have moved, (G,).
 
@@ -283,8 +263,8 @@ def may_cross(
         limit = np.full(reach.shape[0], -1.0)  # expiries are not negative
         for g in range(reach.shape[0]):
             if reach[g] > 0.0:
-                limit[g] = path[g] + reach[g]
-        for j in range(group.shape[0]):
-            if expiry[j] <= limit[group[j]]:
+                limit[g] = members.path[g] + reach[g]
+        for j in range(members.group.shape[0]):
+            if members.expiry[j] <= limit[members.group[j]]:
                 return True, reach
     return False, reach

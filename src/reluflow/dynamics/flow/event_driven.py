@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from reluflow.dynamics.flow.flow_run import FlowRun
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
@@ -45,6 +47,8 @@ class EventDrivenFlow(AbstractSolver):
     ----------
     Boursier & Flammarion (2024), Sec. 2 and Eq. (6) [boursier2024]; Lyu et al. (2021), Lemma B.15 [lyu2021].
     """
+
+    law: ClassVar[Law] = Law.FLOW
 
     rtol: float = 1e-10
     ridge: Ridge = "stop"

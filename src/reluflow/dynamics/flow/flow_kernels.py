@@ -13,10 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.losses.compiled import CompiledLoss, apply
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Layout(NamedTuple):

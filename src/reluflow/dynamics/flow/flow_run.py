@@ -7,26 +7,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
-from reluflow.dynamics.flow.boundary_events import BoundaryEvents
+from reluflow.dynamics.flow.carrying_kernels import Arrivals
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
 from reluflow.dynamics.flow.flow_kernels import velocity
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.frozen_start import FrozenStart
-from reluflow.dynamics.flow.groups import GroupedNeurons
-from reluflow.dynamics.flow.light_crossers import Arrivals, LightCrossers
-from reluflow.dynamics.flow.slides import SlideExit, SlideWatch
+from reluflow.dynamics.flow.light_crossers import LightCrossers
+from reluflow.dynamics.flow.slides import SlideExit
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, Gradient
+from reluflow.dynamics.reading import Gradient
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hundred steps then add up to about rtol
 _FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
@@ -50,21 +47,14 @@ class FlowRun(AbstractRun):
     """The flow in the rescaled time s with ds = R dt; R = 1 unless the forces fade (see `relative_forces`)."""
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
-        super().__init__(problem)
-        self._tolerance, self._ridge, self._max_steps = _STEP_SHARE * rtol, ridge, max_steps
+        super().__init__(problem, last_step=max_steps)
+        self._tolerance, self._ridge = _STEP_SHARE * rtol, ridge
         self._rescaled_time = 0.0
         self._idle_steps = 0
-        self._neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
-        self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
-        self._light = LightCrossers(self._neurons, self.recorder, tolerance=self._tolerance)
-        waiting = self._neurons.assign_initial_groups()
-        self._state = FlowState(problem, self._neurons)
-        self._neurons.give_signs(self._state.group_pulls())
-        pulls = self._state.wall_pulls()
-        for j, zero_walls in waiting:
-            self._boundary.settle(j, zero_walls, pulls, 0.0, is_initial=True)
-        self._rebuild()
-        self._frozen: FrozenStart | None = None if waiting else FrozenStart(problem, rtol=rtol)
+        self._state = FlowState(problem, self.recorder, ridge)
+        self._light = LightCrossers(self._state, self.recorder, tolerance=self._tolerance)
+        self._has_changed()
+        self._frozen: FrozenStart | None = None if self._state.has_begun_on_wall else FrozenStart(problem, rtol=rtol)
         strongest = float(np.max(np.linalg.norm(self._state.group_pulls(), axis=1), initial=0.0))
         self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
 
@@ -93,7 +83,7 @@ class FlowRun(AbstractRun):
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
         self._state.sync()
-        return self._neurons.balancedness_drift()
+        return self._state.neurons.balancedness_drift()
 
     def limit(self, outcome: Outcome) -> Limit:
         """The last state, or where Newton's method finds that it tends to."""
@@ -101,9 +91,9 @@ class FlowRun(AbstractRun):
 
     # -- stepping -----------------------------------------------------------------------------------------------
 
-    def advance(self, limit: float) -> None:
+    def advance(self, limit: float, most_steps: int = 1) -> None:
         """Take one step, ending at the next event or at time `limit` if they come first."""
-        if self.steps >= self._max_steps:
+        if self.steps >= self.last_step:
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1
@@ -114,14 +104,15 @@ class FlowRun(AbstractRun):
         step = self._accepted_step(room)
         if step is None:
             self.outcome = Outcome.STALLED
-        elif step.elapsed > room * (1.0 + 1e-14) or len(self._slides.pairs) or not self._is_clear(step.length):
+        elif step.elapsed > room * (1.0 + 1e-14) or len(self._state.slides.pairs) or not self._is_clear(step.length):
             self._finish_with_events(step, room, limit)
         else:
-            self._arrive(step.end, step.elapsed, step.length, step.log_rate_end)
+            self._pass_time(step.elapsed, step.length)
+            self._state.arrive(step.end, step.log_rate_end)
             self._land(limit, step.elapsed, room)
             self._tidy()
         self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
-        if self._idle_steps > _MOST_IDLE_STEPS + self._neurons.num_neurons:
+        if self._idle_steps > _MOST_IDLE_STEPS + self._state.neurons.num_neurons:
             self.outcome = Outcome.STALLED
 
     def _room(self, limit: float) -> float:
@@ -134,19 +125,18 @@ class FlowRun(AbstractRun):
 
     def _jump(self, limit: float) -> bool:
         """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
-        if self._frozen is None:
-            return False
-        if not self._frozen.is_worthwhile(self._neurons):
+        neurons = self._state.neurons
+        if self._frozen is None or not self._frozen.is_worthwhile(neurons):
             self._frozen = None
             return False
-        duration = min(self._frozen.room(self._neurons), limit - self.time)
-        self._state.sync()
-        taken = self._frozen.jump(self._neurons, self.recorder, self.time, duration)
+        duration = min(self._frozen.room(neurons), limit - self.time)
+        with self._state.changing():
+            taken = self._frozen.jump(neurons, self.recorder, self.time, duration)
+        self._has_changed()
         if taken < duration:
             self._frozen = None
         self.time = limit if taken == limit - self.time else self.time + taken
         self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
-        self._rebuild()
         return True
 
     def _accepted_step(self, room: float) -> Step | None:
@@ -169,7 +159,7 @@ class FlowRun(AbstractRun):
             if length <= 1e-15 * self._rescaled_time:
                 return None
             self._step = length
-        restore_invariants(end, state.layout, self._neurons.column_invariants)
+        restore_invariants(end, state.layout, state.neurons.column_invariants)
         state.rates[12], log_rate_end = velocity(end, state.layout, state.log_rate, state.slopes[12])
         self.force_evaluations += 1
         growth = min(_GROW, _SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
@@ -178,10 +168,9 @@ class FlowRun(AbstractRun):
 
     def _is_clear(self, length: float) -> bool:
         """Whether no neuron can come to a wall within the step just computed, which is then written off their slack."""
-        state, neurons = self._state, self._neurons
+        state, neurons = self._state, self._state.neurons
         can_cross, reach = may_cross(
-            *(state.columns, state.slopes, length, state.layout, neurons.column_watch),
-            *(neurons.group, neurons.expiry, neurons.path),
+            state.columns, state.slopes, length, state.layout, neurons.column_watch, neurons.members()
         )
         if not can_cross:
             neurons.path += reach
@@ -189,7 +178,7 @@ class FlowRun(AbstractRun):
 
     def _finish_with_events(self, step: Step, room: float, limit: float) -> None:
         """Find the events of the step, cut it at the first one that matters, move there and act."""
-        state, neurons = self._state, self._neurons
+        state, neurons = self._state, self._state.neurons
         dense, clock = dense_polynomial(
             *(state.columns, step.end, state.slopes, state.rates),
             *(step.length, step.elapsed, state.log_rate, state.layout),
@@ -198,46 +187,42 @@ class FlowRun(AbstractRun):
         thetas, walls = scan_columns(dense, state.layout, neurons.column_watch)
         found = np.flatnonzero(thetas <= 1.0)
         arrivals = Arrivals(neurons.column_neurons[found], walls[found], thetas[found])
-        slide_exit = self._slides.first_exit(dense)
-        self.force_evaluations += self._slides.take_evaluations()
+        slide_exit = state.slides.first_exit(dense)
+        self.force_evaluations += state.slides.take_evaluations()
         stop = min(float(np.min(arrivals.thetas, initial=1.0)), slide_exit.theta)
         if float(value_at(clock, stop)) > room * (1.0 + 1e-14):
             stop = float(first_root(room - clock, 0.0)) if state.layout.loss.fades else room / step.length
         if neurons.frames:
-            stop, more, is_cut = self._light.carry(state, dense, clock, step.length, stop, self.time)
+            stop, more, is_cut = self._light.carry(dense, clock, step.length, stop, self.time)
             self.force_evaluations += self._light.take_evaluations()
             arrivals = Arrivals(*(np.concatenate(pair) for pair in zip(arrivals, more, strict=True)))
             if is_cut and neurons.is_wide:
                 self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
             elapsed = step.elapsed
-            self._arrive(step.end, elapsed, step.length, step.log_rate_end)
+            self._pass_time(elapsed, step.length)
+            state.arrive(step.end, step.log_rate_end)
         else:
             # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
             elapsed = float(value_at(clock, stop))
-            self._arrive(np.asarray(columns_at(dense, stop)), elapsed, step.length * stop, None)
+            self._pass_time(elapsed, step.length * stop)
+            state.arrive_within(np.asarray(columns_at(dense, stop)))
         self._land(limit, elapsed, room)
         if neurons.frames:
-            self._light.refresh_expiry(state)
+            self._light.refresh_expiry()
         self._act(arrivals, slide_exit, stop, dense)
 
-    def _arrive(self, columns: FloatArray, elapsed: float, length: float, log_rate: float | None) -> None:
-        """Move to the end of a step (`log_rate` None: cut short, so that the slopes there are not known)."""
-        state = self._state
+    def _pass_time(self, elapsed: float, length: float) -> None:
+        """Move the clocks by a step from here: `elapsed` in units of the present rate, `length` in rescaled time."""
+        log_rate = self._state.log_rate
         if elapsed > 0.0:
-            log_elapsed = float(np.log(elapsed)) - state.log_rate
+            log_elapsed = float(np.log(elapsed)) - log_rate
             self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-            if max(log_elapsed, -state.log_rate) < _ORDINARY:
-                self.time += elapsed * float(np.exp(-state.log_rate))
+            if max(log_elapsed, -log_rate) < _ORDINARY:
+                self.time += elapsed * float(np.exp(-log_rate))
             else:
                 self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
-        state.columns = columns
-        self._slopes_known = log_rate is not None
-        if log_rate is not None:
-            state.slopes[0] = state.slopes[12]
-            state.rates[0] = 1.0
-            state.log_rate = log_rate
 
     def _land(self, limit: float, elapsed: float, room: float) -> None:
         """Set the clock to the requested time itself where the step has reached it."""
@@ -254,44 +239,42 @@ class FlowRun(AbstractRun):
         if not is_leaving and not np.any(due):
             self._tidy()
             return
-        state.sync()
+        # where nothing pushes a neuron off the wall at this very moment, the forces a little later decide
         ahead = state.wall_pulls(columns_at(dense, _AHEAD)) if stop <= _AT_START else None
-        if is_leaving:
-            self._boundary.leave_wall(slide_exit.group, slide_exit.wall, slide_exit.side, self.time)
-        if np.any(due):
-            order = np.flatnonzero(due)[np.argsort(arrivals.thetas[due], kind="stable")]
-            crossers, walls = arrivals.neurons[order], arrivals.walls[order]
-            if ahead is None:
-                self._boundary.cross(crossers, walls, state.wall_pulls(), self.time)
-            else:
-                # nothing pushes it off the wall at this very moment, so the forces a little later decide
-                self._boundary.cross(crossers, walls, ahead, self.time, rounding=0.0)
-        self._rebuild()
+        with state.changing():
+            if is_leaving:
+                state.boundary.leave_wall(slide_exit.group, slide_exit.wall, slide_exit.side, self.time)
+            if np.any(due):
+                order = np.flatnonzero(due)[np.argsort(arrivals.thetas[due], kind="stable")]
+                pulls, rounding = (state.wall_pulls(), ROUNDING) if ahead is None else (ahead, 0.0)
+                crossers, walls = arrivals.neurons[order], arrivals.walls[order]
+                state.boundary.cross(crossers, walls, pulls, self.time, rounding=rounding)
+        self._has_changed()
 
     def _stands_on_wall(self, arrivals: Arrivals) -> NDArray[np.bool_]:
         """Which later crossers are there already, to rounding: neurons parallel to one that is due arrive with it."""
         self._state.sync()
-        z = self._neurons.actual(arrivals.neurons)
-        covectors = np.zeros((len(self._neurons.walls.normals) + 1, z.shape[1]))
-        covectors[:-1, :-1] = self._neurons.walls.normals
+        z = self._state.neurons.actual(arrivals.neurons)
+        normals = self._state.neurons.walls.normals
+        covectors = np.zeros((len(normals) + 1, z.shape[1]))
+        covectors[:-1, :-1] = normals
         covectors[-1, -1] = 1.0
         heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
         return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", z, z)))
 
     def _tidy(self) -> None:
         """After a step without events: take grown frames into their neurons, or compute slopes that are due."""
-        if self._state.has_drifted():
-            self._state.sync()
-            self._rebuild()
-        elif not self._slopes_known:
-            self._state.refresh_slopes()
+        state = self._state
+        if state.has_drifted():
+            with state.changing():
+                pass  # columns that have grown or shrunk are taken into their neurons
+            self._has_changed()
+        elif not state.has_slopes:
+            state.refresh_slopes()
             self.force_evaluations += 1
 
-    def _rebuild(self) -> None:
-        """New columns, after the groups or their frames have changed."""
-        if self._boundary.met_ridge and self._ridge == "stop":
-            self.outcome = Outcome.RIDGE
-        self._state.rebuild()
-        self._slopes_known = True
+    def _has_changed(self) -> None:
+        """After the groups have changed: the forces were computed once more, and a neuron may stand on a ridge."""
         self.force_evaluations += 1
-        self._slides = SlideWatch(self._neurons, self._state.layout, self._boundary.ridges)
+        if self._state.boundary.met_ridge and self._ridge == "stop":
+            self.outcome = Outcome.RIDGE

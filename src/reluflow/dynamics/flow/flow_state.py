@@ -1,12 +1,16 @@
-"""FlowState: the columns of a run between two events, and what can be read off them."""
+"""FlowState: the state of a run, the order in which it may change, and what can be read off it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.dynamics.event import EventRecorder
+from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.flow_kernels import (
     gradient_moments,
     group_forces,
@@ -15,60 +19,99 @@ from reluflow.dynamics.flow.flow_kernels import (
     velocity,
     wall_forces,
 )
-from reluflow.dynamics.flow.group_kernels import heights_of
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
+from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import Gradient
+from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with
 from reluflow.dynamics.trajectory import Limit
+from reluflow.geometry.boundary.decision import Ridge
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
-_RESTING_PULL = 1e-6  # share of the initial pull below which a group counts as at rest
 _LARGE_COLUMN = 60.0  # squared norm of a frame's row beyond which the frame is taken into its neurons
 
 
 class FlowState:
-    """Columns, their layout, and the slopes at the start of the next step.
+    """The one owner of what changes in a run: the neurons in their groups, and the columns that are integrated.
+
+    Invariants, each kept by the method named:
+
+    1. `columns` and `layout` are the neurons; `neurons` holds them as they were at the last `sync`. So whoever reads
+       `neurons` calls `sync` before (`network`, `is_settled`, `misalignment` do).
+    2. Groups change inside `with state.changing() as neurons`, which syncs before and rebuilds `columns`, `layout`,
+       slopes and `slides` after, so that these four always belong together. The one exception are light crossers, who
+       pass from frame to frame within a step: their moments in `layout` move with them, and no column changes.
+    3. `slopes[0]`, `rates[0]` and `log_rate` belong to `columns`, except after `arrive_within`, where `has_slopes` is
+       False until `refresh_slopes`.
 
     Attributes
     ----------
+    neurons, boundary
+        The groups, and what happens to neurons that stand on walls.
     columns, layout
         What the kernels integrate.
     slopes, rates
         Room for the stages of a step; stage 0 holds the slopes here.
     log_rate
         ln R here; forces are relative to R (see `relative_forces`).
+    slides
+        Who slides on which wall.
     """
 
-    def __init__(self, problem: TrainingProblem, neurons: GroupedNeurons) -> None:
+    def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
         self._problem = problem
-        self._neurons = neurons
-        self.rebuild()
+        self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
+        self.boundary = BoundaryEvents(self.neurons, recorder, ridge)
+        waiting = self.neurons.assign_initial_groups()
+        self._rebuild()
+        with self.changing() as neurons:
+            neurons.give_signs(self.group_pulls())
+            pulls = self.wall_pulls()
+            for j, zero_walls in waiting:
+                self.boundary.settle(j, zero_walls, pulls, 0.0, is_initial=True)
+        self.has_begun_on_wall = bool(waiting)
 
-    def rebuild(self) -> None:
-        """New columns, after the groups or their frames have changed."""
-        self.columns, self.layout = self._neurons.rebuild()
+    @contextmanager
+    def changing(self) -> Iterator[GroupedNeurons]:
+        """The neurons as they are, to be put into other groups; all that is derived from them is made anew after."""
+        self.sync()
+        yield self.neurons
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        self.columns, self.layout = self.neurons.rebuild()
         self.slopes = np.zeros((16, *self.columns.shape))
         self.rates = np.ones(16)
         self.refresh_slopes()
+        self.slides = SlideWatch(self.neurons, self.layout, self.boundary.ridges)
 
     def refresh_slopes(self) -> None:
         """Forces and slopes at the columns as they are."""
         _, self.log_rate = relative_forces(self.outputs(), self.layout)
         velocity(self.columns, self.layout, self.log_rate, self.slopes[0])
         self.rates[0] = 1.0
+        self.has_slopes = True
+
+    def arrive(self, columns: FloatArray, log_rate: float) -> None:
+        """Move to the end of a whole step, whose slopes are those of its last stage."""
+        self.columns, self.log_rate = columns, log_rate
+        self.slopes[0] = self.slopes[12]
+        self.rates[0] = 1.0
+
+    def arrive_within(self, columns: FloatArray) -> None:
+        """Move to a point within a step that was cut short; the slopes there are not known."""
+        self.columns, self.has_slopes = columns, False
 
     def sync(self) -> None:
         """Write the columns back into the neurons."""
-        self._neurons.sync(self.columns, self.layout)
+        self.neurons.sync(self.columns, self.layout)
 
     def has_drifted(self) -> bool:
         """Whether a neuron column has drifted from norm 1 or a frame has grown enough to be taken into its neurons."""
         size = np.einsum("ci,ci->c", self.columns, self.columns)
-        singles = self._neurons.column_neurons >= 0
+        singles = self.neurons.column_neurons >= 0
         return bool(np.any(np.abs(size[singles] - 1.0) > 0.9)) or bool(np.any(size[~singles] > _LARGE_COLUMN))
 
     def outputs(self) -> FloatArray:
@@ -95,46 +138,37 @@ class FlowState:
     def network(self) -> Network:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
         self.sync()
-        z, log_norm = self._neurons.on_quadric(), self._neurons.log_norm
+        z, log_norm = self.neurons.on_quadric(), self.neurons.log_norm
         top = float(np.max(log_norm))
         log_scale = 0.0 if abs(top) < 300.0 else top
         z = z * np.exp(log_norm - log_scale)[:, None]
-        return Network(
-            w=z[:, :-1], a=z[:, -1], leak=self._neurons.leak, weight=self._neurons.weight, log_scale=log_scale
-        )
+        return Network(w=z[:, :-1], a=z[:, -1], leak=self.neurons.leak, weight=self.neurons.weight, log_scale=log_scale)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""
         square, along, size = gradient_moments(self.columns, self.layout)
-        if square == 0.0 or size == 0.0:
-            return Gradient(-np.inf, 0.0, self.log_rate)
-        cosine = along / np.sqrt(square) / np.sqrt(size)
-        turning = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
-        return Gradient(0.5 * float(np.log(square)) + self.log_rate, turning, self.log_rate)
+        return Gradient.from_moments(square, along, size, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self.group_pulls()
         strength = np.linalg.norm(pulls, axis=1)
-        start = np.abs(self._problem.loss.label_forces(self._problem.dataset.y)) @ self._neurons.walls.length
-        is_pulled = strength * np.exp(self.log_rate) > _RESTING_PULL * start
-        members = np.flatnonzero(is_pulled[self._neurons.group])
+        start = np.abs(self._problem.loss.label_forces(self._problem.dataset.y)) @ self.neurons.walls.length
+        is_pulled = strength * np.exp(self.log_rate) > RESTING_PULL * start
+        members = np.flatnonzero(is_pulled[self.neurons.group])
         return not members.size or bool(np.all(self._cosines(members, pulls) <= -1.0 + 1e-9))
 
     def misalignment(self) -> float:
         """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
         pulls = self.group_pulls()
-        members = np.flatnonzero(np.any(pulls, axis=1)[self._neurons.group])
+        members = np.flatnonzero(np.any(pulls, axis=1)[self.neurons.group])
         return float(1.0 - np.min(self._cosines(members, pulls), initial=1.0))
 
     def _cosines(self, members: IntArray, pulls: FloatArray) -> FloatArray:
         """cos(w_j, a_j D_j) of some neurons."""
         self.sync()
-        z = self._neurons.actual(members)
-        pull = pulls[self._neurons.group[members]]
-        lengths = np.linalg.norm(z[:, :-1], axis=1) * np.linalg.norm(pull, axis=1)
-        products = np.sign(z[:, -1]) * np.einsum("ji,ji->j", z[:, :-1], pull)
-        return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
+        z = self.neurons.actual(members)
+        return cosines_with(z[:, :-1], z[:, -1], pulls[self.neurons.group[members]])
 
     def last_state(self) -> Limit:
         """The state here as the end point of a run."""
@@ -147,8 +181,8 @@ class FlowState:
         kept = self.columns
         self.columns = found.columns
         gradient, network = self.gradient().norm, self.network()
-        sides = self._neurons.sides[self._neurons.group]
-        has_crossed = bool(np.any(sides * heights_of(self._neurons.actual(), self._neurons.walls.normals) < -1e-9))
+        sides = self.neurons.sides[self.neurons.group]
+        has_crossed = bool(np.any(sides * heights_of(self.neurons.actual(), self.neurons.walls.normals) < -1e-9))
         self.columns = kept
         self.sync()
         if has_crossed:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
-
-FloatArray = NDArray[np.float64]
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _FEWEST_MODES = 32
@@ -149,9 +147,9 @@ class ForceNewton:
             matrix -= np.outer(rows @ forces, labels[self.active])
         identity = np.eye(len(self.active))
         self.factors = []
-        for value in rule.eigenvalues:
+        for value in rule.eigenvalues if len(self.active) else ():
             scaled = matrix * (length * (value.real if value.imag == 0.0 else value))
-            self.factors.append(lu_factor(identity + scaled, check_finite=False) if len(identity) else None)
+            self.factors.append(lu_factor(identity + scaled, check_finite=False))
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
@@ -161,7 +159,7 @@ class ForceNewton:
             if value.imag == 0.0:
                 mode, value = mode.real, value.real
             answer = mode.copy()
-            if self.factors[i] is not None:
+            if len(self.active):
                 found = lu_solve(self.factors[i], self.rows @ mode, check_finite=False)
                 answer[self.active] -= self.length * value * found
                 if self.forces is not None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, carry_all
@@ -17,13 +18,10 @@ from reluflow.dynamics.flow.sliding_kernels import Pulls
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import AbstractLoss
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 RULE = RadauRule.of_order(5)
 _CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
-_POINTS = np.sort(np.concatenate([RULE.nodes, _CHECKS]))
-_IS_NODE = np.isin(_POINTS, RULE.nodes)
+POINTS = np.sort(np.concatenate([RULE.nodes, _CHECKS]))
+_IS_NODE = np.isin(POINTS, RULE.nodes)
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(_IS_NODE)[_MIDDLE_NODE])  # among the points
 _MANY_SAMPLES = 400  # from here on Newton's matrix uses the largest modes of the tangent kernel only
@@ -57,6 +55,7 @@ class Solution(NamedTuple):
     log_rates: FloatArray  # (q,)
     curvatures: FloatArray  # (n,) at mid-step
     size: float  # the largest force
+    outputs: FloatArray  # (P, n) at the points, where they are known
     misfit: float  # of the interpolant, relative to `size`
     stop: float  # the first tau at which a path could not go on, else 1
 
@@ -150,7 +149,7 @@ class ForceStep:
                 *(moving, neurons.shapes, neurons.sides, neurons.pinned),
                 *(rests.reshape(len(moving), len(plus), neurons.d), heights, neurons.can_change_sign),
                 Pulls(samples.walls.normals, plus.T.copy(), minus.T.copy(), samples.is_silent),
-                *(_POINTS, paths),
+                *(POINTS, paths),
             )
             self.sweeps += 1
             if np.any(paths.statuses == BUFFER_FULL):
@@ -158,7 +157,9 @@ class ForceStep:
                 return self.solve(neurons, forces, guess, length)
             if np.any(paths.statuses == TOO_FAST):
                 return _too_long(moving, paths, coefficients)
-            given_back = samples.relative(samples.outputs(paths.places[:, _IS_NODE], mass))
+            outputs = np.empty((len(POINTS), len(samples.X)))
+            outputs[_IS_NODE] = samples.outputs(paths.places[:, _IS_NODE], mass)
+            given_back = samples.relative(outputs[_IS_NODE])
             residual = given_back.forces - at_nodes
             size = float(np.max(np.abs(given_back.forces)))
             gap = float(np.max(np.abs(residual))) / size
@@ -166,11 +167,12 @@ class ForceStep:
             is_solved = gap <= _NEWTON_SHARE * self.tolerance
             misfit = np.inf
             if is_solved or (gap <= _EARLY * self.tolerance and not was_checked):
-                misfit = self._misfit(paths, mass, coefficients, forces, size)
+                outputs[~_IS_NODE] = samples.outputs(paths.places[:, ~_IS_NODE], mass)
+                misfit = self._misfit(outputs[~_IS_NODE], coefficients, forces, size)
                 was_checked = True
             found = Solution(
                 *(StepStatus.SOLVED, moving, paths, coefficients, given_back.log_rates),
-                *(given_back.curvatures[_MIDDLE_NODE], size, misfit, stop),
+                *(given_back.curvatures[_MIDDLE_NODE], size, outputs, misfit, stop),
             )
             if is_solved:
                 return found
@@ -193,11 +195,9 @@ class ForceStep:
         heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
-    def _misfit(
-        self, paths: Paths, mass: FloatArray, coefficients: FloatArray, forces: FloatArray, size: float
-    ) -> float:
+    def _misfit(self, outputs: FloatArray, coefficients: FloatArray, forces: FloatArray, size: float) -> float:
         """How far the interpolant is from the forces between the nodes and at the start, relative to the largest."""
-        between = self.samples.relative(self.samples.outputs(paths.places[:, ~_IS_NODE], mass)).forces
+        between = self.samples.relative(outputs).forces
         misfit = float(np.max(np.abs(between - RULE.values(coefficients, _CHECKS)))) / size
         return max(misfit, _AT_START * float(np.max(np.abs(forces - coefficients[0]))) / size)
 
@@ -223,7 +223,7 @@ class ForceStep:
 def _too_long(moving: IntArray, paths: Paths, coefficients: FloatArray) -> Solution:
     """A step whose iteration has left all bounds."""
     nothing = np.zeros(0)
-    return Solution(StepStatus.TOO_LONG, moving, paths, coefficients, nothing, nothing, 1.0, np.inf, 1.0)
+    return Solution(StepStatus.TOO_LONG, moving, paths, coefficients, nothing, nothing, 1.0, nothing, np.inf, 1.0)
 
 
 def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:
@@ -234,7 +234,7 @@ def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:
 
 def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Paths:
     return Paths(
-        places=np.zeros((num_neurons, len(_POINTS), d + 1)),
+        places=np.zeros((num_neurons, len(POINTS), d + 1)),
         ends=np.zeros((num_neurons, d + 1)),
         sides=np.zeros((num_neurons, num_walls), dtype=np.int8),
         pinned=np.zeros((num_neurons, num_walls), dtype=np.int8),

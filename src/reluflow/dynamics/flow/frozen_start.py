@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
-from reluflow.dynamics.flow.groups import GroupedNeurons
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import AlignedState, align_until
-
-FloatArray = NDArray[np.float64]
 
 _SHARE = 0.03  # share of `rtol` that outputs may reach, in units of the loss's output scale, with forces still frozen
 
@@ -44,7 +44,7 @@ class FrozenStart:
         with np.errstate(divide="ignore"):
             self._log_limit = float(np.log(_SHARE * rtol * output_scale) - np.log(np.max(length)))
 
-    def room(self, neurons: GroupedNeurons) -> float:
+    def room(self, neurons: GroupedNeurons | LoneNeurons) -> float:
         """For how long the forces can be frozen from now; 0 or less where not at all."""
         if self._fastest == 0.0:
             return 0.0
@@ -53,11 +53,13 @@ class FrozenStart:
         log_total = top + float(np.log(np.sum(np.exp(log_mass - top))))
         return (self._log_limit - log_total) / (2.0 * self._fastest)
 
-    def is_worthwhile(self, neurons: GroupedNeurons) -> bool:
+    def is_worthwhile(self, neurons: GroupedNeurons | LoneNeurons) -> bool:
         """Whether a jump would go at least as far as an ordinary step or two."""
         return self.room(neurons) * self._fastest > 1.0
 
-    def jump(self, neurons: GroupedNeurons, recorder: EventRecorder, time: float, duration: float) -> float:
+    def jump(
+        self, neurons: GroupedNeurons | LoneNeurons, recorder: EventRecorder, time: float, duration: float
+    ) -> float:
         """Carry all neurons through frozen forces for up to `duration`; return how long it was.
 
         A neuron that reaches a place from which the flow is not unique ends the jump just before it.
@@ -80,12 +82,12 @@ class FrozenStart:
         )
         return duration
 
-    def _aligned(self, neurons: GroupedNeurons, z: FloatArray, duration: float) -> AlignedState:
+    def _aligned(self, neurons: GroupedNeurons | LoneNeurons, z: FloatArray, duration: float) -> AlignedState:
         return align_until(
             self._X, self._forces, z[:, :-1], z[:, -1], duration, log_norm=neurons.log_norm, leak=self._leak
         )
 
-    def _sides(self, neurons: GroupedNeurons, state: AlignedState) -> NDArray[np.int8]:
+    def _sides(self, neurons: GroupedNeurons | LoneNeurons, state: AlignedState) -> NDArray[np.int8]:
         """Sides of the walls, 0 where a neuron slides; a dead neuron on a wall is put on the side where it is dead."""
         first = neurons.walls.first_sample
         sides = state.patterns[:, first].astype(np.int8)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.bernstein_kernels import values_at
-from reluflow.dynamics.flow.carrying_kernels import carry_crossers
+from reluflow.dynamics.flow.carrying_kernels import Arrivals, Course, carry_crossers
 from reluflow.dynamics.flow.crossing_kernels import refresh_expiry, scan_frames
 from reluflow.dynamics.flow.flow_kernels import (
     group_forces,
@@ -18,23 +16,11 @@ from reluflow.dynamics.flow.flow_kernels import (
     wall_forces,
 )
 from reluflow.dynamics.flow.flow_state import FlowState
-from reluflow.dynamics.flow.groups import GroupedNeurons
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
 from reluflow.dynamics.flow.step_kernels import columns_at
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 _KINK_SHARE = 0.05  # share of the tolerance of a step that the neglected kinks of light crossers may cost
 _NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
-
-
-class Arrivals(NamedTuple):
-    """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
-
-    neurons: IntArray
-    walls: IntArray
-    thetas: FloatArray
 
 
 class LightCrossers:
@@ -42,19 +28,19 @@ class LightCrossers:
 
     Parameters
     ----------
-    neurons
-        The groups; crossers change theirs.
+    state
+        The run; crossers change their groups, and their moments in its layout with them.
     recorder
         Where their events are written.
     tolerance
         Tolerance of one step; the kinks that light crossers put into the forces stay well below it.
     """
 
-    def __init__(self, neurons: GroupedNeurons, recorder: EventRecorder, *, tolerance: float) -> None:
-        self._neurons = neurons
+    def __init__(self, state: FlowState, recorder: EventRecorder, *, tolerance: float) -> None:
+        self._state = state
         self._recorder = recorder
         self._budget = _KINK_SHARE * tolerance
-        self._longest = float(np.max(neurons.walls.length, initial=0.0))
+        self._longest = float(np.max(state.neurons.walls.length, initial=0.0))
         self._evaluations = 0
 
     def take_evaluations(self) -> int:
@@ -63,7 +49,7 @@ class LightCrossers:
         return taken
 
     def carry(
-        self, state: FlowState, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
+        self, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
     ) -> tuple[float, Arrivals, bool]:
         """Take the crossers through the step.
 
@@ -71,36 +57,32 @@ class LightCrossers:
 
         Parameters
         ----------
-        state
-            Columns at the start of the step.
         dense, clock
             Its polynomials.
         step, stop, time
             Its length in rescaled time, the fraction at which something else ends it, and the time at its start.
         """
-        neurons, layout = self._neurons, state.layout
-        self._watch = np.where(neurons.can_change_sign, neurons.output_sign, 0).astype(np.int8)
-        self._growth, self._looked, crossers, walls, thetas = scan_frames(
-            dense, layout, neurons.group, neurons.shapes, self._watch, neurons.expiry, neurons.path
-        )
+        state = self._state
+        neurons, layout = state.neurons, state.layout
+        members = neurons.members()
+        self._growth, self._looked, crossers, walls, thetas = scan_frames(dense, layout, members)
         if not crossers.size or float(np.min(thetas)) > stop:
             return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
         state.sync()
         z = neurons.actual(crossers)
-        kink_stop = self._kink_stop(state, neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
+        kink_stop = self._kink_stop(neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
         is_cut = bool(kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1)
         stop = min(stop, kink_stop)
         if float(np.min(thetas)) >= stop:
             due = thetas <= stop + 1e-15
             return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
-        pulls, jumps = self._pull_polynomials(state, dense)
-        arguments = (
-            *(crossers, walls, thetas, dense, layout, pulls, jumps),
-            *(~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon),
-            *(neurons.group, neurons.shapes, neurons.mass, neurons.output_sign, neurons.can_change_sign),
+        pulls, jumps = self._pull_polynomials(dense)
+        course = Course(dense, pulls, jumps, ~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon)
+        arrivals = Arrivals(crossers, walls, thetas)
+        stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
+        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(
+            True, stop, arrivals, course, layout, members
         )
-        stop = min(stop, carry_crossers(False, stop, *arguments)[0])
-        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(True, stop, *arguments)
         if ids.size:
             with np.errstate(over="ignore"):
                 times = time + values_at(clock, event_thetas) * np.exp(-state.log_rate)
@@ -110,22 +92,20 @@ class LightCrossers:
         due = when <= stop + 1e-15
         return stop, Arrivals(crossers[due], at[due], when[due]), is_cut
 
-    def refresh_expiry(self, state: FlowState) -> None:
+    def refresh_expiry(self) -> None:
         """After the step: how long each neuron that was looked at need not be looked at again."""
-        neurons = self._neurons
+        state, neurons = self._state, self._state.neurons
         neurons.path += self._growth
-        refresh_expiry(
-            *(self._looked, state.columns, state.layout, neurons.group, neurons.shapes),
-            *(self._watch, neurons.expiry, neurons.path),
-        )
+        refresh_expiry(self._looked, state.columns, state.layout, neurons.members())
 
-    def _kink_stop(self, state: FlowState, mass: FloatArray, thetas: FloatArray, step: float) -> float:
+    def _kink_stop(self, mass: FloatArray, thetas: FloatArray, step: float) -> float:
         """Where the step must end so that the kinks of the crossers, neglected in it, stay within their budget.
 
         A neuron of mass M = weight |z|^2 that has crossed for a time u has outputs that differ from the assumed ones by
         at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
         ends at the first, exactly.
         """
+        state = self._state
         strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
         self._evaluations += 1
         effects = mass * strongest * self._longest**2 * state.stiffness() * step**2
@@ -142,9 +122,9 @@ class LightCrossers:
             low, high = (middle, high) if total(middle) <= self._budget else (low, middle)
         return low if np.count_nonzero(thetas < low) > 1 else first
 
-    def _pull_polynomials(self, state: FlowState, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _pull_polynomials(self, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
-        layout = state.layout
+        layout = self._state.layout
         pulls = np.empty((len(_NODES), *layout.sides.shape))
         jumps = np.empty((len(_NODES), layout.sides.shape[1]))
         for node, theta in enumerate(_NODES):

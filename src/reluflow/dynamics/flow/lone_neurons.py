@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.dynamics.flow.groups import invariants_of
+from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.dynamics.flow.grouped_neurons import invariants_of
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
 
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 
@@ -42,13 +38,22 @@ class LoneNeurons:
         self.group = np.arange(self.num_neurons)  # every neuron is a group of its own
         heights = self.shapes[:, :-1] @ walls.normals.T
         on_wall = np.abs(heights) <= 1e-15 * _norms(self.shapes[:, :-1])[:, None]
-        self.sides: SideArray = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
-        self.pinned: SideArray = np.zeros_like(self.sides)  # walls on which it stays although both sides push away
+        self.sides: SignArray = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
+        self.pinned: SignArray = np.zeros_like(self.sides)  # walls on which it stays although both sides push away
 
     @property
     def mass(self) -> FloatArray:
         """weight exp(2 log_norm): what a unit shape counts in the outputs."""
         return np.asarray(self.weight * np.exp(2.0 * self.log_norm))
+
+    @property
+    def signs(self) -> SignArray:
+        """Sign of a of every neuron."""
+        return self.output_sign
+
+    def members_of(self, g: int) -> IntArray:
+        """The neurons of a group: one."""
+        return np.array([g])
 
     def standing_on_walls(self) -> list[tuple[int, list[int]]]:
         """The neurons that stand on walls, each with its walls."""
@@ -65,12 +70,12 @@ class LoneNeurons:
         """Rows (w, a), each without its exp(log_norm)."""
         return self.shapes if neurons is None else self.shapes[neurons]
 
-    def move(self, members: IntArray, sides: SideArray, sign: int) -> None:
+    def move(self, members: IntArray, sides: SignArray, sign: int) -> None:
         """Put neurons on these sides."""
         self.sides[members] = sides
         self.pinned[members] = 0
 
-    def place(self, z: FloatArray, log_norm: FloatArray, sides: SideArray) -> None:
+    def place(self, z: FloatArray, log_norm: FloatArray, sides: SignArray) -> None:
         """Go on from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
         norm = _norms(z)
         self.log_norm = log_norm + np.log(norm)
@@ -81,7 +86,7 @@ class LoneNeurons:
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
         self.sides = np.ascontiguousarray(sides, dtype=np.int8)
 
-    def take(self, moved: IntArray, ends: FloatArray, sides: SideArray, pinned: SideArray) -> None:
+    def take(self, moved: IntArray, ends: FloatArray, sides: SignArray, pinned: SignArray) -> None:
         """Put some neurons where their paths ended: shapes of any norm, which goes into `log_norm`."""
         norm = _norms(ends)
         self.log_norm[moved] += np.log(norm)

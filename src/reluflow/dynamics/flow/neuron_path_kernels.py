@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
@@ -34,10 +35,6 @@ from reluflow.dynamics.flow.sliding_kernels import (
 from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
-
 REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
 NO_EVENT = -1
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
@@ -57,14 +54,14 @@ class Paths(NamedTuple):
 
     places: FloatArray  # (m, P, d + 1)
     ends: FloatArray  # (m, d + 1)
-    sides: SideArray  # (m, B)
-    pinned: SideArray  # (m, B)
+    sides: SignArray  # (m, B)
+    pinned: SignArray  # (m, B)
     event_walls: IntArray  # (m, E)
     event_taus: FloatArray  # (m, E)
-    event_kinds: SideArray  # (m, E)
+    event_kinds: SignArray  # (m, E)
     event_kinks: FloatArray  # (m, E) jump of a D, times a: what the event bends the outputs by
     num_events: IntArray  # (m,)
-    statuses: SideArray  # (m,)
+    statuses: SignArray  # (m,)
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
 
 
@@ -125,7 +122,7 @@ def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, term
         largest = max(largest, np.sqrt(square))
         quiet = quiet + 1 if largest <= _NEGLIGIBLE * size else 0
         if quiet >= max(last, 1):
-            return max(i + 1 - max(last, 1), 1)
+            return int(max(i + 1 - max(last, 1), 1))
     return -1
 
 
@@ -138,12 +135,12 @@ def _place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: 
         for axis in range(w.shape[0]):
             w[axis] = w[axis] * at + terms_w[i, axis]
         a = a * at + terms_a[i]
-    return a
+    return float(a)
 
 
 @njit(cache=True)
 def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SideArray, pulls: Pulls, heights: FloatArray,
+    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SignArray, pulls: Pulls, heights: FloatArray,
     travelled: float, near: IntArray, num_near: int,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
@@ -181,14 +178,14 @@ def _first_crossing(
 
 @njit(cache=True)
 def _first_exit(
-    slide: Slide, pulls: Pulls, sign: float, pinned: SideArray, tau: float, length: float
+    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float
 ) -> tuple[float, int, int]:
     """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
     q = slide.rest.shape[0]
     best, wall, to_side = NO_ROOT, -1, 0
     margin = np.empty(q)
     local = np.empty(q)
-    for i in range(slide.count[0]):
+    for i in range(slide.held[0]):
         b = slide.walls[i]
         orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
         for side in (1, -1):
@@ -210,14 +207,14 @@ def _first_exit(
 
 
 @njit(cache=True)
-def _meet_wall(sign: float, side: SideArray, pinned: SideArray, slide: Slide, pulls: Pulls, b: int, tau: float) -> int:
+def _meet_wall(sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float) -> int:
     """What happens to a neuron that arrives at a wall, alone or while it slides on others; the kind of event.
 
     The normal speeds on the two sides decide, seen within the walls it slides on; where passing or stopping would take
     it off one of those, all of them are decided together.
     """
     q, d = slide.rest.shape
-    count, sigma = slide.count[0], side[b]
+    count, sigma = slide.held[0], side[b]
     tangent = pulls.normals[b].copy()
     along, answer = np.empty(count + 1), np.empty(count + 1)
     split(tangent, slide, along)
@@ -260,17 +257,17 @@ def _meet_wall(sign: float, side: SideArray, pinned: SideArray, slide: Slide, pu
         refresh(slide)
         if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
             return SLIDE_ENTRY
-        slide.count[0] = count
+        slide.held[0] = count
     set_side(slide, pulls, side, b, sigma)
     return _decide_together(sign, side, pinned, slide, pulls, b, tau)
 
 
 @njit(cache=True)
 def _decide_together(
-    sign: float, side: SideArray, pinned: SideArray, slide: Slide, pulls: Pulls, wall: int, tau: float
+    sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, wall: int, tau: float
 ) -> int:
     """The general decision for a neuron on several walls, one of which it arrives at; the kind of event there."""
-    d, count, sigma = slide.rest.shape[1], slide.count[0], side[wall]
+    d, count, sigma = slide.rest.shape[1], slide.held[0], side[wall]
     before = np.zeros(count + 1, dtype=np.int8)
     chosen = np.empty(count + 1, dtype=np.int64)
     chosen[:count] = slide.walls[:count]
@@ -311,12 +308,12 @@ def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
     total = 0.0
     for axis in range(before.shape[0]):
         total += (after[axis] - before[axis]) ** 2
-    return a * a * np.sqrt(total)
+    return float(a * a * np.sqrt(total))
 
 
 @njit(cache=True)
 def carry_neuron(
-    w: FloatArray, a: float, side: SideArray, pinned: SideArray, rest: FloatArray, heights: FloatArray,
+    w: FloatArray, a: float, side: SignArray, pinned: SignArray, rest: FloatArray, heights: FloatArray,
     changes_sign: bool, pulls: Pulls, points: FloatArray, row: int, out: Paths,
 ) -> None:  # fmt: skip
     """Carry one neuron from tau = 0 to 1; `w`, `side`, `rest` (its D without the sliding walls) are used up."""
@@ -345,7 +342,7 @@ def carry_neuron(
         for i in range(q):
             strength += norm(local[i]) * power
             power *= left
-        if strength == 0.0 and slide.count[0] == 0:
+        if strength == 0.0 and slide.held[0] == 0:
             break
         if not strength * left <= _MOST_RAPIDITY:
             status = TOO_FAST
@@ -379,7 +376,7 @@ def carry_neuron(
                     num_near += 1
         theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
         is_leaving, to_side, is_changing = False, 0, False
-        if slide.count[0] > 0:
+        if slide.held[0] > 0:
             exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length)
             if exit_theta <= min(theta, 1.0):
                 theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
@@ -407,7 +404,7 @@ def carry_neuron(
             if tau >= 1.0:
                 break
             continue
-        if num_events + slide.count[0] >= out.event_walls.shape[1]:
+        if num_events + slide.held[0] >= out.event_walls.shape[1]:
             status = BUFFER_FULL
             break
         if idle > _MOST_IDLE:
@@ -417,7 +414,7 @@ def carry_neuron(
         kind = SIGN_CHANGE
         if is_changing:
             a, sign, wall = 0.0, -sign, -1
-            if slide.count[0] > 0:
+            if slide.held[0] > 0:
                 status = AT_RIDGE
                 break
         elif is_leaving:
@@ -432,7 +429,7 @@ def carry_neuron(
             if norm(w) <= _AT_ORIGIN * size and num_walls > 1:
                 status = AT_ORIGIN
                 break
-            held = slide.walls[: slide.count[0]].copy()
+            held = slide.walls[: slide.held[0]].copy()
             kind = _meet_wall(sign, side, pinned, slide, pulls, wall, tau)
             if kind == RIDGE:
                 status = AT_RIDGE
@@ -470,12 +467,12 @@ def carry_neuron(
 
 @njit(cache=True, parallel=True)
 def carry_all(
-    neurons: IntArray, z: FloatArray, sides: SideArray, pinned: SideArray, rests: FloatArray, heights: FloatArray,
+    neurons: IntArray, z: FloatArray, sides: SignArray, pinned: SignArray, rests: FloatArray, heights: FloatArray,
     changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
     for place in prange(neurons.shape[0]):
-        i = np.int64(place)  # one type for the index, hence one compiled path
+        i = int(np.int64(place))  # one type for the index, hence one compiled path
         j = neurons[i]
         d = z.shape[1] - 1
         carry_neuron(

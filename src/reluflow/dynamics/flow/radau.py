@@ -8,7 +8,8 @@ import numpy as np
 from numpy.polynomial import polynomial as powers
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from reluflow.arrays import FloatArray
+
 ComplexArray = NDArray[np.complex128]
 
 

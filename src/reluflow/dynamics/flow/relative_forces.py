@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.losses import AbstractLoss
-
-FloatArray = NDArray[np.float64]
 
 
 class RelativeForces(NamedTuple):

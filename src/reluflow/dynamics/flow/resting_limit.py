@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.force_newton import tangent_kernel
 from reluflow.dynamics.flow.force_step import SampleForces
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.stationary_limit import boosted
-
-FloatArray = NDArray[np.float64]
 
 _MOST_ITERATIONS = 12
 _FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck

@@ -8,11 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
 
 _DEPENDENT = 1e-11  # what is left of a unit normal that the others span
 _FAST = {"reassoc", "contract"}
@@ -28,13 +25,13 @@ class Pulls(NamedTuple):
 
 
 class Slide(NamedTuple):
-    """The walls a neuron slides on, in the order it came to them, and its pull there; `count[0]` of them.
+    """The walls a neuron slides on, in the order it came to them, and its pull there; `held[0]` of them.
 
     The normals are triangle @ basis with orthonormal rows of `basis`; `rest` is the pull of all other walls, `pull` its
     tangent part D, and `multipliers` the strengths along the walls that make it so.
     """
 
-    count: IntArray  # (1,)
+    held: IntArray  # (1,)
     walls: IntArray  # (most,)
     basis: FloatArray  # (most, d)
     triangle: FloatArray  # (most, most)
@@ -55,7 +52,7 @@ def dot(one: FloatArray, two: FloatArray) -> float:
 @njit(cache=True)
 def norm(vector: FloatArray) -> float:
     """|vector|."""
-    return np.sqrt(dot(vector, vector))
+    return float(np.sqrt(dot(vector, vector)))
 
 
 @njit(cache=True)
@@ -79,7 +76,7 @@ def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
 @njit(cache=True)
 def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
     """Make a vector tangent to the sliding walls, and write what it had along the rows of the basis."""
-    count = slide.count[0]
+    count = slide.held[0]
     along[:count] = 0.0
     for _ in range(2):  # twice, so that the normal part is gone to rounding
         for row in range(count):
@@ -92,9 +89,9 @@ def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
 @njit(cache=True)
 def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
     """Strengths along the walls that cancel what a pull has along the rows of the basis."""
-    for i in range(slide.count[0] - 1, -1, -1):
+    for i in range(slide.held[0] - 1, -1, -1):
         total = -along[i]
-        for above in range(i + 1, slide.count[0]):
+        for above in range(i + 1, slide.held[0]):
             total -= slide.triangle[above, i] * out[above]
         out[i] = total / slide.triangle[i, i]
 
@@ -102,7 +99,7 @@ def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
 @njit(cache=True)
 def add_wall(b: int, normals: FloatArray, slide: Slide) -> None:
     """Slide on one more wall, unless the others hold the neuron on it anyway."""
-    count = slide.count[0]
+    count = slide.held[0]
     if count >= slide.walls.shape[0]:
         return
     slide.basis[count] = normals[b]
@@ -112,7 +109,7 @@ def add_wall(b: int, normals: FloatArray, slide: Slide) -> None:
         slide.basis[count] /= length
         slide.triangle[count, count] = length
         slide.walls[count] = b
-        slide.count[0] = count + 1
+        slide.held[0] = count + 1
 
 
 @njit(cache=True)
@@ -124,21 +121,21 @@ def refresh(slide: Slide) -> None:
         slide.pull[row] = slide.rest[row]
         split(slide.pull[row], slide, along)
         solve_triangle(along, slide, strengths)
-        slide.multipliers[row, : slide.count[0]] = strengths[: slide.count[0]]
+        slide.multipliers[row, : slide.held[0]] = strengths[: slide.held[0]]
 
 
 @njit(cache=True)
-def gather(side: SideArray, normals: FloatArray, slide: Slide) -> None:
+def gather(side: SignArray, normals: FloatArray, slide: Slide) -> None:
     """The walls on which `side` is 0, those it had before first and in their order."""
-    count, kept = slide.count[0], 0
+    count, kept = slide.held[0], 0
     while kept < count and side[slide.walls[kept]] == 0:
         kept += 1
     others = slide.walls[kept:count].copy()
-    slide.count[0] = kept
+    slide.held[0] = kept
     for b in others:
         if side[b] == 0:
             add_wall(b, normals, slide)
-    known = slide.count[0]
+    known = slide.held[0]
     for b in range(side.shape[0]):
         if side[b] == 0:
             is_known = False
@@ -153,12 +150,12 @@ def gather(side: SideArray, normals: FloatArray, slide: Slide) -> None:
 def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
     """What a wall pulls on one side (0: on it, nothing of its own)."""
     if side > 0:
-        return pulls.plus[b, row]
-    return pulls.minus[b, row] if side < 0 else 0.0
+        return float(pulls.plus[b, row])
+    return float(pulls.minus[b, row]) if side < 0 else 0.0
 
 
 @njit(cache=True)
-def set_side(slide: Slide, pulls: Pulls, side: SideArray, b: int, new: int) -> None:
+def set_side(slide: Slide, pulls: Pulls, side: SignArray, b: int, new: int) -> None:
     """Move a neuron to another side of a wall (0: onto it); only `rest` follows."""
     for row in range(slide.rest.shape[0]):
         change = strength_of(pulls, b, new, row) - strength_of(pulls, b, side[b], row)
@@ -169,7 +166,7 @@ def set_side(slide: Slide, pulls: Pulls, side: SideArray, b: int, new: int) -> N
 
 
 @njit(cache=True)
-def is_silent(side: SideArray, pulls: Pulls) -> bool:
+def is_silent(side: SignArray, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
         if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
@@ -178,9 +175,9 @@ def is_silent(side: SideArray, pulls: Pulls) -> bool:
 
 
 @njit(cache=True)
-def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SideArray, tau: float) -> bool:
+def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float) -> bool:
     """Whether every multiplier lies clearly between the strengths of its wall's two sides."""
-    for i in range(slide.count[0]):
+    for i in range(slide.held[0]):
         b = slide.walls[i]
         here = value(slide.multipliers[:, i], tau)
         plus, minus = value(pulls.plus[b], tau), value(pulls.minus[b], tau)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data import Dataset
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 _WORTH_IT = 0.8  # the span is used where its dimension is below this share of d
 _SMALL = 16  # dimensions that are carried along anyway

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.flow_kernels import Layout, group_forces, outputs_of
 from reluflow.losses import AbstractLoss
-
-FloatArray = NDArray[np.float64]
 
 _MOST_ITERATIONS = 12
 _FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck

@@ -9,12 +9,10 @@ from math import comb
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.flow_kernels import Layout, velocity
-
-FloatArray = NDArray[np.float64]
 
 _STAGES = np.ascontiguousarray(DOP853.A)
 _WEIGHTS = np.ascontiguousarray(DOP853.B)

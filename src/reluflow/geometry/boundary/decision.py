@@ -10,14 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
 Ridge = Literal["stop", "positive", "negative", "stay"]
 
 RIDGES: tuple[Ridge, ...] = ("stop", "positive", "negative", "stay")  # what to do where the flow is not unique
@@ -59,7 +56,7 @@ def _keeps_sides(
     minus: FloatArray,
     rest: FloatArray,
     sign: float,
-    before: Signs,
+    before: SignArray,
     tolerance: float,
     choice: Choice,
 ) -> bool:
@@ -147,7 +144,7 @@ def decide(
     minus: FloatArray,
     rest: FloatArray,
     sign: float,
-    before: Signs,
+    before: SignArray,
     tolerance: float,
     ridge: int,
     choice: Choice,
@@ -264,7 +261,7 @@ def resolve(
     plus: FloatArray,
     minus: FloatArray,
     on: IntArray,
-    before: Signs,
+    before: SignArray,
     sign: float,
     ridge: Ridge,
     *,

@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from reluflow.arrays import FloatArray, IntArray
 
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align
 from reluflow.geometry.boundary.decision import Resolution, Ridge
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
 
 _NO_HEIGHT = 1e-9  # a way out this close to a wall, as a cosine, lies on it
 

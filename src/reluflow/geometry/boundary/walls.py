@@ -13,12 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.tolerance import ROUNDING
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-Signs = NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class Walls:
     normals: FloatArray
     wall_of_sample: IntArray
     first_sample: IntArray
-    orientation: Signs
+    orientation: SignArray
     length: FloatArray
 
     @classmethod
@@ -81,13 +78,13 @@ class Walls:
         """How many samples each wall stands for."""
         return np.bincount(self.wall_of_sample[self.orientation != 0], minlength=len(self.normals))
 
-    def patterns(self, sides: Signs) -> Signs:
-        """Signs of <w, x_k>, shape (..., n), from sides of walls, shape (..., num_walls)."""
+    def patterns(self, sides: SignArray) -> SignArray:
+        """SignArray of <w, x_k>, shape (..., n), from sides of walls, shape (..., num_walls)."""
         if not len(self.normals):
             return np.zeros((*sides.shape[:-1], self.orientation.size), np.int8)
         return np.asarray(sides[..., self.wall_of_sample] * self.orientation)
 
-    def slopes(self, sides: Signs, leak: float) -> FloatArray:
+    def slopes(self, sides: SignArray, leak: float) -> FloatArray:
         """Slope of the activation on each sample for a neuron on these sides of the walls; 0 on a wall itself."""
         pattern = self.patterns(sides)
         return np.where(pattern > 0, 1.0, np.where(pattern < 0, leak, 0.0))
@@ -145,7 +142,7 @@ class PulledWalls:
         """Whether the strength jumps across each wall; not where odd forces on x and -x cancel."""
         return np.asarray(np.abs(self.plus - self.minus) > ROUNDING * self.scale)
 
-    def vector(self, sides: Signs) -> FloatArray:
+    def vector(self, sides: SignArray) -> FloatArray:
         """D of a neuron with these sides that slides where they are 0: projected on those walls."""
         is_smooth = (sides == 0) & ~self.has_kink
         strengths = np.where((sides > 0) | is_smooth, self.plus, np.where(sides < 0, self.minus, 0.0))

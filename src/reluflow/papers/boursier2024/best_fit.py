@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
-
-FloatArray = NDArray[np.float64]
 
 
 def best_continuous_fit(data: Dataset, *, num_kinks: int, starts: int, seed: int = 0) -> tuple[float, FloatArray]:

@@ -26,7 +26,7 @@ from reluflow import (
 )
 from reluflow.data.published.boursier2024 import three_point_box_worst
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.papers.boursier2024.paper import least_squares
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
@@ -53,7 +53,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     workbench.progress(0.3, "training")
     rng = np.random.default_rng(settings.seed)
     network = balanced_initialization(data, width=settings.width, scale=settings.scale, rng=rng)
-    trajectory = finished(train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow()))
+    trajectory = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow())
     grid = np.linspace(-1.0, 1.0, 401)
     rows = np.column_stack([grid, np.ones_like(grid)])
     pair = two_neuron_fit(data)

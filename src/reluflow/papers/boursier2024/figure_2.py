@@ -117,10 +117,10 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Eight panels, the growth over time, a GIF and a page with a slider."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
     from reluflow.viz.training_animation import save_training_animation
-    from reluflow.viz.training_moments import Backdrop, Moment, plot_training_moments
+    from reluflow.viz.training_moments import Backdrop, TrainingMoment, plot_training_moments
     from reluflow.viz.training_slider import save_training_slider
 
     data = load("three-points")
@@ -134,7 +134,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         reference_label="least squares",
     )
     moments = [
-        Moment(f"{name} (iteration {iterations[index]:,})", w, a, curve, prediction)
+        TrainingMoment(f"{name} (iteration {iterations[index]:,})", w, a, curve, prediction)
         for name, index, w, a, curve, prediction in zip(
             MOMENTS,
             results["panels"],
@@ -147,7 +147,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     ]
     title = f"three points, {settings.width:,} balanced neurons, scale {settings.scale:g}"
     film = [
-        Moment(f"iteration {iterations[index]:,}", w, a, curve, prediction)
+        TrainingMoment(f"iteration {iterations[index]:,}", w, a, curve, prediction)
         for index, w, a, curve, prediction in zip(
             results["frames"],
             results["film_w"],
@@ -158,7 +158,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         )
     ]
     after = slice(1, None)
-    marks = [Level(float(iterations[index]), is_vertical=True) for index in results["panels"][1:3]]
+    marks = [Guide(float(iterations[index]), is_vertical=True) for index in results["panels"][1:3]]
     panels = [
         Panel(
             "outputs at the samples",

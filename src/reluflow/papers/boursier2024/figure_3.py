@@ -15,17 +15,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow import load
+from reluflow.arrays import FloatArray
 from reluflow.data.published.boursier2024 import stewart_teacher
 from reluflow.experiments.store import Results
 from reluflow.papers.boursier2024.paper import GRID, ITERATIONS, LR, WIDTH, least_squares
 from reluflow.papers.boursier2024.stewart_run import MOMENTS, Settings, compute
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-
-FloatArray = NDArray[np.float64]
 
 # The function at the end, read off the authors' animation by eye.
 READ_INPUTS, READ_OUTPUTS = (-1.0, -0.375, 0.0, 0.5, 1.0), (0.24, 0.915, 0.09, 0.99, 0.045)
@@ -177,10 +175,10 @@ def plateaus(times: FloatArray, losses: FloatArray) -> list[tuple[float, float]]
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Ten panels, the stairs of the loss, a GIF and a page with a slider."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
     from reluflow.viz.training_animation import save_training_animation
-    from reluflow.viz.training_moments import Backdrop, Moment, plot_training_moments
+    from reluflow.viz.training_moments import Backdrop, TrainingMoment, plot_training_moments
     from reluflow.viz.training_slider import save_training_slider
 
     data = load("stewart-digitised")
@@ -196,7 +194,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         shows_cones=False,
     )
     moments = [
-        Moment(f"{name} (iteration {iterations[index]:,})", w, a, curve, prediction)
+        TrainingMoment(f"{name} (iteration {iterations[index]:,})", w, a, curve, prediction)
         for name, index, w, a, curve, prediction in zip(
             MOMENTS,
             results["panels"],
@@ -208,7 +206,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         )
     ]
     film = [
-        Moment(f"iteration {iterations[index]:,}", w, a, curve, prediction)
+        TrainingMoment(f"iteration {iterations[index]:,}", w, a, curve, prediction)
         for index, w, a, curve, prediction in zip(
             results["frames"],
             results["film_w"],
@@ -232,7 +230,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 results["wide_times"], results["wide_losses"], f"exact flow, {settings.wide_width:,} neurons", look=3
             ),
         ],
-        levels=[Level(float(times[index]), is_vertical=True) for index in results["panels"][1:4]],
+        levels=[Guide(float(times[index]), is_vertical=True) for index in results["panels"][1:4]],
         x_scale="log",
         y_scale="log",
         legend="lower left",

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep, Measure
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.stopping import AtTime, Exhausted
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import BackendError
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Progress
 from reluflow.losses import SquareLoss
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 # Appendix B. The authors' loss is the mean of (h - y)^2, twice the mean of our half-square, so that time is lr times
 # the iteration for a loss with factor 2.
@@ -49,31 +51,55 @@ def angle_of(vector: FloatArray) -> float:
 
 
 def descend_through(
-    problem: TrainingProblem, lr: float, iterations: Sequence[int], say: Progress
-) -> Iterator[tuple[int, AbstractRun]]:
-    """Grouped gradient descent, stopped at each of the iterations."""
-    run = GroupedGradientDescent(lr=lr, iterations=iterations[-1]).start(problem)
-    for iteration in iterations:
-        run.iterate_to(iteration)
-        say(iteration / iterations[-1], f"descent, iteration {iteration:,}")
-        yield iteration, run
+    problem: TrainingProblem, lr: float, iterations: Sequence[int], look: Measure, say: Progress
+) -> Trajectory:
+    """Grouped gradient descent, looked at after each of the iterations."""
+    last = iterations[-1]
+    return train(
+        problem,
+        GroupedGradientDescent(lr=lr, iterations=last),
+        until=Exhausted(),
+        keep=Keep(iterations=iterations, measure=look),
+        progress=lambda run: say(run.steps / last, f"descent, iteration {run.steps:,}"),
+    )
 
 
 def flow_through(
-    problem: TrainingProblem, times: Sequence[float], rtol: float, say: Progress
-) -> Iterator[tuple[float, AbstractRun]]:
-    """The exact flow, stopped at each of the times.
+    problem: TrainingProblem, times: Sequence[float], rtol: float, look: Measure, say: Progress
+) -> Trajectory:
+    """The exact flow, looked at at each of the times.
 
     Where it is not unique a neuron goes to the positive side: any solution is one of the paper's.
     """
-    run = EventDrivenFlow(rtol=rtol, ridge="positive").start(problem)
-    for time in times:
-        while run.time < time and run.outcome is None:
-            run.advance(time)
-        if run.time < time:
-            raise BackendError(f"the flow ended at time {run.time:g}: {run.outcome}.")
-        say(time / times[-1], f"exact flow, time {time:.4g}")
-        yield time, run
+    run = train(
+        problem,
+        EventDrivenFlow(rtol=rtol, ridge="positive"),
+        until=AtTime(times[-1]),
+        keep=Keep(times=times, measure=look),
+        progress=lambda run: say(run.time / times[-1], f"exact flow, time {run.time:.4g}"),
+    )
+    if run.time < times[-1]:
+        raise BackendError(f"the flow ended at time {run.time:g}: {run.outcome}.")
+    return run
+
+
+def flow_beside(problem: TrainingProblem, lr: float, descent: Results, rtol: float, say: Progress) -> Results:
+    """The flow at the times of a descent: its outputs, and its function at the descent's frames and panels."""
+    frames, panels = descent["frames"].tolist(), descent["panels"].tolist()
+    outputs: list[FloatArray] = []
+    curves: dict[int, FloatArray] = {}
+
+    def look(run: AbstractRun) -> None:
+        if len(outputs) in {*frames, *panels}:
+            curves[len(outputs)] = run.network().outputs(rows_of(GRID))
+        outputs.append(run.outputs())
+
+    flow_through(problem, (lr * descent["iterations"]).tolist(), rtol, look, say)
+    return {
+        "flow_outputs": np.array(outputs),
+        "flow_film_curves": np.array([curves[index] for index in frames]),
+        "flow_panel_curves": np.array([curves[index] for index in panels]),
+    }
 
 
 @dataclass(eq=False)

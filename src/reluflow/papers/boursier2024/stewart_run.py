@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow import Dataset, SquareLoss, TrainingProblem, extremal_vectors, load, unbalanced_initialization
+from reluflow.arrays import FloatArray
 from reluflow.data.published.boursier2024 import stewart
 from reluflow.dynamics.descent.descent_run import geometric_iterations
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.network.network import Network, leaky_relu
@@ -29,12 +30,11 @@ from reluflow.papers.boursier2024.paper import (
     Film,
     angle_of,
     descend_through,
+    flow_beside,
     flow_through,
     frames_of,
     rows_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 MOMENTS = (
     "initialisation",
@@ -81,7 +81,9 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     data = load("stewart-digitised")
     problem = _problem(settings, data, settings.width)
     descent = workbench.piece("descent", lambda: _descend(settings, problem, workbench))
-    flow = workbench.piece("flow", lambda: _flow(settings, problem, descent, workbench))
+    flow = workbench.piece(
+        "flow", partial(flow_beside, problem, settings.lr, descent, settings.rtol, workbench.stretch(0.45, 0.6))
+    )
     drawn = {"scale": settings.scale, "seed": settings.seed}
     early = workbench.piece(
         "early",
@@ -123,15 +125,17 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
     wanted = [0, *(round(time / settings.lr) for time in settings.times), settings.iterations]
     iterations = sorted({*geometric_iterations(settings.iterations), *wanted})
     filmed = set(frames_of(iterations, settings.frames))
-    film, panels, losses, outputs = Film(), [], [], []
-    say = workbench.stretch(0.0, 0.45)
-    for index, (iteration, run) in enumerate(descend_through(problem, settings.lr, iterations, say)):
+    film, panels, losses, outputs = Film(), list[Network](), list[float](), list[FloatArray]()
+
+    def look(run: AbstractRun) -> None:
+        if run.steps in wanted:
+            panels.append(run.network())
+        if len(losses) in filmed:
+            film.add(run.network())
         losses.append(run.loss())
         outputs.append(run.outputs())
-        if iteration in wanted:
-            panels.append(run.network())
-        if index in filmed:
-            film.add(run.network())
+
+    descend_through(problem, settings.lr, iterations, look, workbench.stretch(0.0, 0.45))
     return {
         "iterations": np.array(iterations),
         "losses": np.array(losses),
@@ -152,28 +156,11 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
     }
 
 
-def _flow(settings: Settings, problem: TrainingProblem, descent: Results, workbench: Workbench) -> Results:
-    times = (settings.lr * descent["iterations"]).tolist()
-    kept = {*descent["frames"].tolist(), *descent["panels"].tolist()}
-    outputs, curves = [], {}
-    say = workbench.stretch(0.45, 0.6)
-    for index, (_, run) in enumerate(flow_through(problem, times, settings.rtol, say)):
-        outputs.append(run.outputs())
-        if index in kept:
-            curves[index] = run.network().outputs(rows_of(GRID))
-    return {
-        "flow_outputs": np.array(outputs),
-        "flow_film_curves": np.array([curves[index] for index in descent["frames"].tolist()]),
-        "flow_panel_curves": np.array([curves[index] for index in descent["panels"].tolist()]),
-    }
-
-
 def _early(settings: Settings, data: Dataset, workbench: Workbench) -> Results:
     """Where the neurons of a wide network stand at the end of the early phase, which is soon reached."""
     iteration = round(settings.times[0] / LR)
     problem = _problem(settings, data, settings.early_width)
-    ((_, run),) = descend_through(problem, LR, [iteration], workbench.stretch(0.6, 0.65))
-    network = run.network()
+    network = descend_through(problem, LR, [iteration], AbstractRun.loss, workbench.stretch(0.6, 0.65)).network
     is_negative = network.a < 0
     return {
         "early_occupied": num_occupied_cones(network, data),
@@ -183,17 +170,13 @@ def _early(settings: Settings, data: Dataset, workbench: Workbench) -> Results:
 
 
 def _wide(settings: Settings, data: Dataset, horizon: float, workbench: Workbench) -> Results:
-    say = workbench.stretch(0.65, 0.95)
     times = np.geomspace(1.0, horizon, 100).tolist()
-    losses, network = [], None
-    for _, run in flow_through(_problem(settings, data, settings.wide_width), times, settings.rtol, say):
-        losses.append(run.loss())
-        network = run.network()
-    assert network is not None
-    plain = network.materialized()
+    problem = _problem(settings, data, settings.wide_width)
+    run = flow_through(problem, times, settings.rtol, AbstractRun.loss, workbench.stretch(0.65, 0.95))
+    plain = run.network.materialized()
     return {
-        "wide_times": np.array(times[: len(losses)]),
-        "wide_losses": np.array(losses),
+        "wide_times": np.array(times),
+        "wide_losses": np.array(run.measured),
         "wide_bundles": bundles_of(plain, data),
         "wide_curve": plain.outputs(rows_of(GRID)),
         "wide_occupied": num_occupied_cones(plain, data),
@@ -206,11 +189,11 @@ def _fresh(settings: Fresh, seed: int) -> Results:
     rng = np.random.default_rng(seed)
     network = unbalanced_initialization(data, width=settings.width, scale=settings.scale, rng=rng)
     problem = TrainingProblem(data, LOSS, network)
-    ((_, run),) = descend_through(problem, settings.lr, [settings.iterations], lambda share, words: None)
+    run = descend_through(problem, settings.lr, [settings.iterations], AbstractRun.loss, lambda share, words: None)
     return {
-        "loss": run.loss(),
-        "num_bundles": len(bundles_of(run.network(), data)),
-        "gradient": run.gradient().norm,
+        "loss": run.measured[-1],
+        "num_bundles": len(bundles_of(run.network, data)),
+        "gradient": run.limit.gradient_norm,
     }
 
 

@@ -7,6 +7,7 @@ the sum of a^2 over I reaches eps_2, phase 2 when beta_I, the sum of a w over I,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from reluflow import EventDrivenFlow, TrainingProblem, balanced_initialization, load, train, unbalanced_initialization
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.descent_run import geometric_iterations
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.network.network import Network
 from reluflow.papers.boursier2024.paper import (
     GRID,
@@ -25,7 +27,7 @@ from reluflow.papers.boursier2024.paper import (
     Film,
     angle_of,
     descend_through,
-    flow_through,
+    flow_beside,
     frames_of,
     least_squares,
     rows_of,
@@ -66,7 +68,9 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     network = balanced_initialization(data, width=settings.width, scale=settings.scale, rng=rng)
     problem = TrainingProblem(data, LOSS, network)
     descent = workbench.piece("descent", lambda: _descend(settings, problem, workbench))
-    flow = workbench.piece("flow", lambda: _flow(settings, problem, descent, workbench))
+    flow = workbench.piece(
+        "flow", partial(flow_beside, problem, settings.lr, descent, settings.rtol, workbench.stretch(0.5, 1.0))
+    )
     unbalanced = workbench.piece("unbalanced", lambda: _unbalanced(settings, data))
     return descent | flow | unbalanced
 
@@ -76,12 +80,14 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
     sides = _sides(start, data)
     iterations = geometric_iterations(settings.iterations)
     filmed = set(frames_of(iterations, settings.frames))
-    film, panels, rows = Film(), {}, []
+    film, rows = Film(), list[tuple[float, ...]]()
+    panels: dict[str, tuple[int, Network]] = {}
     beta = least_squares(data)
     largest_negative, num_flips = 0.0, 0
-    say = workbench.stretch(0.0, 0.5)
-    for index, (iteration, run) in enumerate(descend_through(problem, settings.lr, iterations, say)):
-        network = run.network()
+
+    def look(run: AbstractRun) -> None:
+        nonlocal largest_negative, num_flips
+        index, network = len(rows), run.network()
         growth = float(np.sum(network.a[sides.active] ** 2))
         beta_now = network.a[sides.active] @ network.w[sides.active]
         largest_negative = max(largest_negative, float(np.sum(network.a[sides.negative] ** 2)))
@@ -89,13 +95,15 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
         rows.append((growth, float(np.linalg.norm(beta_now - beta)), angle_of(beta_now), run.loss(), *run.outputs()))
         for name, has_come in zip(
             MOMENTS,
-            (index == 0, growth >= settings.eps_2, rows[-1][1] <= settings.eps_3, iteration == iterations[-1]),
+            (index == 0, growth >= settings.eps_2, rows[-1][1] <= settings.eps_3, run.steps == iterations[-1]),
             strict=True,
         ):
             if has_come and name not in panels:
                 panels[name] = (index, network)
         if index in filmed:
             film.add(network)
+
+    descend_through(problem, settings.lr, iterations, look, workbench.stretch(0.0, 0.5))
     table = np.array(rows)
     missing = [name for name in MOMENTS if name not in panels]
     if missing:
@@ -125,30 +133,11 @@ def _descend(settings: Settings, problem: TrainingProblem, workbench: Workbench)
     }
 
 
-def _flow(settings: Settings, problem: TrainingProblem, descent: Results, workbench: Workbench) -> Results:
-    times = (settings.lr * descent["iterations"]).tolist()
-    filmed, panels = set(descent["frames"].tolist()), descent["panels"].tolist()
-    outputs, curves, panel_curves = [], [], {}
-    say = workbench.stretch(0.5, 1.0)
-    for index, (_, run) in enumerate(flow_through(problem, times, settings.rtol, say)):
-        outputs.append(run.outputs())
-        if index in filmed or index in panels:
-            curve = run.network().outputs(rows_of(GRID))
-            panel_curves[index] = curve
-            if index in filmed:
-                curves.append(curve)
-    return {
-        "flow_outputs": np.array(outputs),
-        "flow_film_curves": np.array(curves),
-        "flow_panel_curves": np.array([panel_curves[index] for index in panels]),
-    }
-
-
 def _unbalanced(settings: Settings, data: Dataset) -> Results:
     """Section 5: without balancedness output weights change sign and the loss vanishes."""
     rng = np.random.default_rng(settings.seed)
     network = unbalanced_initialization(data, width=settings.unbalanced_width, scale=settings.scale, rng=rng)
-    trajectory = finished(train(TrainingProblem(data, LOSS, network), EventDrivenFlow(rtol=settings.rtol), horizon=1e5))
+    trajectory = train(TrainingProblem(data, LOSS, network), EventDrivenFlow(rtol=settings.rtol), horizon=1e5)
     flips = np.sum(np.sign(trajectory.network.a) != np.sign(network.a))
     return {"unbalanced_loss": trajectory.loss, "unbalanced_flips": int(flips)}
 

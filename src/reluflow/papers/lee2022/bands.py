@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reluflow.papers.lee2022.paper import FloatArray
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron import BalancedNeuron, Band, descent_magnitude_band
 
 ANGLE_ROOM = 0.01  # radians by which the bounds on the angle may be missed on samples

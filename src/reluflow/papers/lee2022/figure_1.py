@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
@@ -50,7 +51,6 @@ from reluflow.papers.lee2022.paper import (
     START_FACTORS,
     STEPS,
     TEACHER_STDS,
-    FloatArray,
 )
 from reluflow.single_neuron import (
     BalancedNeuron,
@@ -223,7 +223,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The nine panels, and the scaling law."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     steps = results["steps"]
@@ -248,7 +248,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     *(Curve(steps, np.degrees(np.pi - gap), name, look=look) for name, (gap, look) in curves.items()),
                     Curve(steps[dots], flow, "exact flow", look=LOOK_FLOW, kind="points"),
                 ],
-                [Level(180.0)],
+                [Guide(180.0)],
                 y_limits=(lowest, 184.0),
                 legend="lower right" if column == 0 else "",
             )

@@ -204,7 +204,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The six panels."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     steps, row = results["steps"], restart_row(settings, results)
@@ -235,7 +235,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     ),
                     Curve(steps[[row]], values[[row]], "rebuilt from here", look=LOOK_RESTART, kind="points"),
                 ],
-                [Level(norm, "$|w^*|$")],
+                [Guide(norm, "$|w^*|$")],
                 legend="upper right" if column == COLUMNS[-1] else "",  # the panel with room
             )
         )

@@ -221,7 +221,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """One panel per depth."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
@@ -242,7 +242,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 f"iteration $T$, rate {settings.rates[q]:g}",
                 r"$|w(T)|$",
                 curves,
-                [Level(turn.time / settings.rates[q], is_vertical=True, label="the flow turns here")] if turn else [],
+                [Guide(turn.time / settings.rates[q], is_vertical=True, label="the flow turns here")] if turn else [],
                 legend="below",
             )
         )

@@ -84,7 +84,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
 
 def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = None) -> Results:
     """Train one network and keep its loss and the norms of its layers."""
-    from reluflow.deep import DeepDescent, DeepOutcome, gaussian_layers, parameter_norms, train_deep
+    from reluflow.deep import DeepDescent, gaussian_layers, parameter_norms, train_deep
 
     data = deep_teacher(
         np.random.default_rng(settings.seed),
@@ -106,8 +106,6 @@ def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = N
         record_at=moments.astype(int).tolist(),
         progress=show,
     )
-    if run.outcome is DeepOutcome.INTERRUPTED:
-        raise KeyboardInterrupt
     return {
         "iterations": run.iterations,
         "losses": run.losses,
@@ -199,7 +197,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Loss and magnitude of every start, and the layers of its first seed."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     panels = []
@@ -224,7 +222,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 axis,
                 "norm / norm at the start",
                 layers,
-                [Level(1.0)],
+                [Guide(1.0)],
                 x_scale=scale,
             ),
         ]

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import BackendError
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
@@ -28,7 +29,6 @@ from reluflow.papers.lee2022.paper import (
     START_FACTORS,
     STEPS,
     TEACHER_STDS,
-    FloatArray,
     recorded_steps,
     samples,
     start_direction,

@@ -7,9 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.published.lee2022 import SingleNeuronData, single_neuron
-
-FloatArray = NDArray[np.float64]
 
 NUM_SAMPLES = 10_000
 DIMENSION = 100

@@ -61,7 +61,7 @@ FULL = Settings()
 
 
 @dataclass(frozen=True)
-class RunSettings:
+class RestartSettings:
     """What the run of one depth depends on."""
 
     n: int
@@ -78,14 +78,14 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     """Both depths."""
     results: Results = {}
     for q, (rate, steps, restarts) in enumerate(zip(settings.rates, settings.steps, settings.restarts, strict=True)):
-        run = RunSettings(settings.n, settings.d, q, rate, steps, restarts, settings.teacher_std, settings.seed)
+        run = RestartSettings(settings.n, settings.d, q, rate, steps, restarts, settings.teacher_std, settings.seed)
         workbench.progress(0.8 * q, f"{DEPTHS[q]}, {steps:,} steps on {settings.n:,} samples")
         piece = workbench.piece(f"layers-{q}", partial(one_depth, run), settings=run)
         results |= {f"{name}_{q}": value for name, value in piece.items()}
     return results
 
 
-def one_depth(run: RunSettings) -> Results:
+def one_depth(run: RestartSettings) -> Results:
     """|w| and the angle to the teacher at the recorded steps, three ways from one start of the teacher's own scale."""
     data = samples(n=run.n, d=run.d, layers=run.layers, std=run.teacher_std, seed=run.seed)
     w = run.teacher_std * start_direction(run.d, run.seed)

@@ -113,7 +113,7 @@ def _of_run(results: Results, name: str, start: str, words: str) -> list[Claim]:
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Nine planes, and the margins as the norm grows."""
     from reluflow.viz.decision_planes import DecisionBoundary, DecisionPlane, plot_decision_planes
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     rows = (
@@ -166,9 +166,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     look=place,
                 ),
             ]
-        levels = [Level(results[f"{name}_best"], "best of any network", look=7)]
+        levels = [Guide(results[f"{name}_best"], "best of any network", look=7)]
         if not case.is_symmetric:
-            levels.append(Level(case.margin, r"$\gamma^+/2$", look=2))
+            levels.append(Guide(case.margin, r"$\gamma^+/2$", look=2))
         lowest = float(np.min(results[f"{name}_he_flow_margins"][results[f"{name}_he_flow_norms"] > 0.1]))
         room = 0.15 * (results[f"{name}_best"] - lowest)
         panels.append(

@@ -15,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network.initialization import lyu_balanced_initialization
 from reluflow.network.network import Network, leaky_relu
@@ -37,8 +37,6 @@ from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.paper import LEAK, LOSS
 from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.boundaries import boundary_at
-
-FloatArray = NDArray[np.float64]
 
 KINDS = ("ridge", "valley", "refraction")
 SIGNS = {"ridge": 1.0, "valley": -1.0, "refraction": 1.0}  # of the output weight
@@ -112,7 +110,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
 
 def _flow(problem: TrainingProblem, times: FloatArray, rtol: float, ridge: Ridge) -> Trajectory:
     solver = EventDrivenFlow(rtol=rtol, ridge=ridge)
-    return finished(train(problem, solver, until=Exhausted(), times=times, horizon=float(times[-1])))
+    return train(problem, solver, until=Exhausted(), times=times, horizon=float(times[-1]))
 
 
 def _two_sides(settings: Settings) -> Results:
@@ -120,24 +118,16 @@ def _two_sides(settings: Settings) -> Results:
     early, late = [], []
     for side in (1.0, -1.0):
         problem = problem_of("ridge", (side * settings.perturbation * settings.small, settings.small))
-        seen: list[FloatArray] = []
-
-        def look(run: AbstractRun, seen: list[FloatArray] = seen) -> None:
-            network = run.network()
-            if not seen and network.squared_norm() >= 1e-2:
-                seen.append(network.w[0] / np.linalg.norm(network.w[0]))
-
-        run = finished(
-            train(
-                problem,
-                EventDrivenFlow(rtol=settings.rtol),
-                until=LimitIdentified(),
-                log_horizon=500.0,
-                progress=look,
-            )
+        run = train(
+            problem,
+            EventDrivenFlow(rtol=settings.rtol),
+            until=LimitIdentified(),
+            log_horizon=500.0,
+            keep=Keep(thinned=np.inf),
         )
         limit = certified_limit(run).network.w[0]
-        early.append(seen[0])
+        w = next(frame.network.w[0] for frame in run.frames[1:] if frame.network.squared_norm() >= 1e-2)
+        early.append(w / np.linalg.norm(w))
         late.append(limit / np.linalg.norm(limit))
     return {
         "sides_early": np.array(early),
@@ -151,17 +141,15 @@ def _hinted(settings: Settings) -> Results:
     dataset = load("lyu-hinted")
     rng = np.random.default_rng(HINTED_SEED)
     network = lyu_balanced_initialization(dataset, width=4, scale=settings.hinted_scale, rng=rng, leak=LEAK)
-    norms: list[tuple[float, float]] = []
-    run = finished(
-        train(
-            TrainingProblem(dataset, LOSS, network),
-            EventDrivenFlow(rtol=settings.rtol),
-            until=LimitIdentified(),
-            log_horizon=200.0,
-            progress=lambda run: norms.append((run.time, run.network().squared_norm())),
-        )
+    run = train(
+        TrainingProblem(dataset, LOSS, network),
+        EventDrivenFlow(rtol=settings.rtol),
+        until=LimitIdentified(),
+        log_horizon=200.0,
+        keep=Keep(thinned=np.inf),
     )
-    times, squares = np.array(norms).T
+    times = np.array([frame.time for frame in run.frames[1:]])
+    squares = np.array([frame.network.squared_norm() for frame in run.frames[1:]])
     entries, exits = (run.events.of_kind(kind) for kind in (EventKind.SLIDE_ENTRY, EventKind.SLIDE_EXIT))
     return {
         "hinted_sliding_samples": np.unique(entries.samples),
@@ -177,13 +165,11 @@ def _orthogonal(settings: Settings) -> Results:
     dataset = load("lyu-orthogonal")
     rng = np.random.default_rng(0)
     network = lyu_balanced_initialization(dataset, width=settings.orthogonal_width, scale=1e-3, rng=rng, leak=LEAK)
-    run = finished(
-        train(
-            TrainingProblem(dataset, LOSS, network),
-            EventDrivenFlow(rtol=settings.rtol),
-            until=LimitIdentified(),
-            log_horizon=200.0,
-        )
+    run = train(
+        TrainingProblem(dataset, LOSS, network),
+        EventDrivenFlow(rtol=settings.rtol),
+        until=LimitIdentified(),
+        log_horizon=200.0,
     )
     others = (EventKind.SLIDE_ENTRY, EventKind.RIDGE, EventKind.DEATH)
     return {

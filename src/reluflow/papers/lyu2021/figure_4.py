@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021 import BIAS_COORDINATE
 from reluflow.experiments.store import Results
@@ -25,8 +25,6 @@ from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.gaussian_run import SIZES, Training, compared, split_of, trained
 from reluflow.papers.lyu2021.paper import sign_difference
-
-FloatArray = NDArray[np.float64]
 
 REACH = 3.6  # of the window in either direction; nearly all samples project inside
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.certificates.hard_margin import HardMargin, linear_separator
 from reluflow.certificates.kkt import normalized_margin
@@ -18,12 +17,12 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.published.lyu2021 import GaussianSplit, table1_split
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
 from reluflow.network.initialization import he_initialization
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.paper import LEAK, LOSS, LR, SCALE, WIDTH
-
-FloatArray = NDArray[np.float64]
 
 SIZES = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 
@@ -67,9 +66,7 @@ def trained(training: Training, dataset: Dataset, seed: int) -> Network:
     rng = np.random.default_rng([seed, dataset.n, 1])  # a stream of its own, apart from the samples
     start = he_initialization(dataset, width=training.width, scale=training.scale, rng=rng, leak=training.leak)
     solver = GradientDescent(lr=training.lr, iterations=training.iterations, loss_scaled=True)
-    run = solver.start(TrainingProblem(dataset, LOSS, start))
-    run.iterate_to(training.iterations)
-    return run.network()
+    return train(TrainingProblem(dataset, LOSS, start), solver, until=Exhausted()).network
 
 
 def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -> Results:
@@ -80,7 +77,7 @@ def one_row(training: Training, n: int, seed: int, is_symmetric: bool = False) -
     return compared(trained(training, data, seed), separator, data, split.test)
 
 
-def compared(network: Network, separator: HardMargin, train: Dataset, test: Dataset) -> Results:
+def compared(network: Network, separator: HardMargin, data: Dataset, test: Dataset) -> Results:
     """The numbers of one row.
 
     "cosine" is that between the linear part of the network, (1 + leak)/2 sum_k a_k w_k, and the SVM; "even" the size of
@@ -96,7 +93,7 @@ def compared(network: Network, separator: HardMargin, train: Dataset, test: Data
         "agreement": float(100.0 * np.mean(np.sign(outputs) == np.sign(linear))),
         "cosine": float(part @ separator.w / np.linalg.norm(part)),
         "even": float(np.linalg.norm(even) / np.linalg.norm(outputs)),
-        "margin_ratio": normalized_margin(network, train) / (0.25 * (1.0 + network.leak) * separator.margin),
+        "margin_ratio": normalized_margin(network, data) / (0.25 * (1.0 + network.leak) * separator.margin),
         "squared_norm": network.squared_norm(),
-        "train_errors": int(np.sum(np.sign(network.outputs(train.X)) != train.y)),
+        "train_errors": int(np.sum(np.sign(network.outputs(data.X)) != data.y)),
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.one_class import leaky_margins
 from reluflow.data.dataset import Dataset
@@ -14,8 +14,6 @@ from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network.network import Network
-
-FloatArray = NDArray[np.float64]
 
 LEAK = 0.5  # Fig. 1; the experiments of App. J do not print theirs
 LOSS = LogisticLoss()

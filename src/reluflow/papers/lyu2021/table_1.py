@@ -15,15 +15,13 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.gaussian_run import SIZES, Training
 from reluflow.papers.lyu2021.gaussian_table import Settings, compute
-
-FloatArray = NDArray[np.float64]
 
 # Table 1, in per cent, by size.
 PAPER_SVM = dict(zip(SIZES, (30.2, 19.7, 17.6, 8.0, 6.4, 6.3, 7.6, 3.9, 6.1, 2.9), strict=True))
@@ -122,7 +120,7 @@ def _spreads(errors: FloatArray) -> FloatArray:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The table as a figure and as a file, and the errors and margins over n."""
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.results_table import plot_results_table
     from reluflow.viz.saving import save_figure
 
@@ -202,7 +200,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     kind="points",
                 ),
             ],
-            levels=[Level(1.0)],
+            levels=[Guide(1.0)],
         ),
     ]
     return (

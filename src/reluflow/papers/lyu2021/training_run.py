@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Exhausted
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome, Snapshot
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.network.initialization import initialization_named
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.paper import (
@@ -39,8 +40,6 @@ from reluflow.papers.lyu2021.paper import (
 )
 from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-
-FloatArray = NDArray[np.float64]
 
 STARTS = ("he", "lyu-balanced")  # App. I.1.3, and what Theorems 6.2 and A.7 assume
 GRID_POINTS = 160  # even, so that no column of the grid lies on an axis of symmetry
@@ -94,33 +93,24 @@ def one_run(settings: Settings, name: str, start: str) -> Results:
     """Descent, and the flow at the times of descent and beyond, from the same neurons."""
     case = example(name)
     problem = _problem(settings, case, start, settings.scale, settings.seed)
-    iterations, times, networks = _descend(settings, problem)
+    descent = _descend(settings, problem)
+    networks, times = [s.network for s in descent], [s.time for s in descent]
     last = unit_norm(networks[-1])
-    flow_norms, flow_margins = [], []
-
-    def look(run: AbstractRun) -> None:
-        network = run.network()
-        flow_norms.append(network.squared_norm())
-        flow_margins.append(normalized_margin(network, case.dataset))
-
-    flow = finished(
-        train(
-            problem,
-            EventDrivenFlow(rtol=settings.rtol, ridge="positive"),
-            until=Exhausted(),
-            times=times,
-            log_horizon=max(settings.log_horizon, np.log(times[-1]) + 1e-9),
-            progress=look,
-        )
+    flow = train(
+        problem,
+        EventDrivenFlow(rtol=settings.rtol, ridge="positive"),
+        until=Exhausted(),
+        keep=Keep(times=times, thinned=np.inf),
+        log_horizon=max(settings.log_horizon, np.log(times[-1]) + 1e-9),
     )
     distances = [
         direction_distance(unit_norm(network), unit_norm(snapshot.network))
         for network, snapshot in zip(networks, flow.snapshots, strict=True)
     ]
     values, wanted = case.values(last, GRID_POINTS), case.values(case.limit, GRID_POINTS)
-    end = unit_norm(flow.network)
+    end, on_the_way = unit_norm(flow.network), [frame.network for frame in flow.frames[1:]]
     return {
-        "iterations": np.array(iterations),
+        "iterations": np.array([s.step for s in descent]),
         "times": np.array(times),
         "norms": np.array([network.squared_norm() for network in networks]),
         "margins": np.array([normalized_margin(network, case.dataset) for network in networks]),
@@ -130,8 +120,8 @@ def one_run(settings: Settings, name: str, start: str) -> Results:
         **strays(last, case.dataset),
         "sign_difference": sign_difference(values, wanted),
         "function_difference": function_difference(values, wanted),
-        "flow_norms": np.array(flow_norms),
-        "flow_margins": np.array(flow_margins),
+        "flow_norms": np.array([network.squared_norm() for network in on_the_way]),
+        "flow_margins": np.array([normalized_margin(network, case.dataset) for network in on_the_way]),
         # of norm 1, as the margins; it never falls once L < ln 2/n (Theorem 3.1)
         "flow_smoothed": smoothed_margin(case.dataset.y * flow.outputs[-1]) / flow.network.squared_norm(),
         "flow_log_time": flow.log_time,
@@ -150,17 +140,27 @@ def strays(network: Network, dataset: Dataset) -> Results:
     return {"num_strays": int(np.sum(is_stray)), "stray_share": float(squares[is_stray].sum() / squares.sum())}
 
 
-def _descend(settings: Settings, problem: TrainingProblem) -> tuple[list[int], list[float], list[Network]]:
-    """Iterations, times and networks, each iteration a twenty-fifth after the last."""
-    run = GradientDescent(lr=settings.lr, iterations=settings.iterations, loss_scaled=True).start(problem)
-    iterations, times, networks = [0], [0.0], [run.network()]
-    while run.outcome is None and networks[-1].squared_norm() < settings.squared_norm:
-        run.iterate_to(iterations[-1] + iterations[-1] // 25 + 10)
-        if run.iteration > iterations[-1]:
-            iterations.append(run.iteration)
-            times.append(run.time)
-            networks.append(run.network())
-    return iterations, times, networks
+def _descend(settings: Settings, problem: TrainingProblem) -> tuple[Snapshot, ...]:
+    """Each iteration a twenty-fifth after the last, and the end."""
+    kept = [0]
+    while kept[-1] < settings.iterations:
+        kept.append(min(kept[-1] + kept[-1] // 25 + 10, settings.iterations))
+    solver = GradientDescent(lr=settings.lr, iterations=settings.iterations, loss_scaled=True)
+    run = train(problem, solver, until=SquaredNorm(settings.squared_norm), keep=Keep(iterations=kept))
+    return run.snapshots if run.snapshots[-1].step == run.steps else (*run.snapshots, run.end)
+
+
+@dataclass(frozen=True)
+class SquaredNorm(AbstractStoppingRule):
+    """Stop when |theta|^2 is at least `level`."""
+
+    level: float
+
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
+        return Outcome.HORIZON if run.network().squared_norm() >= self.level else None
 
 
 def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> Results:
@@ -169,13 +169,11 @@ def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> Re
     margins, proved = [], []
     for scale in settings.scales:
         problem = _problem(settings, case, start, scale, seed)
-        flow = finished(
-            train(
-                problem,
-                EventDrivenFlow(rtol=settings.rtol, ridge="positive"),
-                until=LimitIdentified(close=0.1),
-                log_horizon=100.0,
-            )
+        flow = train(
+            problem,
+            EventDrivenFlow(rtol=settings.rtol, ridge="positive"),
+            until=LimitIdentified(close=0.1),
+            log_horizon=100.0,
         )
         limit = certified_limit(flow)
         proved.append(limit.is_proof)

@@ -70,10 +70,10 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
     """Heat map; alignment of V_+ and V_-; loss, norm and stable rank; mean neurons and mean images."""
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.heat_map import HeatMap
     from reluflow.viz.image_grid import ImageGrid
-    from reluflow.viz.panels import Curve, Level, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
+    from reluflow.viz.panels import Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
 
     iterations, gram = results["iterations"] / 1000.0, results["gram"]
@@ -124,7 +124,7 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "iteration (thousands)",
         r"$\|W\|_F^2/\|W\|_2^2$",
         [Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3)],
-        levels=[Level(2.0, "2"), Level(1.0)],
+        levels=[Guide(2.0, "2"), Guide(1.0)],
         y_scale="log",
         y_limits=(0.9, 50.0),
         legend="upper right",

@@ -6,26 +6,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import mnist_pair
 from reluflow.dynamics import GradientDescent
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import (
     LR,
     class_sums,
     cosines,
+    descended,
     gaussian_problem,
-    require_whole,
     squared_spectral_norm,
     stable_rank,
 )
-
-FloatArray = NDArray[np.float64]
 
 ITERATIONS = 15_000  # of the paper's step size, at which the neurons are shown as images
 SNAPSHOTS = 150
@@ -64,26 +61,18 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     problem = gaussian_problem(data, settings.seed)
     last = settings.iterations // settings.stride
     kept = np.unique(np.linspace(0, last, SNAPSHOTS + 1).astype(int))
-    run = require_whole(
-        finished(
-            descend(
-                problem,
-                GradientDescent(settings.stride * LR, last),
-                iterations=kept,
-                progress=lambda k, loss: workbench.progress(k / last, f"iteration {k * settings.stride:,}, {loss:.3f}"),
-            )
-        )
-    )
-    end = run.networks[-1]
+    run = descended(problem, GradientDescent(settings.stride * LR, last), kept, workbench.progress)
+    networks = [snapshot.network for snapshot in run]
+    end = networks[-1]
     is_positive = end.a > 0
     positive, negative = class_sums(data)
     return {
-        "iterations": settings.stride * run.iterations,
-        "losses": run.losses,
-        "cosines": np.array([alignment(network, data) for network in run.networks]),
-        "num_positive": np.array([int(np.sum(network.a > 0)) for network in run.networks]),
-        "stable_ranks": np.array([stable_rank(network.w) for network in run.networks]),
-        "squared_norms": np.array([squared_spectral_norm(network.w) for network in run.networks]),
+        "iterations": settings.stride * kept,
+        "losses": np.array([snapshot.loss for snapshot in run]),
+        "cosines": np.array([alignment(network, data) for network in networks]),
+        "num_positive": np.array([int(np.sum(network.a > 0)) for network in networks]),
+        "stable_ranks": np.array([stable_rank(network.w) for network in networks]),
+        "squared_norms": np.array([squared_spectral_norm(network.w) for network in networks]),
         "images": np.array(
             [
                 end.w[is_positive].mean(axis=0),
@@ -93,7 +82,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
             ]
         ),
         "class_cosine": float(cosines(positive[None], negative)[0]),
-        "accuracy": float(np.mean(data.y * run.outputs[-1] > 0)),
+        "accuracy": float(np.mean(data.y * run[-1].outputs > 0)),
         **correlations(data),
     }
 

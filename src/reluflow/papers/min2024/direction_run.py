@@ -9,18 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.errors import BackendError
-from reluflow.experiments.workbench import finished
 from reluflow.geometry.alignment import AlignmentEvents, align_until
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import SUMMED
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ def directions_over_time(
     forces = SUMMED.label_forces(data.y)
     states = [align_until(data.X, forces, w, a, float(time)) for time in times]
     problem = TrainingProblem(data, SUMMED, Network(w, a, log_scale=float(np.log(scale))))
-    run = finished(train(problem, EventDrivenFlow(rtol=1e-10), times=times, until=AtTime(float(times[-1]))))
+    run = train(problem, EventDrivenFlow(rtol=1e-10), times=times, until=AtTime(float(times[-1])))
     if len(run.snapshots) != len(times):
         raise BackendError(f"the flow ended at time {run.time:g}: {run.outcome}.")
     return Directions(

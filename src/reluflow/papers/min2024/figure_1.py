@@ -77,8 +77,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The sketch with computed vectors, and the angles over time."""
-    from reluflow.viz.panels import Curve, Level, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
+    from reluflow.viz.panels import Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Arrow, VectorPlane, samples_as_arrows
 
@@ -110,7 +110,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             Curve(times[::4], limit[::4, 0], "Eq. (4)", look=7, kind="points"),
             Curve(times[::4], limit[::4, 1], "Eq. (4)", look=7, kind="points"),
         ],
-        levels=[Level(float(degrees_of(results["x_a"])), "angle of $x_a(w_j)$ at the start")],
+        levels=[Guide(float(degrees_of(results["x_a"])), "angle of $x_a(w_j)$ at the start")],
         legend="below",
     )
     parts: list[Part] = [plane, Curves(angles)]

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
@@ -33,12 +33,11 @@ from reluflow.papers.min2024.paper import (
     smallest_correlation,
     turning,
 )
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS, cones_of
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role
 
-FloatArray = NDArray[np.float64]
 
 DATASET = "min-toy"
 
@@ -116,8 +115,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Cones, field and three paths; the angles of all neurons over time."""
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.panels import Curve, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Arrow, Sector, VectorPlane, samples_as_arrows
 

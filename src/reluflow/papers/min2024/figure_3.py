@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
@@ -28,7 +28,6 @@ from reluflow.papers.min2024.paper import on_circle, pull, separable_samples, sm
 if TYPE_CHECKING:
     from reluflow.viz.vector_plane import Role, VectorPlane
 
-FloatArray = NDArray[np.float64]
 
 DATASET = "min-toy"
 ROUNDING = 1e-12  # the bound is attained: where one other sample is active
@@ -123,8 +122,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """The two sketches with computed vectors, and two histograms."""
-    from reluflow.viz.panels import Curve, Level, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
+    from reluflow.viz.panels import Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
 
     parts: list[Part] = [_sketch(*panel) for panel in PANELS]
@@ -139,7 +138,10 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             r"speed inwards over $\|x_a\|$",
             "share of boundary points",
             [Curve(middles, share, "", look=look, kind="bars")],
-            levels=[Level(0.0, is_vertical=True), Level(float(mu), rf"$\mu={mu:.3f}$", is_vertical=True, look=7)],
+            levels=[
+                Guide(0.0, is_vertical=True),
+                Guide(float(mu), rf"$\mu={mu:.3f}$", is_vertical=True, look=7),
+            ],
             legend="upper left",
         )
         parts.append(Curves(panel))

@@ -17,20 +17,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.alignment import align_until
 from reluflow.network import Network
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import SCALE, SUMMED, class_sums, cosines, separable_samples, smallest_correlation
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS, cones_of
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,7 @@ def _longest(ends: NDArray[np.int64], rows: list[NDArray[np.intp]], end: int) ->
 def _flow_times(settings: Settings, data: Dataset, w: FloatArray) -> list[FloatArray]:
     """When the exact flow of these neurons alone changes their patterns."""
     problem = TrainingProblem(data, SUMMED, Network(w, np.ones(len(w)), log_scale=float(np.log(settings.scale))))
-    run = finished(train(problem, EventDrivenFlow(rtol=1e-10), until=AtTime(settings.horizon)))
+    run = train(problem, EventDrivenFlow(rtol=1e-10), until=AtTime(settings.horizon))
     events = run.events
     return [np.sort(events.times[events.neurons == j]) for j in range(len(w))]
 
@@ -170,7 +168,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Two timelines, on one scale of time."""
-    from reluflow.viz.parts import Part, plot_parts
+    from reluflow.viz.composed_figure import Part, plot_parts
     from reluflow.viz.pattern_timeline import PatternTimeline
     from reluflow.viz.saving import save_figure
 

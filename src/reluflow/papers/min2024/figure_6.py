@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
@@ -23,8 +24,6 @@ from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import WIDTH, smallest_correlation
 from reluflow.papers.min2024.plane_figure import draw_plane, every_start_claim, flow_claims
 from reluflow.papers.min2024.plane_run import ALIGNED, Settings, compute
-
-FloatArray = NDArray[np.float64]
 
 SHARP = 0.2  # of the steepest fall of the loss: a local maximum of the rate above this counts as a sharp decrease
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.descent.descent_run import DescentHistory
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.trajectory import Outcome
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome, Snapshot
 from reluflow.errors import BackendError
+from reluflow.experiments.workbench import Progress
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network
 from reluflow.network.initialization import min_gaussian_initialization
-from reluflow.theory.min2024.moments import DEAD, MINUS, PLUS, cones_of
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
 
 # Section 4: every experiment has 50 neurons with Gaussian entries of this deviation, and this step size.
 WIDTH = 50
@@ -37,11 +39,20 @@ def gaussian_problem(data: Dataset, seed: int) -> TrainingProblem:
     return TrainingProblem(data, LOSS, min_gaussian_initialization(data, width=WIDTH, scale=SCALE, rng=rng))
 
 
-def require_whole(run: DescentHistory) -> DescentHistory:
-    """The run, or a refusal where it ended before its last iteration."""
+def descended(
+    problem: TrainingProblem, solver: AbstractSolver, iterations: ArrayLike, say: Progress | None = None
+) -> tuple[Snapshot, ...]:
+    """Snapshots of a descent after some iterations, or a refusal where it ended before its last one."""
+    keep = Keep(iterations=np.asarray(iterations))
+
+    def show(run: AbstractRun) -> None:
+        if say is not None:
+            say(run.steps / keep.iterations[-1], f"iteration {run.steps:,}")
+
+    run = train(problem, solver, until=Exhausted(), keep=keep, progress=show)
     if run.outcome is not Outcome.HORIZON:
         raise BackendError(f"the descent ended early: {run.outcome}; a smaller step size may do.")
-    return run
+    return run.snapshots
 
 
 def cosines(rows: FloatArray, direction: FloatArray) -> FloatArray:

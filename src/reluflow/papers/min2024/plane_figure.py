@@ -46,8 +46,8 @@ def every_start_claim(settings: Settings, num_outside: NDArray[np.int64]) -> Cla
 
 def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
     """Three moments of the first seed and the loss of descent and flow."""
-    from reluflow.viz.panels import Curve, Level, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
+    from reluflow.viz.panels import Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Sector, VectorPlane, samples_as_arrows
 
@@ -93,7 +93,7 @@ def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, 
                 kind="points",
             ),
         ],
-        levels=[Level(float(moment), is_vertical=True) for moment in settings.moments[1:-1]],
+        levels=[Guide(float(moment), is_vertical=True) for moment in settings.moments[1:-1]],
         legend="upper right",
     )
     parts.append(Curves(loss))

@@ -8,14 +8,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.dynamics.train import train
 from reluflow.errors import BackendError
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import (
     LR,
@@ -23,12 +23,10 @@ from reluflow.papers.min2024.paper import (
     class_sums,
     cones_of_network,
     cosines,
+    descended,
     gaussian_problem,
-    require_whole,
     stable_rank,
 )
-
-FloatArray = NDArray[np.float64]
 
 SNAPSHOTS = 300  # of the loss curves
 ALIGNED = 0.95  # the cosine of a well aligned neuron
@@ -83,29 +81,31 @@ def one_seed(settings: Settings, name: str, seed: int) -> Results:
     data, last = load(name), settings.moments[-1]
     problem = gaussian_problem(data, seed)
     kept = sorted({*np.linspace(0, last, SNAPSHOTS + 1).astype(int).tolist(), *settings.moments})
-    run = require_whole(finished(descend(problem, GradientDescent(settings.lr, last), iterations=kept)))
+    run = descended(problem, GradientDescent(settings.lr, last), kept)
+    losses = np.array([snapshot.loss for snapshot in run])
+    outputs = np.array([snapshot.outputs for snapshot in run])
     times = settings.lr * np.array(kept)
-    flow = finished(train(problem, EventDrivenFlow(rtol=settings.rtol), times=times, until=AtTime(float(times[-1]))))
+    flow = train(problem, EventDrivenFlow(rtol=settings.rtol), times=times, until=AtTime(float(times[-1])))
     if len(flow.snapshots) != len(kept):
         raise BackendError(f"the flow ended at time {flow.time:g}: {flow.outcome}.")
     flow_losses = np.array([snapshot.loss for snapshot in flow.snapshots])
     flow_outputs = np.array([snapshot.outputs for snapshot in flow.snapshots])
     places = [kept.index(moment) for moment in settings.moments]
-    networks = [run.networks[place] for place in places]
+    networks = [run[place].network for place in places]
     cones = [cones_of_network(network, data) for network in networks]
     counts = [_counts(cone) for cone in cones]
     return {
-        "iterations": run.iterations,
-        "losses": run.losses,
+        "iterations": np.array(kept),
+        "losses": losses,
         "flow_losses": flow_losses,
-        "stable_ranks": np.array([stable_rank(network.w) for network in run.networks]),
+        "stable_ranks": np.array([stable_rank(snapshot.network.w) for snapshot in run]),
         "moment_w": np.array([network.w for network in networks]),
         "moment_a": np.array([network.a for network in networks]),
         "flow_moment_w": np.array([flow.snapshots[place].network.materialized().w for place in places]),
-        "loss_gap": float(np.max(np.abs(run.losses - flow_losses)) / run.losses[0]),
-        "output_gap": float(np.max(np.abs(run.outputs - flow_outputs)) / np.max(np.abs(flow_outputs))),
-        "lag": _lag(run.iterations, run.losses, flow_losses),
-        "seed_losses": run.losses[places],
+        "loss_gap": float(np.max(np.abs(losses - flow_losses)) / losses[0]),
+        "output_gap": float(np.max(np.abs(outputs - flow_outputs)) / np.max(np.abs(flow_outputs))),
+        "lag": _lag(np.array(kept), losses, flow_losses),
+        "seed_losses": losses[places],
         "ranks": np.array([stable_rank(network.w) for network in networks]),
         "aligned_shares": np.array([_aligned_share(*pair, data) for pair in zip(networks, cones, strict=True)]),
         "norms": np.array([_norms_of(*pair) for pair in zip(networks, cones, strict=True)]),

@@ -19,15 +19,15 @@ def draw_two_phases(results: Results, path: Path, *, title: str, is_steep: bool 
 
     `is_steep` draws the changes of directions on a logarithmic axis, where the first is a million times the others.
     """
-    from reluflow.viz.panels import Curve, Level, Panel, plot_panels
+    from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
     epochs = results["epochs"]
     early = epochs[is_early_phase(results)]
     marks = []
     if len(early) > 1:
-        marks = [Level(float(np.min(early)), "early phase", is_vertical=True, look=7)]
-        marks.append(Level(float(np.max(early)), is_vertical=True, look=7))
+        marks = [Guide(float(np.min(early)), "early phase", is_vertical=True, look=7)]
+        marks.append(Guide(float(np.max(early)), is_vertical=True, look=7))
     steep: Scale = "log" if is_steep else "linear"
     rows: tuple[tuple[str, str, str, Scale], ...] = (
         ("loss", r"$\mathcal{L}$", "losses", "linear"),

@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import StochasticGradientDescent, TrainingProblem
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.digits_run import images_of
-from reluflow.papers.min2024.paper import LOSS, LR, SCALE, WIDTH, gaussian_problem, require_whole
+from reluflow.papers.min2024.paper import LOSS, LR, SCALE, WIDTH, descended, gaussian_problem
 from reluflow.theory.min2024.two_phase_measures import direction_change, norm_change
-
-FloatArray = NDArray[np.float64]
 
 BATCH = 2_000
 NUM_IMAGES = 12_665  # zeros and ones of the training set: seven batches an epoch
@@ -68,23 +65,13 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
         seed=settings.seed,
         trains_output_layer=settings.trains_output_layer,
     )
-    problem = _problem(settings, data)
-    run = require_whole(
-        finished(
-            descend(
-                problem,
-                solver,
-                iterations=per_epoch * kept,
-                progress=lambda k, loss: workbench.progress(0.8 * k / (per_epoch * epochs), f"loss {loss:.3f}"),
-            )
-        )
-    )
+    run = descended(_problem(settings, data), solver, per_epoch * kept, workbench.stretch(0.0, 0.8))
     workbench.progress(0.8, "changes of norms and directions")
     return {
         "epochs": settings.stride * kept,
-        "losses": run.losses,
-        "norm_changes": np.array([norm_change(network, data, LOSS) for network in run.networks]),
-        "direction_changes": np.array([direction_change(network, data, LOSS) for network in run.networks]),
+        "losses": np.array([snapshot.loss for snapshot in run]),
+        "norm_changes": np.array([norm_change(s.network, data, LOSS) for s in run]),
+        "direction_changes": np.array([direction_change(s.network, data, LOSS) for s in run]),
         "batch": batch,
         "per_epoch": per_epoch,
         "num_images": data.n,

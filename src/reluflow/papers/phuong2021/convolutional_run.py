@@ -11,14 +11,12 @@ import copy
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.mnist import Source, mnist_pair
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
-
-FloatArray = NDArray[np.float64]
 
 RUN = "phuong2021/convolutional-network"  # the name both figures keep it under
 GROUPS = ("different digits", "two 0s", "two 1s")  # pairs of images
@@ -55,7 +53,7 @@ def compute(settings: ConvolutionalSettings, workbench: Workbench) -> Results:
 
 
 def _trained(settings: ConvolutionalSettings, workbench: Workbench) -> Results:
-    from reluflow.deep import DeepDescent, DeepOutcome, convolutional_network, outputs, similarities, train_deep
+    from reluflow.deep import DeepDescent, convolutional_network, outputs, similarities, train_deep
 
     images = mnist_pair(1, 0, size=settings.images, source=settings.source, centred=False)
     start = convolutional_network(
@@ -82,8 +80,6 @@ def _trained(settings: ConvolutionalSettings, workbench: Workbench) -> Results:
         record_at=range(0, last + 1, per_epoch),
         progress=lambda step, loss: workbench.progress(step / last, f"epoch {step // per_epoch}, loss {loss:.3g}"),
     )
-    if run.outcome is DeepOutcome.INTERRUPTED:
-        raise KeyboardInterrupt
     margins = images.y * outputs(run.network, images.X, precision="float32")
     chosen = np.concatenate([np.flatnonzero(images.y == sign)[: settings.compared // 2] for sign in (-1.0, 1.0)])
     products = similarities(run.network, images.X[chosen], precision="float32")[:-1]

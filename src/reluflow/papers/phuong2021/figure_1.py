@@ -83,9 +83,9 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Panels (a) to (c) of the paper for the first seed, and the flow."""
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.directions_plane import DirectionsPlane
     from reluflow.viz.panels import Curve, Panel
-    from reluflow.viz.parts import Curves, Part, plot_parts
     from reluflow.viz.saving import save_figure
     from reluflow.viz.similarity_histograms import SimilarityHistogram
     from reluflow.viz.singular_values import SingularValues

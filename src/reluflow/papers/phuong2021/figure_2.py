@@ -46,8 +46,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
 
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Panels (a) to (g) for the first seed."""
+    from reluflow.viz.composed_figure import Part, plot_parts
     from reluflow.viz.directions_plane import DirectionsPlane
-    from reluflow.viz.parts import Part, plot_parts
     from reluflow.viz.saving import save_figure
     from reluflow.viz.similarity_histograms import SimilarityHistogram
     from reluflow.viz.singular_values import SingularValues

@@ -78,7 +78,7 @@ def claims(settings: ConvolutionalSettings, results: Results) -> tuple[Claim, ..
 
 def draw(settings: ConvolutionalSettings, results: Results, folder: Path) -> tuple[Path, ...]:
     """One panel for the images and one for each of seven layers."""
-    from reluflow.viz.parts import plot_parts
+    from reluflow.viz.composed_figure import plot_parts
     from reluflow.viz.saving import save_figure
     from reluflow.viz.similarity_histograms import SimilarityHistogram
 

@@ -74,8 +74,8 @@ def claims(settings: ConvolutionalSettings, results: Results) -> tuple[Claim, ..
 
 def draw(settings: ConvolutionalSettings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Panels (a) and (b)."""
+    from reluflow.viz.composed_figure import Part, plot_parts
     from reluflow.viz.directions_plane import DirectionsPlane
-    from reluflow.viz.parts import Part, plot_parts
     from reluflow.viz.saving import save_figure
     from reluflow.viz.singular_values import SingularValues
 

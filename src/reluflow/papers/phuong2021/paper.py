@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.one_class import one_class_vectors
 from reluflow.data.dataset import Dataset
 from reluflow.data.published.phuong2021 import filtered_orthants
-
-FloatArray = NDArray[np.float64]
 
 NUM_SAMPLES = 500
 DIMENSION = 20

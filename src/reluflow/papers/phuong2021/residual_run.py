@@ -69,8 +69,6 @@ def one_seed(settings: Settings, show: Callable[[float], None]) -> Results:
     descent = DeepDescent(settings.lr, epochs=settings.epochs, batch=settings.batch, seed=seed)
     last = descent.num_steps(data.n)
     run = train_deep(start, data, LogisticLoss(), descent, progress=lambda step, loss: show(step / last))
-    if run.outcome is DeepOutcome.INTERRUPTED:
-        raise KeyboardInterrupt
     assert run.outcome is DeepOutcome.FINISHED, run.outcome.sentence
     directions = max_margin_directions(data)
     weights = [np.asarray(weight) for weight in run.network.weights]

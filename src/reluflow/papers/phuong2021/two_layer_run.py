@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import (
     AtTime,
@@ -16,10 +17,13 @@ from reluflow.dynamics import (
     StochasticGradientDescent,
     TrainingProblem,
 )
-from reluflow.dynamics.descent.descent_run import DescentHistory, descend
+from reluflow.dynamics.keep import Keep
+from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Snapshot
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench, finished
+from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
 from reluflow.network.initialization import uniform_fan_in_initialization
@@ -38,8 +42,6 @@ from reluflow.papers.phuong2021.paper import (
     orthants,
     weight_of,
 )
-
-FloatArray = NDArray[np.float64]
 
 MOMENTS = 25  # at which descent and flow are compared
 
@@ -85,13 +87,12 @@ def one_seed(settings: Settings, seed: int) -> Results:
     data = orthants(seed, n=settings.n)
     method = StochasticGradientDescent(settings.lr, settings.batch, epochs=settings.epochs, seed=seed)
     last = settings.epochs * -(-settings.n // settings.batch)
-    run = finished(descend(problem(settings, data, width=settings.width, seed=seed), method, iterations=[0, last]))
-    _not_diverged(run)
-    start, end = run.networks
+    first, final = _descended(problem(settings, data, width=settings.width, seed=seed), method, [0, last])
+    start, end = first.network, final.network
     directions = max_margin_directions(data)
     near = correlations(end, directions)
     _, values, axes = np.linalg.svd(end.w, full_matrices=False)
-    margins = data.y * run.outputs[-1]
+    margins = data.y * final.outputs
     return {
         "singular_values": values[:10],
         "start_norm": float(np.linalg.norm(start.w, 2)),
@@ -100,7 +101,7 @@ def one_seed(settings: Settings, seed: int) -> Results:
         "weighted_mean": weight_of(end.w, near),
         "share_in_cones": share_in_cones(end, data),
         "accuracy": float(np.mean(margins > 0)),
-        "loss": float(run.losses[-1]),
+        "loss": final.loss,
         "flipped": float(np.mean(np.sign(start.a) != np.sign(end.a))),
         "ranks": np.array(directions.ranks),
         "opposite": float(-directions.positive @ directions.negative),
@@ -117,8 +118,8 @@ def batch_distance(settings: Settings, w: FloatArray) -> float:
     data = orthants(settings.seeds[0], n=settings.n)
     last = settings.epochs * -(-settings.n // settings.batch)
     start = problem(settings, data, width=settings.width, seed=settings.seeds[0])
-    run = finished(descend(start, GradientDescent(settings.lr, last), iterations=[last]))
-    return float(np.linalg.norm(w - run.networks[-1].w) / np.linalg.norm(run.networks[-1].w))
+    (end,) = _descended(start, GradientDescent(settings.lr, last), [last])
+    return float(np.linalg.norm(w - end.network.w) / np.linalg.norm(end.network.w))
 
 
 def correlations(network: Network, directions: MaxMarginDirections) -> FloatArray:
@@ -149,25 +150,26 @@ def beside_the_flow(settings: Settings) -> Results:
         StochasticGradientDescent(settings.lr, batch, iterations=last, seed=seed),
         GradientDescent(settings.lr, last),
     )
-    stochastic, full = (finished(descend(start, method, iterations=kept)) for method in methods)
-    for run in (stochastic, full):
-        _not_diverged(run)
+    stochastic, full = (_descended(start, method, kept) for method in methods)
     times = settings.lr * kept
-    flow = finished(train(start, EventDrivenFlow(rtol=settings.flow_rtol), times=times, until=AtTime(times[-1])))
+    flow = train(start, EventDrivenFlow(rtol=settings.flow_rtol), times=times, until=AtTime(times[-1]))
     exact = [snapshot.network.materialized().w for snapshot in flow.snapshots]
     distances = [
-        [np.linalg.norm(network.w - w) / np.linalg.norm(w) for network, w in zip(run.networks, exact, strict=True)]
+        [np.linalg.norm(s.network.w - w) / np.linalg.norm(w) for s, w in zip(run, exact, strict=True)]
         for run in (stochastic, full)
     ]
     return {
         "flow_times": times,
-        "flow_losses": np.array([[*stochastic.losses], [*full.losses], [s.loss for s in flow.snapshots]]),
+        "flow_losses": np.array([[s.loss for s in run] for run in (stochastic, full, flow.snapshots)]),
         "flow_distances": np.array(distances),
         "flow_crossings": int(flow.crossings),
         "flow_singular_values": np.linalg.svd(exact[-1], compute_uv=False)[:10],
-        "descent_singular_values": np.linalg.svd(stochastic.networks[-1].w, compute_uv=False)[:10],
+        "descent_singular_values": np.linalg.svd(stochastic[-1].network.w, compute_uv=False)[:10],
     }
 
 
-def _not_diverged(run: DescentHistory) -> None:
+def _descended(start: TrainingProblem, method: AbstractSolver, iterations: ArrayLike) -> tuple[Snapshot, ...]:
+    """Snapshots of a descent after some iterations; it must not diverge."""
+    run = train(start, method, until=Exhausted(), keep=Keep(iterations=np.asarray(iterations)))
     assert run.outcome is Outcome.HORIZON, run.outcome
+    return run.snapshots

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.theory.boursier2024.phase_clock import EPS, EPS_2, alignment_time, phase_clock
 from reluflow.theory.boursier2024.phase_states import RESOLUTION, PhaseState, log_scale_of, phase_states
@@ -26,8 +25,6 @@ from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
 ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding

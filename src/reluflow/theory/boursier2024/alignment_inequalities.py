@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
     ALIGNMENT_SETTING,
@@ -39,12 +39,10 @@ from reluflow.theory.boursier2024.alignment_regime import (
     states_of,
     tau_of,
 )
-from reluflow.theory.boursier2024.neuron_states import BoolArray, NeuronStates
+from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
 

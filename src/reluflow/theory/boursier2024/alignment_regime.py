@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
-from reluflow.theory.boursier2024.neuron_states import BoolArray, NeuronStates, log_lambda, satisfies_condition_1
+from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import MAX_FACES

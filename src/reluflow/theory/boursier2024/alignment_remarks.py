@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_inequalities import BACKWARD, bent_speed, compared, riccati
 from reluflow.theory.boursier2024.alignment_regime import (
@@ -28,7 +29,6 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import (
     ON_BOUNDARY,
-    FloatArray,
     NeuronStates,
     satisfies_condition_1,
     satisfies_condition_2,

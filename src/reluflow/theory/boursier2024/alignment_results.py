@@ -46,7 +46,7 @@ RESULTS: tuple[Theorem | Elsewhere, ...] = (
         "Eq. (6)",
         "reluflow.dynamics.flow.event_driven.EventDrivenFlow",
         "the flow of one neuron as a differential inclusion, with the shortest D where it slides",
-        "tests/dynamics/test_agreement.py",
+        "tests/dynamics/flow/test_agreement.py",
     ),
     LEMMA_1,
     Elsewhere(

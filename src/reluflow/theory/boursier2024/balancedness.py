@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.boursier2024.local_lemmas import (
     bend_bound,
@@ -25,8 +25,6 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Hypothesis
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
 LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14

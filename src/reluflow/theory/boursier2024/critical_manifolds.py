@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
@@ -30,9 +31,6 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10_000.5)
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up

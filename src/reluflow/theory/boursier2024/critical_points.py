@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.geometry.extremal import ExtremalVectors, Kind
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.theory.boursier2024.alignment_regime import GENERIC_DATA
@@ -15,9 +15,6 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
 RADIUS = 1e-3  # of the neighbourhood in which G is sampled, relative to the distance of the nearest other hyperplane

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
     ALIGNMENT_SETTING,
@@ -32,7 +33,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
     states_of,
     tau_of,
 )
-from reluflow.theory.boursier2024.neuron_states import BoolArray, log_lambda
+from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem

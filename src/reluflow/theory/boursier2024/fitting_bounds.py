@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.boursier2024.phase_clock import DELTA_PRIME, EPS, EPS_2, EPS_3, phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
@@ -26,8 +26,6 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.stationarity import stationarity
 from reluflow.theory.boursier2024.mixed_lemmas import (
     LATE,
@@ -22,8 +22,6 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved

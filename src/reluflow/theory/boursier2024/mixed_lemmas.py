@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.boursier2024.phase_clock import (
     CLOCK_PARAMETERS,
     phase_clock,
@@ -28,8 +28,6 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 DELTA_TILDE = Parameter(
     "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0

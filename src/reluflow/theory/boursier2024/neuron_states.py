@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray, SignArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.activation_pattern import activation_pattern
 from reluflow.geometry.alignment import align_until
 from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
-SignArray = NDArray[np.int8]
-BoolArray = NDArray[np.bool_]
 
 ON_BOUNDARY = 1e-12  # sliding neurons of recorded runs keep |<w, x_k>| below 3e-16 |w| |x_k| (measured)
 SMALLEST_NEURON = 1e-290  # as stored: below, a neuron's direction loses digits

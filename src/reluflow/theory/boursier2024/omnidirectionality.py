@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.stationarity import Escape, find_escape, stationarity
 from reluflow.data.dataset import Dataset
@@ -40,8 +41,6 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding

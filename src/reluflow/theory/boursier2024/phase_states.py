@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.theory.boursier2024.spurious_constants import SpuriousConstants, constants_of
 from reluflow.theory.evidence import Evidence
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 KINK = 1e-9  # a neuron that dies stops on the boundary; rounding leaves it within 1e-15 of it, on either side
 RESOLUTION = 1e-30  # 1 - <wbar_i, wbar_j> below this is the square of rounding in the directions

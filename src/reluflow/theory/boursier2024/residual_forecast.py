@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.extremal import extremal_vectors_of
@@ -18,8 +19,6 @@ from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Measurement, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau

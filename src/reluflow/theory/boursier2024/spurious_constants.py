@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
@@ -16,8 +16,6 @@ from reluflow.theory.conditions.boursier2024 import acute_positive_data
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.theorem import Hypothesis, Setting
-
-FloatArray = NDArray[np.float64]
 
 EXAMPLE = "three-point-box-worst:eta=0.09"
 SETTING = Setting(width=20)

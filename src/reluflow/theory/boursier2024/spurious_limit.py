@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
@@ -34,8 +34,6 @@ from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11

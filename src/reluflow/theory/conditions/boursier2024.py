@@ -8,10 +8,9 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 

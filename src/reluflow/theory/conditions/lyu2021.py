@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import MAX_PATTERNS
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
@@ -14,8 +14,6 @@ from reluflow.geometry.cones import num_open_cones
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.conditions.min2024 import ROUNDING, orthogonal_separability
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
-
-FloatArray = NDArray[np.float64]
 
 _NOT_BINARY = "the labels are not -1 and 1"
 _SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth

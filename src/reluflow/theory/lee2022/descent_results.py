@@ -7,8 +7,8 @@ the strict slack stands beside it in every detail.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.bounds import Band, MagnitudeRange, angle_rates, magnitude_range
 from reluflow.single_neuron.descent_bounds import (
@@ -30,12 +30,10 @@ from reluflow.theory.lee2022.model import (
     once_turning,
     start,
 )
-from reluflow.theory.lee2022.recorded import DescentRun
+from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
@@ -79,8 +77,8 @@ def _plan(evidence: Evidence) -> PopulationPlan:
     return PopulationPlan(DESCENT, {"q": layers(evidence), "eta": eta, "steps": steps})
 
 
-def _run(evidence: Evidence) -> DescentRun:
-    return run_of(evidence, DescentRun)
+def _run(evidence: Evidence) -> NeuronDescent:
+    return run_of(evidence, NeuronDescent)
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -281,7 +279,7 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
 
 
 def _stays_above(evidence: Evidence) -> Judgement:
-    if not isinstance(evidence.population, DescentRun):
+    if not isinstance(evidence.population, NeuronDescent):
         return undecided("no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
     return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")

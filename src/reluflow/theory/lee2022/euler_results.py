@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.theory.condition import Judgement
@@ -17,8 +18,6 @@ from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
 from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import Band, angle_band, angle_rates, magnitude_band, magnitude_range
 from reluflow.theory.evidence import Evidence
@@ -12,8 +13,6 @@ from reluflow.theory.lee2022.model import start
 from reluflow.theory.lee2022.runs import run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most
 from reluflow.theory.theorem import Constants, Parameter
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.angle import gap_between
 from reluflow.single_neuron.gaussian_moments import (
     active_curvature,
@@ -21,8 +21,6 @@ from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, student, teacher
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
 STANDARD_ERRORS = 6.0

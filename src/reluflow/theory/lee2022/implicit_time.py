@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from reluflow.arrays import FloatArray
 
 _NUM_POINTS = 24
 _AWAY = 1e-5  # relative distance to the fixed point below which time is no longer resolved by u

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import gap_between
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
@@ -18,8 +18,6 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
 from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
 from reluflow.theory.theorem import Hypothesis, Parameter, Setting
-
-FloatArray = NDArray[np.float64]
 
 SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")
 EXAMPLE = "lee-single-neuron:n=2000,d=5,layers=1,std=0.45"

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class DescentRun:
+class NeuronDescent:
     """Population gradient descent of one neuron.
 
     Parameters

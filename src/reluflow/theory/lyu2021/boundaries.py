@@ -10,7 +10,6 @@ from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.problem import TrainingProblem
@@ -19,8 +18,6 @@ from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among
 from reluflow.theory.measurement import Level, Measurement, at_least, none_of
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _NUM_TIMES = 30
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.published.lyu2021 import symmetric_angle
@@ -18,8 +18,6 @@ from reluflow.theory.hypotheses import leaky_activation
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _ROUNDING = 1e-9
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence
@@ -12,8 +12,6 @@ from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 

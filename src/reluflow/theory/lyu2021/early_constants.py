@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, lsq_linear
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
@@ -23,8 +24,6 @@ from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence
-
-FloatArray = NDArray[np.float64]
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 
@@ -109,7 +108,7 @@ class CorrectCone:
 
 
 @dataclass(frozen=True, eq=False)
-class AlignmentConstants:
+class EarlyConstants:
     """What the proof of Lemma G.4 gives for one shape of network; times and scales in the given units.
 
     Parameters
@@ -143,13 +142,13 @@ class AlignmentConstants:
     log_scale: float
 
 
-def alignment_constants(cone: CorrectCone, network: Network) -> AlignmentConstants:
+def alignment_constants(cone: CorrectCone, network: Network) -> EarlyConstants:
     """T0 and sigma_max of Lemma G.4 for the stored shape of a network."""
     delta, eps_1 = cone.delta, cone.eps_1
     distances, angles, lengths = _ray_distances(cone, network)
     nearest = float(distances.min())
     if not (delta > 0.0 and nearest > 0.0):
-        return AlignmentConstants(delta, eps_1, 0.0, 0.0, nearest, 0.0, 0.0, np.inf, -np.inf)
+        return EarlyConstants(delta, eps_1, 0.0, 0.0, nearest, 0.0, 0.0, np.inf, -np.inf)
     room = angles - np.arcsin(0.5 * nearest / lengths)
     relative = np.array([_relative_mean(cone, -sign) for sign in np.sign(network.a)])
     eps_2 = float(min(1.0, np.min(np.sin(np.minimum(room, 0.5 * np.pi)) * relative)))
@@ -158,7 +157,7 @@ def alignment_constants(cone: CorrectCone, network: Network) -> AlignmentConstan
     h_min = cone.shortest_pull(eps)
     lacking = delta / 3.0 * lengths[:, None] - np.sign(network.a)[:, None] * (network.w @ cone.rows.T)
     time = max(0.0, 3.0 / (delta * h_min * shortest) * float(lacking.max()))
-    return AlignmentConstants(
+    return EarlyConstants(
         delta,
         eps_1,
         eps_2,
@@ -251,7 +250,7 @@ def where_cone_serves(judge: Callable[[Evidence], Judgement]) -> Callable[[Evide
     return guarded
 
 
-def constants_of(evidence: Evidence) -> AlignmentConstants:
+def constants_of(evidence: Evidence) -> EarlyConstants:
     """Lemma G.4's constants of the evidence's network, computed once."""
     return evidence.once("G.4", lambda: alignment_constants(correct_cone(evidence), evidence.network))
 

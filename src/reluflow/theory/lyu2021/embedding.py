@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
@@ -14,7 +15,6 @@ from reluflow.theory.lyu2021.symmetric_flow import embed, good_embedding, networ
 from reluflow.theory.lyu2021.unit_ball import (
     DRAW_SEED,
     LYU_SETTING,
-    FloatArray,
     m_norm,
     mean_logistic,
     neuron_rows,

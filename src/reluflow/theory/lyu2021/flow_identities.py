@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.network import Network
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.hypotheses import balanced_start, no_ridge_met
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, FloatArray, mean_logistic, neuron_rows, unit_ball, velocity
+from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, neuron_rows, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Setting, Theorem
 

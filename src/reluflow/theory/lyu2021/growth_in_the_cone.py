@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
@@ -29,8 +29,6 @@ from reluflow.theory.lyu2021.early_constants import (
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _NUM_TIMES = 12
 

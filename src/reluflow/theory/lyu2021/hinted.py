@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.published.lyu2021_hinted import HintConditions
@@ -31,8 +31,6 @@ from reluflow.theory.lyu2021.non_symmetric_limit import (
 )
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

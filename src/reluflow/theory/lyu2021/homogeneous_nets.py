@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.data.dataset import Dataset
@@ -18,7 +19,6 @@ from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import (
     DRAW_SEED,
     LYU_SETTING,
-    FloatArray,
     mean_logistic,
     neuron_rows,
     output_gradients,

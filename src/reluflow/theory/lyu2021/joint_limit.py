@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.hypotheses import no_ridge_met
@@ -22,7 +23,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_flow,
     symmetric_hypotheses,
 )
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, FloatArray, m_norm
+from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
 

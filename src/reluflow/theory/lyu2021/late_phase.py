@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.dynamics.trajectory import Outcome, Trajectory
@@ -14,7 +15,7 @@ from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_rid
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, FloatArray, mean_logistic, unit_ball
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
 

@@ -7,13 +7,14 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule
+from reluflow.dynamics.stopping import AbstractStoppingRule, Check
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, FloatArray, mean_logistic, unit_ball, velocity
+from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
 
@@ -84,7 +85,10 @@ class LossBelow(AbstractStoppingRule):
 
     level: float
 
-    def check(self, run: AbstractRun) -> Outcome | None:
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
         return Outcome.DIRECTION_CONVERGED if run.loss() <= self.level else None
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
@@ -29,8 +29,6 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 LATE_MARGIN = 60.0  # y h at which the limit is first asked for: two e-folds of the norm to fit the late law on
 LOG_HORIZON = 700.0  # log of the last time; the largest double is about e^709

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.errors import InvalidInputError
@@ -29,8 +30,6 @@ from reluflow.theory.lyu2021.growth_in_the_cone import (
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of, winning_sign
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 _SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))

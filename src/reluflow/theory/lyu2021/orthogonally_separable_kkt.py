@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
@@ -16,8 +16,6 @@ from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
 _NUM_STARTS = 12

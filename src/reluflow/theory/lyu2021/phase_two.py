@@ -13,12 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, FloatArray, UnitBall, m_norm
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
 

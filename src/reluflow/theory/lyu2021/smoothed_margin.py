@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
@@ -21,8 +22,6 @@ from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 # The losing sign's share falls like (log t)^(-1/3) only: from 1e-8 some draws are 0.07 from their limit at ln t = 700,
 # from 1e-30 all of ten were close enough to identify it. Twelve neurons are all of one sign with chance 1 in 2048.

@@ -11,13 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.losses import LogisticLoss
 from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.lyu2021.unit_ball import (
     LYU_SETTING,
-    FloatArray,
     State,
     m_norm,
     mean_logistic,

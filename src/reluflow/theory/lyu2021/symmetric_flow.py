@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
-from reluflow.theory.lyu2021.unit_ball import FloatArray, UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
+from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
 from reluflow.theory.theorem import Hypothesis
 
 

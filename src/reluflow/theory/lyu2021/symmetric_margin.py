@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
@@ -24,7 +25,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_flow,
     symmetric_hypotheses,
 )
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, FloatArray, states
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, states
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network, leaky_relu
@@ -17,8 +17,6 @@ from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))

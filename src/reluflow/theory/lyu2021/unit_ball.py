@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import AbstractLoss, LogisticLoss
@@ -18,8 +19,6 @@ from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.theorem import Hypothesis, Setting
-
-FloatArray = NDArray[np.float64]
 
 LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
 SLIDING_RTOL = 1e-9  # |<w, x>| / (|w| |x|) of a neuron that slides; rounding leaves some 1e-15

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
@@ -26,7 +27,7 @@ from reluflow.theory.min2024.assumptions import (
 )
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
-from reluflow.theory.min2024.moments import DEAD, FloatArray, Moment, moments
+from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments
 from reluflow.theory.min2024.patterns import disagreements, pattern_history
 from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
 

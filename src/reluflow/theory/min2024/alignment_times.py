@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.data.published.min2024 import two_points
 from reluflow.geometry.alignment import align
 from reluflow.theory.condition import Judgement
@@ -21,7 +22,7 @@ from reluflow.theory.min2024.constants import (
     proof_constants,
 )
 from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
-from reluflow.theory.min2024.moments import DEAD, OUTSIDE, FloatArray, cones_of, moments_until
+from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.scale_choice import alignment_constants_of, unit_rate
 from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem

@@ -10,7 +10,7 @@ from reluflow.theory.condition import Judgement, fails, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, regime, relu_activation
 from reluflow.theory.min2024.constants import data_constants, log_small_scale, proof_constants, starting_cosine
-from reluflow.theory.min2024.moments import cones_of
+from reluflow.theory.min2024.moving_neurons import cones_of
 from reluflow.theory.theorem import Hypothesis, Reference, Setting
 
 SETTING = Setting(loss="exponential", reduction="sum", leak=0.0, init="min-balanced", width=12, scale="1e-3")

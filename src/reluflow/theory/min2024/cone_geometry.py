@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.assumptions import BINARY, EXAMPLE, SEPARATED, SETTING, reference
 from reluflow.theory.min2024.constants import DataConstants, data_constants
-from reluflow.theory.min2024.moments import DEAD, MINUS, OUTSIDE, PLUS, BoolArray, FloatArray, cones_of
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
 
 NUM_DRAWS = 400

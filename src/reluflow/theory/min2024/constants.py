@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.evidence import Evidence
-
-FloatArray = NDArray[np.float64]
 
 FIRST_FACTOR = 8.0  # of (28); the printed 4 gives twice what (29) claims (erratum E2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of
@@ -20,12 +21,12 @@ from reluflow.theory.min2024.assumptions import (
     log_factor_28,
     reference,
 )
+from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.fitting import loss_under_curve, low_rank, rate_constants, stable_rank
-from reluflow.theory.min2024.groups import groups
 from reluflow.theory.min2024.growth import fit_bound
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time, whole_plan
-from reluflow.theory.min2024.moments import DEAD, FloatArray, cones_of, moments, moments_from
+from reluflow.theory.min2024.moving_neurons import DEAD, cones_of, moments, moments_from
 from reluflow.theory.min2024.patterns import alignment_time, pattern_history
 from reluflow.theory.theorem import Conclusion, Constants, Theorem
 

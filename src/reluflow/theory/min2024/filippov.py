@@ -6,12 +6,13 @@ from itertools import combinations, product
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
 from reluflow.theory.min2024.cone_geometry import ROUNDING, geometric_result, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
-from reluflow.theory.min2024.moments import ON_BOUNDARY, FloatArray
+from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
 from reluflow.theory.theorem import Conclusion, Hypothesis
 
 

@@ -24,10 +24,10 @@ from reluflow.theory.min2024.assumptions import (
     log_factor_28,
     reference,
 )
+from reluflow.theory.min2024.class_neurons import dead_neurons, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.groups import dead_neurons, groups
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time, whole_plan
-from reluflow.theory.min2024.moments import Moment, moments, moments_from
+from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting, Theorem
 

@@ -9,10 +9,10 @@ import numpy as np
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
 from reluflow.theory.min2024.assumptions import BOTH_CONES, EXAMPLE, REGIME, SETTING, log_factor_28, reference
+from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.groups import groups
 from reluflow.theory.min2024.landmarks import alignment_plan, fitted_time, whole_plan
-from reluflow.theory.min2024.moments import moments_until
+from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
 from reluflow.theory.theorem import Conclusion, Constants, Theorem
 

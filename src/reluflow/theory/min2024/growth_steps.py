@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.groups import Group, groups
 from reluflow.theory.min2024.growth import growth_result
-from reluflow.theory.min2024.moments import FloatArray
 from reluflow.theory.theorem import Conclusion
 
 

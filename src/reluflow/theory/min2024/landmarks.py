@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align, align_until
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, proof_constants
-from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, moments
-
-FloatArray = NDArray[np.float64]
+from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, moments
 
 FITTED = 0.25  # t_2^+- is when the largest own output first exceeds this
 LATEST = 2000.0  # how long after t_2 the 1/t law is followed

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants
-from reluflow.theory.min2024.moments import ON_BOUNDARY, Moment, cones_of, directions_of, moments
-
-BoolArray = NDArray[np.bool_]
+from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, cones_of, directions_of, moments
 
 
 @dataclass(frozen=True, eq=False)

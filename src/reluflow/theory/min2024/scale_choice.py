@@ -9,7 +9,7 @@ from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28, reference
 from reluflow.theory.min2024.constants import FIRST_FACTOR, data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan
-from reluflow.theory.min2024.moments import moments_until
+from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
 from reluflow.theory.theorem import Conclusion, Constants, Theorem
 

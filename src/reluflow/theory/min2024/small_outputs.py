@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, none_of
@@ -27,7 +28,7 @@ from reluflow.theory.min2024.assumptions import (
 )
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
-from reluflow.theory.min2024.moments import FloatArray, Moment, force_excess, moments, moments_until
+from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15

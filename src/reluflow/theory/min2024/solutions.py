@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, none_of
@@ -24,7 +25,7 @@ from reluflow.theory.min2024.assumptions import (
 from reluflow.theory.min2024.boundary_solutions import LeavingPath, constant_path_residual, euler_path, path_residual
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
-from reluflow.theory.min2024.moments import FloatArray, moments
+from reluflow.theory.min2024.moving_neurons import moments
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting, Theorem
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
-
-FloatArray = NDArray[np.float64]
 
 
 def input_weight_pulls(network: Network, dataset: Dataset, loss: AbstractLoss) -> FloatArray:

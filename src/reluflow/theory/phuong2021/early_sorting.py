@@ -26,9 +26,6 @@ from reluflow.theory.phuong2021.sectors import (
 )
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
 
-FloatArray = NDArray[np.float64]
-
-
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
 

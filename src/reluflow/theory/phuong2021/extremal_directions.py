@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import DEAD, MAXIMUM, MINIMUM, align
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.theory.condition import Judgement
@@ -15,8 +15,6 @@ from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
-
-FloatArray = NDArray[np.float64]
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
@@ -17,8 +17,6 @@ from reluflow.theory.measurement import Measurement, at_most, missing
 from reluflow.theory.phuong2021.sectors import LEFT, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, limit_of
 from reluflow.theory.theorem import Constants, Hypothesis, Parameter
-
-FloatArray = NDArray[np.float64]
 
 LATEST = 600.0  # log t of the last snapshot: forces of e^-607 still fit a double
 

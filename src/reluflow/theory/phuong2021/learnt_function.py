@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.limit import unit_norm
@@ -28,9 +28,6 @@ from reluflow.theory.phuong2021.late_runs import (
 from reluflow.theory.phuong2021.motion import one_way
 from reluflow.theory.phuong2021.sectors import two_groups
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
-
 
 # Corollary 1 ----------------------------------------------------------------------------------------------------------
 

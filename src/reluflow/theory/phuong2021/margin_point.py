@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement
@@ -14,8 +14,6 @@ from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.phuong2021.extremal_directions import SETTING
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 

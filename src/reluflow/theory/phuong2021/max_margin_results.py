@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
@@ -29,8 +28,6 @@ from reluflow.theory.phuong2021.late_runs import (
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 
 def _falls(evidence: Evidence, part: str) -> Measurement:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
@@ -18,8 +19,6 @@ from reluflow.theory.measurement import Level, Measurement, at_least, at_most, m
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import SETTING, pulling_gradient
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 _UNTIL = Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0)

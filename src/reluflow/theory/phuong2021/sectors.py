@@ -7,14 +7,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.activation_pattern import activation_pattern
 from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 
-FloatArray = NDArray[np.float64]
-Signs = NDArray[np.int8]
 Sign = Literal[1, -1]
 
 ON_BOUNDARY = 1e-9  # relative inner products below this count as 0: sliding neurons are on it to rounding
@@ -32,7 +31,7 @@ def aggregate(evidence: Evidence, sign: Sign) -> FloatArray:
     return np.asarray(np.abs(forces[members]) @ evidence.dataset.X[members])
 
 
-def extremal_sector(dataset: Dataset, sign: Sign, *, atol: float = 1e-12) -> Signs:
+def extremal_sector(dataset: Dataset, sign: Sign, *, atol: float = 1e-12) -> SignArray:
     """sigma^+ of Eq. (13) or sigma^- of Eq. (14): the signs of the extremal direction's inner products, shape (n,).
 
     1 on the class itself; on the other class -1, or 0 for a sample that is orthogonal to the whole class, which the
@@ -53,7 +52,7 @@ def extremal_sector(dataset: Dataset, sign: Sign, *, atol: float = 1e-12) -> Sig
     return np.where(members, 1, np.where(opposed, -1, 0)).astype(np.int8)
 
 
-def sector_of(w: ArrayLike, X: ArrayLike) -> Signs:
+def sector_of(w: ArrayLike, X: ArrayLike) -> SignArray:
     """Definition 1: the sector of each weight vector, in {-1, 0, 1}^n; weight space, not input space (erratum P12)."""
     return activation_pattern(w, X, rtol=ON_BOUNDARY)
 
@@ -65,7 +64,7 @@ def strict_extrema(extremal: ExtremalVectors, sign: Sign) -> FloatArray:
     return np.asarray(extremal.vectors[rows] * (extremal.sides[rows] / extremal.norms[rows])[:, None])
 
 
-def groups(network: Network, X: FloatArray, positive: Signs, negative: Signs) -> NDArray[np.int64]:
+def groups(network: Network, X: FloatArray, positive: SignArray, negative: SignArray) -> NDArray[np.int64]:
     """J_+ (1), J_- (-1), dead (0) or none of these (2) for each neuron, shape (num_neurons,).
 
     Parameters

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.one_class import OneClassVector
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

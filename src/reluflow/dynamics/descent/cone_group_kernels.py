@@ -12,10 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.descent.descent_kernels import BLOCK, Descent
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NUM_BINS = 256  # due times of a cone's neurons, sorted into bins of the path; the last list holds what is due later
 LONGEST_PATH = 0.5  # a frame's condition number stays below e^(2 * 0.5)

@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from reluflow.data import Dataset
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at, values_at
 from reluflow.dynamics.flow.flow_kernels import group_forces, outputs_of, relative_forces, velocity
-from reluflow.dynamics.flow.groups import GroupedNeurons, invariants_of
+from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons, invariants_of
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
 from reluflow.dynamics.flow.stationary_limit import boosted
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_frame

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
-from reluflow.dynamics.descent.descent_run import descend
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem

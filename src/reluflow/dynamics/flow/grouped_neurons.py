@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
+import numpy as np
+
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.flow_kernels import Layout
-from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, through_frames
+from reluflow.dynamics.flow.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-SideArray = NDArray[np.int8]
 
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
@@ -38,16 +36,16 @@ class GroupedNeurons:
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
         self.is_wide = False
-        self._constants = (
-            np.ascontiguousarray(dataset.X),
-            np.ascontiguousarray(dataset.y),
-            compiled(problem.loss),
-            float(np.log(problem.loss.sample_weight(dataset.n))),
-            walls.wall_of_sample,
-            walls.pull_factors(1, network.leak),
-            walls.pull_factors(-1, network.leak),
-            walls.normals,
-        )
+        self._constants: dict[str, Any] = {
+            "samples": np.ascontiguousarray(dataset.X),
+            "labels": np.ascontiguousarray(dataset.y),
+            "loss": compiled(problem.loss),
+            "log_weight": float(np.log(problem.loss.sample_weight(dataset.n))),
+            "wall_of_sample": walls.wall_of_sample,
+            "slope_plus": walls.pull_factors(1, network.leak),
+            "slope_minus": walls.pull_factors(-1, network.leak),
+            "normals": walls.normals,
+        }
         self.shapes = np.hstack([network.w, network.a[:, None]])
         norm = np.sqrt(np.einsum("ji,ji->j", self.shapes, self.shapes))
         norm = np.where(norm > 0, norm, 1.0)
@@ -88,12 +86,12 @@ class GroupedNeurons:
         growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[self.group[silent]])
         self.output_sign[silent] = np.sign(growth).astype(np.int8)
 
-    def find_group(self, sides: SideArray, sign: int) -> int:
+    def find_group(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), or -1."""
         key_sign = int(sign) if np.any(sides == 0) else 0
         return self._index.get(sides.tobytes() + bytes([key_sign + 1]), -1)
 
-    def group_with(self, sides: SideArray, sign: int) -> int:
+    def group_with(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
         found = self.find_group(sides, sign)
         if found < 0:
@@ -137,7 +135,7 @@ class GroupedNeurons:
             self.group[j] = self.group_with(sides[j], int(self.output_sign[j]))
         return [(int(j), [int(b) for b in np.flatnonzero(on_wall[j])]) for j in waiting]
 
-    def _assign(self, neurons: IntArray, sides: SideArray) -> None:
+    def _assign(self, neurons: IntArray, sides: SignArray) -> None:
         """Put neurons into the groups of their sides, which are made where they do not exist."""
         if not neurons.size:
             return
@@ -150,7 +148,7 @@ class GroupedNeurons:
         self.group[neurons] = ids[inverse.ravel()]
         self.is_wide = self.num_neurons >= _WIDE * (self.d + 1) * len(self.sides)
 
-    def place(self, z: FloatArray, log_norm: FloatArray, sides: SideArray) -> None:
+    def place(self, z: FloatArray, log_norm: FloatArray, sides: SignArray) -> None:
         """Start anew from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
         norm = np.sqrt(np.einsum("ji,ji->j", z, z))
         norm = np.where(norm > 0, norm, 1.0)
@@ -165,7 +163,7 @@ class GroupedNeurons:
         self._clear_groups()
         self._assign(np.arange(self.num_neurons), sides)
 
-    def move(self, members: IntArray, sides: SideArray, sign: int) -> int:
+    def move(self, members: IntArray, sides: SignArray, sign: int) -> int:
         """Put neurons whose shapes are the neurons themselves into the group with these sides."""
         target = self.group_with(sides, sign)
         if target in self.frames:
@@ -238,6 +236,10 @@ class GroupedNeurons:
         self.largest_log_norm[neurons] = np.maximum(self.largest_log_norm[neurons], self.log_norm[neurons])
         self.invariant[neurons] /= norm**2
 
+    def members_of(self, g: int) -> IntArray:
+        """The neurons of a group, with its frame taken into them where it has one."""
+        return self.reset_frame(g) if g in self.frames else np.flatnonzero(self.group == g)
+
     def reset_frame(self, g: int) -> IntArray:
         """Take the frame of a group into its neurons, and return them."""
         members = np.flatnonzero(self.group == g)
@@ -265,6 +267,12 @@ class GroupedNeurons:
         now = invariants_of(z) * np.exp(2.0 * (self.log_norm - largest))
         start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - largest))
         return float(np.max(np.abs(now - start), initial=0.0))
+
+    def members(self) -> Members:
+        """The neurons as the kernels take them: these very arrays."""
+        return Members(
+            self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
+        )
 
     # -- columns ------------------------------------------------------------------------------------------------
 
@@ -302,16 +310,16 @@ class GroupedNeurons:
         self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
         tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
         layout = Layout(
-            *self._constants,
-            self.walls.slopes(self.sides, self.leak),
-            self.sides.copy(),
-            np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
-            np.vstack(tangents),
-            starts,
-            np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
-            frame_of_group,
-            moments,
-            weights,
+            **self._constants,
+            eta=self.walls.slopes(self.sides, self.leak),
+            sides=self.sides.copy(),
+            tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
+            tangents=np.vstack(tangents),
+            starts=starts,
+            column_group=np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
+            frame_of_group=frame_of_group,
+            moments=moments,
+            weights=weights,
         )
         return columns, layout
 

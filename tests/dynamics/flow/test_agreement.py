@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynamics.problems_at_random import random_problem
-from dynamics.reference_flow import Reference
+from dynamics.flow.problems_at_random import random_problem
+from dynamics.flow.reference_flow import Reference
 from reluflow.data import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem

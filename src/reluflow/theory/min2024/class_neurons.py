@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time
-from reluflow.theory.min2024.moments import DEAD, FloatArray, Moment, moments_from
-
-BoolArray = NDArray[np.bool_]
+from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments_from
 
 
 @dataclass(frozen=True, eq=False)

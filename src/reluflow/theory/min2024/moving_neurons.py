@@ -13,13 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import DataConstants, data_constants
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ON_BOUNDARY = 1e-12  # a cosine below this is 0 to rounding: dead neurons stand on a boundary to within 2e-16
 BALANCED = 1e-10  # |a|/|w| this close to 1 is 1: the flow keeps it to 1e-15, and rounding must not pass for an error

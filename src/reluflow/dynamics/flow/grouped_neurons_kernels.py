@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+
+
+class Members(NamedTuple):
+    """The neurons as the kernels see and change them; m neurons, G groups."""
+
+    group: IntArray  # (m,)
+    shapes: FloatArray  # (m, d + 1)
+    mass: FloatArray  # (m,) weight e^(2 log norm)
+    output_sign: SignArray  # (m,)
+    can_change_sign: BoolArray  # (m,)
+    expiry: FloatArray  # (m,) a neuron need not be looked at before the path of its group exceeds this
+    path: FloatArray  # (G,) how far pre-activations can have moved since the frame of a group was last reset
 
 
 @njit(cache=True)

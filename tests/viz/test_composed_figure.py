@@ -5,9 +5,9 @@ import pytest
 from matplotlib.colors import to_hex
 
 from reluflow.errors import InvalidInputError
+from reluflow.viz.composed_figure import Curves, plot_parts
 from reluflow.viz.directions_plane import DirectionsPlane
 from reluflow.viz.panels import Curve, Panel
-from reluflow.viz.parts import Curves, plot_parts
 from reluflow.viz.similarity_histograms import SimilarityHistogram
 from reluflow.viz.singular_values import SingularValues
 from reluflow.viz.style import NEGATIVE, POSITIVE

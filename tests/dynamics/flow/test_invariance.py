@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamics.problems_at_random import random_problem
+from dynamics.flow.problems_at_random import random_problem
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
@@ -106,8 +106,8 @@ def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, m
     network = draw(three_points, width=300, scale=0.3, rng=np.random.default_rng(5))
     problem = TrainingProblem(three_points, SquareLoss(), network)
     wide = run(problem, 6.0, ridge="stay")
-    monkeypatch.setattr("reluflow.dynamics.flow.groups._WIDE", 10**9)
-    monkeypatch.setattr("reluflow.dynamics.flow.groups._FRAME_FROM", 10**9)
+    monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._WIDE", 10**9)
+    monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._FRAME_FROM", 10**9)
     single = run(problem, 6.0, ridge="stay")
     assert wide.crossings == single.crossings > 100
     np.testing.assert_allclose(wide.network.w, single.network.w, atol=1e-8)
@@ -130,8 +130,8 @@ def test_clear_steps_use_up_the_slack_of_neurons(monkeypatch):
     network = Network(w=w, a=a, leak=0.9, log_scale=-4.3)
     problem = TrainingProblem(dataset, SquareLoss(), network)
     grouped = run(problem, 13.0, rtol=1e-12, ridge="stay")
-    monkeypatch.setattr("reluflow.dynamics.flow.groups._WIDE", 10**9)
-    monkeypatch.setattr("reluflow.dynamics.flow.groups._FRAME_FROM", 10**9)
+    monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._WIDE", 10**9)
+    monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._FRAME_FROM", 10**9)
     single = run(problem, 13.0, rtol=1e-12, ridge="stay")
     assert single.crossings > 20
     np.testing.assert_allclose(grouped.events.times, single.events.times, atol=1e-8)
@@ -142,7 +142,7 @@ def test_clear_steps_use_up_the_slack_of_neurons(monkeypatch):
 @settings(max_examples=8)
 def test_groups_agree_with_single_neurons(seed):
     """Many copies of each neuron of a random problem, slightly apart, in groups and one by one."""
-    import reluflow.dynamics.flow.groups as groups
+    import reluflow.dynamics.flow.grouped_neurons as groups
 
     drawn = random_problem(seed)
     rng = np.random.default_rng(seed)

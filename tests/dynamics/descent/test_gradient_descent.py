@@ -6,15 +6,16 @@ import threading
 import numpy as np
 import pytest
 
+from dynamics.descent.descents import descend
 from reluflow.data import Dataset
-from reluflow.dynamics.descent.descent_run import DescentRun, descend, geometric_iterations
+from reluflow.dynamics.descent.descent_run import DescentRun, geometric_iterations
 from reluflow.dynamics.descent.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome
+from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
@@ -212,42 +213,8 @@ def test_loss_scaled_rate(rng):
         assert 0.0 < run.loss() < 1e-280
 
 
-def test_snapshots_times_and_losses(rng):
-    problem = random_problem(rng, loss=SquareLoss())
-    seen = []
-    history = descend(
-        problem,
-        GradientDescent(lr=0.01, iterations=100),
-        iterations=[0, 7, 100],
-        loss_iterations=[3],
-        progress=lambda iteration, loss: seen.append((iteration, loss)),
-    )
-    assert history.iterations.tolist() == [0, 7, 100]
-    assert history.times.tolist() == [0.0, 0.01 * 7, 0.01 * 100]
-    assert history.loss_iterations.tolist() == [0, 3, 7, 100]
-    assert seen == list(zip(history.loss_iterations, history.losses, strict=True))
-    assert history.outcome is Outcome.HORIZON
-    assert not history.is_interrupted
-    for network, outputs in zip(history.networks, history.outputs, strict=True):
-        assert outputs == pytest.approx(network.outputs(problem.dataset.X), rel=1e-12, abs=1e-15)
-    again = descend(problem, GradientDescent(lr=0.01, iterations=7), iterations=[7])
-    assert np.array_equal(again.networks[0].w, history.networks[1].w)
+def test_geometric_iterations():
     assert geometric_iterations(2_000_000 - 1)[-4:] == [1637907, 1801698, 1981868, 1999999]
-
-
-def test_interrupt_keeps_what_was_recorded(rng):
-    def interrupt(iteration, loss):
-        if iteration == 5:
-            raise KeyboardInterrupt
-
-    history = descend(
-        random_problem(rng, loss=SquareLoss()),
-        GradientDescent(lr=0.01, iterations=10),
-        iterations=range(11),
-        progress=interrupt,
-    )
-    assert history.is_interrupted
-    assert history.iterations.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("method", [GradientDescent, GroupedGradientDescent])
@@ -259,8 +226,10 @@ def test_control_c_ends_training_in_a_consistent_state(rng, method):
     descend(problem, method(lr=1e-3, iterations=20))  # compile first
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    trajectory = train(problem, method(lr=1e-3, iterations=10**9), times=[1e6])
+    with pytest.raises(TrainingInterrupted) as raised:
+        train(problem, method(lr=1e-3, iterations=10**9), times=[1e6])
     timer.join()
+    trajectory = raised.value.trajectory
     assert trajectory.outcome is Outcome.INTERRUPTED
     assert trajectory.time == pytest.approx(1e-3 * trajectory.steps)
     replayed = end_of(problem, method(lr=1e-3, iterations=trajectory.steps))
@@ -272,8 +241,8 @@ def test_advance_stops_at_the_limit(rng):
     assert isinstance(run, DescentRun)
     for limit, iteration in ((0.3, 3), (0.35, 3), (0.4, 4), (2.0, 20)):
         while run.time < limit and run.iteration < iteration:
-            run.advance(limit)
-        run.advance(limit)
+            run.advance(limit, 1000)
+        run.advance(limit, 1000)
         assert run.iteration == iteration
         assert run.time == pytest.approx(limit)
         assert run.outcome is None
@@ -286,7 +255,7 @@ def test_loss_scaled_advance_never_passes_the_limit(rng):
     problem = TrainingProblem(dataset, LogisticLoss(), Network(rng.standard_normal((20, 2)), rng.standard_normal(20)))
     run = GradientDescent(lr=0.1, iterations=10**6, loss_scaled=True).start(problem)
     for _ in range(400):
-        run.advance(7.25)
+        run.advance(7.25, 10)
         assert run.time <= 7.25
     assert run.time == 7.25
 
@@ -342,7 +311,6 @@ def test_overflow_ends_the_run_at_the_last_finite_iterate(rng, solver, d):
     assert np.max(np.abs(w)) < 1e70
     assert not np.max(np.abs(beyond)) < 1e50
     assert network.w == pytest.approx(w, rel=1e-6)
-    assert history.iterations[-1] <= run.steps
 
 
 def test_three_points_follow_the_published_timeline(rng):
@@ -382,5 +350,5 @@ def test_refuses_what_does_not_fit_the_problem(rng):
     tiny = unbalanced_initialization(problem.dataset, width=5, scale="1e-400", rng=rng)
     with pytest.raises(InvalidInputError, match="`EventDrivenFlow` takes any"):
         GradientDescent(lr=0.1, iterations=1).start(TrainingProblem(problem.dataset, SquareLoss(), tiny))
-    with pytest.raises(InvalidInputError, match="between 0 and `iterations` = 5"):
+    with pytest.raises(InvalidInputError, match="at most the 5 of the solver, got 6"):
         descend(problem, GradientDescent(lr=0.1, iterations=5), iterations=[6])

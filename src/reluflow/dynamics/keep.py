@@ -1,0 +1,151 @@
+"""Keep: what a run records. Its `start` makes the Recording that `train` fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.trajectory import Snapshot
+from reluflow.errors import BackendError, InvalidInputError
+
+Measure = Callable[[AbstractRun], Any]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """The moments at which a run is looked at closely, and what is kept there.
+
+    Times and losses are kept after every step in any case. `Trajectory.snapshots` holds the network at each of `times`
+    and `iterations`; with a `measure`, `Trajectory.measured` holds what it gave there instead.
+
+    Parameters
+    ----------
+    times
+        Exactly these times; the run goes on at least to the last of them, whatever the stopping rule says.
+    iterations
+        After exactly these steps, so far as the run comes.
+    thinned
+        Keep at most so many networks, evenly over the steps, in `Trajectory.frames`: when there are more, every other
+        one is dropped. Infinity keeps all.
+    measure
+        Called with the run at each of `times` and `iterations`; whatever it returns is kept in place of the network,
+        which for a wide network may not fit into memory so often.
+
+    Examples
+    --------
+    >>> Keep(times=[3.0, 1.0], iterations=range(0, 30, 10))
+    Keep(times=(1.0, 3.0), iterations=(0, 10, 20), thinned=0, measure=None)
+    """
+
+    times: Sequence[float] | FloatArray = ()
+    iterations: Sequence[int] | IntArray = ()
+    thinned: float = 0
+    measure: Measure | None = None
+
+    def __post_init__(self) -> None:
+        times = np.unique(np.asarray(self.times, dtype=np.float64).ravel())
+        if times.size and not (np.all(np.isfinite(times)) and times[0] >= 0.0):
+            raise InvalidInputError(f"`times` must hold finite times of at least 0, got {times[0]:g}.")
+        steps = sorted({int(step) for step in self.iterations})
+        if steps and steps[0] < 0:
+            raise InvalidInputError(f"`iterations` must hold whole numbers of at least 0, got {steps[0]}.")
+        if not self.thinned >= 0:
+            raise InvalidInputError(f"`thinned` must be at least 0, got {self.thinned}.")
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "iterations", tuple(steps))
+
+    def __repr__(self) -> str:
+        measure = None if self.measure is None else f"{self.measure.__module__}.{self.measure.__qualname__}"
+        return f"Keep(times={self.times}, iterations={self.iterations}, thinned={self.thinned}, measure={measure})"
+
+    def with_times(self, times: Sequence[float] | FloatArray) -> Keep:
+        """The same with more times."""
+        return replace(self, times=(*self.times, *np.asarray(times, dtype=np.float64).ravel()))
+
+    def start(self) -> Recording:
+        """A recording with nothing in it."""
+        return Recording(self)
+
+
+class Recording:
+    """What has been recorded of a run so far.
+
+    Invariant, kept by `add`: one record for the start, one for each call of `advance` and for each moment it passed, in
+    order; of the moments of
+    `keep`, exactly those that the run has reached are in `snapshots` (or `measured`). It is pickled without its `keep`,
+    whose `measure` may be any function.
+
+    Attributes
+    ----------
+    records
+        Time, log time, loss and outputs after every step.
+    snapshots, frames, measured
+        See `Keep`.
+    """
+
+    def __init__(self, keep: Keep) -> None:
+        self.keep = keep
+        self.records: list[tuple[float, float, float, FloatArray]] = []
+        self.snapshots: list[Snapshot] = []
+        self.frames: list[Snapshot] = []
+        self.measured: list[Any] = []
+        self._num_times = self._num_iterations = self._num_calls = 0
+        self._stride = 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "keep"}
+
+    @property
+    def has_all_times(self) -> bool:
+        """Whether the run has come to the last of the requested times."""
+        return self._num_times == len(self.keep.times)
+
+    @property
+    def next_time(self) -> float:
+        """The next requested time, infinite if there is none."""
+        return np.inf if self.has_all_times else self.keep.times[self._num_times]
+
+    @property
+    def next_step(self) -> int:
+        """The next requested iteration; a very large number if there is none."""
+        wanted = self.keep.iterations
+        return wanted[self._num_iterations] if self._num_iterations < len(wanted) else 1 << 62
+
+    def add(self, run: AbstractRun) -> None:
+        """Record the run as it is now."""
+        outputs = run.outputs()
+        if not np.all(np.isfinite(outputs)):
+            raise BackendError(
+                f"the run must have finite outputs, got {outputs[~np.isfinite(outputs)][0]} at step {run.steps}; "
+                "its solver should have ended before."
+            )
+        labels = run.problem.dataset.y
+        for time, log_time, passed in run.passed:
+            self.records.append((time, log_time, run.problem.loss.total(passed, labels), passed))
+        run.passed.clear()
+        loss = run.problem.loss.total(outputs, labels)
+        self.records.append((run.time, run.log_time, loss, outputs))
+        self._num_calls += 1
+        moments = []
+        while not self.has_all_times and self.next_time <= run.time:
+            moments.append(self.next_time)
+            self._num_times += 1
+        while self.next_step <= run.steps:
+            if run.time not in moments:
+                moments.append(run.time)
+            self._num_iterations += 1
+        for time in moments:
+            if self.keep.measure is None:
+                self.snapshots.append(Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps))
+            else:
+                self.measured.append(self.keep.measure(run))
+        if self.keep.thinned and (self._num_calls - 1) % self._stride == 0:
+            self.frames.append(Snapshot(run.time, loss, outputs, run.network(), run.log_time, run.steps))
+            if len(self.frames) > self.keep.thinned:
+                self.frames = self.frames[::2]
+                self._stride *= 2

@@ -1,0 +1,139 @@
+"""What can be read off a network in training: its gradient, whether it is settled or aligned, its balancedness.
+
+Pure functions of the problem, the network and its outputs. They serve every method that knows nothing cheaper. Where
+<w_j, x_k> is 0 to rounding the slope is the leak; a method whose neurons slide along boundaries knows better and says
+so itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.network import Network
+
+RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Size of grad L and its angle with the parameters.
+
+    Parameters
+    ----------
+    log_norm
+        ln |grad L|, finite where the gradient underflows; -inf where it is 0.
+    turning
+        Sine of the angle between the parameters and -grad L: how far the direction of the parameters turns while
+        their norm grows by a factor e. It tends to 0 as a network tends to a KKT direction of its margin problem.
+    log_rate
+        ln of the total force c sum |dl/dh| for a loss whose forces fade for ever; 0 for any other.
+    """
+
+    log_norm: float
+    turning: float
+    log_rate: float = 0.0
+
+    @property
+    def norm(self) -> float:
+        """|grad L|."""
+        return float(np.exp(self.log_norm))
+
+    @classmethod
+    def from_moments(
+        cls, square: float, along: float, size: float, log_rate: float, log_scale: float = 0.0
+    ) -> Gradient:
+        """From |grad L|^2, -<theta, grad L> and |theta|^2, the forces relative to e^log_rate, theta to e^log_scale."""
+        if square == 0.0 or size == 0.0:
+            return cls(-np.inf, 0.0, log_rate)
+        cosine = along / np.sqrt(square) / np.sqrt(size)
+        turning = float(np.sqrt(max(0.0, 1.0 - float(cosine) ** 2)))
+        return cls(0.5 * float(np.log(square)) + log_rate + log_scale, turning, log_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class RelativePulls:
+    """D_j of every neuron relative to a rate, and its logarithm; the rate is 1 for a loss that does not fade.
+
+    Parameters
+    ----------
+    vectors
+        D_j exp(-log_rate), shape (num_neurons, d).
+    log_rate
+        See `Gradient`.
+    """
+
+    vectors: FloatArray
+    log_rate: float
+
+
+def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> RelativePulls:
+    """What all samples together do to each neuron; exact where forces that fade underflow."""
+    loss, dataset = problem.loss, problem.dataset
+    log_rate = 0.0
+    if loss.fades:
+        logs = loss.log_force(outputs, dataset.y)
+        top = float(np.max(logs))
+        relative = np.exp(logs - top)
+        total = float(np.sum(relative))
+        forces = np.sign(dataset.y) * relative / total
+        log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
+    else:
+        forces = loss.forces(outputs, dataset.y)
+    sizes = np.outer(np.linalg.norm(network.w, axis=1), np.linalg.norm(dataset.X, axis=1))
+    is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
+    slopes = np.where(is_active, 1.0, network.leak)
+    return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
+
+
+def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> Gradient:
+    """Norms and angles of the gradient at a network."""
+    pulls = pulls_of(problem, network, outputs)
+    along = np.einsum("jd,jd->j", network.w, pulls.vectors)
+    reach = np.square(network.a) * np.sum(np.square(pulls.vectors), axis=1)
+    square = float(np.sum(network.weight * (reach + np.square(along))))
+    size = float(np.sum(network.weight * _squared_norms(network)))
+    product = 2.0 * float(np.sum(network.weight * network.a * along))
+    return Gradient.from_moments(square, product, size, pulls.log_rate, network.log_scale)
+
+
+def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) -> bool:
+    """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
+    pulls, dataset = pulls_of(problem, network, outputs), problem.dataset
+    start = np.abs(problem.loss.label_forces(dataset.y)) @ np.linalg.norm(dataset.X, axis=1)
+    is_pulled = np.linalg.norm(pulls.vectors, axis=1) * np.exp(pulls.log_rate) > RESTING_PULL * start
+    return bool(np.all(cosines_with(network.w, network.a, pulls.vectors)[is_pulled] <= -1.0 + 1e-9))
+
+
+def misalignment_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> float:
+    """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
+    vectors = pulls_of(problem, network, outputs).vectors
+    return float(1.0 - np.min(cosines_with(network.w, network.a, vectors)[np.any(vectors, axis=1)], initial=1.0))
+
+
+def cosines_with(w: FloatArray, a: FloatArray, pulls: FloatArray) -> FloatArray:
+    """cos(w_j, a_j D_j), 0 where a factor is zero."""
+    lengths = np.linalg.norm(w, axis=1) * np.linalg.norm(pulls, axis=1)
+    products = np.sign(a) * np.einsum("jd,jd->j", w, pulls)
+    return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def drift_between(start: Network, now: Network) -> float:
+    """Largest change of a_j^2 - |w_j|^2, relative to the larger of the neuron's two squared norms."""
+    top = max(start.log_scale, now.log_scale)  # a descent's is 0
+    factors = (np.exp(network.log_scale - top) for network in (start, now))
+    ends = [
+        network.replace(w=network.w * factor, a=network.a * factor, log_scale=0.0)
+        for network, factor in zip((start, now), factors, strict=True)
+    ]
+    largest = np.maximum(*(_squared_norms(network) for network in ends))
+    drift = np.abs(ends[1].balancedness() - ends[0].balancedness())
+    return float(np.max(np.divide(drift, largest, out=drift, where=largest > 0)))
+
+
+def _squared_norms(network: Network) -> FloatArray:
+    return np.asarray(np.square(network.a) + np.einsum("jd,jd->j", network.w, network.w))

@@ -1,0 +1,256 @@
+"""The contract of `dynamics/solver.py`, over every solver: a new one adds a line to SOLVERS."""
+
+import dataclasses
+import pickle
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics.checkpoint import Checkpoint
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
+from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
+from reluflow.dynamics.flow.collocation import CollocationFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import drift_between, gradient_of, misalignment_of
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Law, Outcome, TrainingInterrupted
+from reluflow.errors import BackendError
+from reluflow.losses import AbstractLoss, Formulas, LogisticLoss, SquareLoss
+from reluflow.network import INITIALIZATIONS, Network
+
+SOLVERS = [
+    EventDrivenFlow(),
+    CollocationFlow(),
+    GradientDescent(lr=1e-2, iterations=1500),
+    GroupedGradientDescent(lr=1e-2, iterations=1500),
+    StochasticGradientDescent(lr=1e-2, batch=2, iterations=1500, seed=4),
+]
+
+
+def problem(spec="three-points", init="balanced", width=30, loss=None):
+    data = load(spec)
+    network = INITIALIZATIONS[init](data, width=width, scale=1e-2, rng=np.random.default_rng(1))
+    return TrainingProblem(data, loss or SquareLoss(), network)
+
+
+PROBLEMS = {
+    "balanced": problem(),
+    "unbalanced": problem("stewart-digitised", "unbalanced", 20),
+    "classifier": problem("phuong-toy", "sphere", 8, LogisticLoss()),
+}
+END = AtTime(12.0)
+
+every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: type(solver).__name__)
+every_problem = pytest.mark.parametrize("task", PROBLEMS.values(), ids=PROBLEMS)
+
+
+def assert_same(one, two):
+    """Bit by bit."""
+    for field in ("times", "log_times", "losses", "outputs"):
+        assert np.array_equal(getattr(one, field), getattr(two, field)), field
+    for kept in ("snapshots", "frames"):
+        pairs = zip(getattr(one, kept), getattr(two, kept), strict=True)
+        assert all(np.array_equal(a.network.w, b.network.w) and a.step == b.step for a, b in pairs), kept
+    assert np.array_equal(one.network.w, two.network.w)
+    assert np.array_equal(one.network.a, two.network.a)
+    assert list(one.events) == list(two.events)
+    assert (one.steps, one.time, one.outcome) == (two.steps, two.time, two.outcome)
+
+
+@every_solver
+def test_a_solver_is_a_frozen_dataclass_that_names_its_law(solver):
+    assert isinstance(solver, AbstractSolver)
+    assert dataclasses.is_dataclass(solver)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(solver, dataclasses.fields(solver)[0].name, 1.0)
+    for field in dataclasses.fields(solver):
+        assert f"{field.name}={getattr(solver, field.name)!r}" in repr(solver)
+    assert pickle.loads(pickle.dumps(solver)) == solver
+    assert solver.law in Law
+    assert solver.describe()
+
+
+@every_solver
+@every_problem
+def test_snapshots_stand_at_exact_times_and_iterations(solver, task):
+    times = [0.0, 0.1, 1.0 / 3.0, 7.777]
+    run = train(task, solver, until=END, keep=Keep(times=times, iterations=[1, 5]))
+    assert run.time == END.time
+    assert [s.time for s in run.snapshots if s.time in times] == times
+    assert all(s.time in times or s.step in (1, 5) for s in run.snapshots)  # a long step may end at a time of the list
+    assert {1, 5} <= {s.step for s in run.snapshots}
+    for snapshot in run.snapshots:
+        expected = snapshot.network.outputs(task.dataset.X)
+        assert snapshot.outputs == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        assert snapshot.loss == task.loss.total(snapshot.outputs, task.dataset.y)
+
+
+@every_solver
+def test_advance_takes_a_step_and_no_more_than_it_may(solver):
+    run = solver.start(PROBLEMS["balanced"])
+    for most_steps, ahead in ((1, np.inf), (3, np.inf), (10**6, 0.5), (10**6, 0.0003)):
+        before, limit = run.steps, run.time + ahead
+        run.advance(limit, most_steps)
+        assert run.steps - before <= most_steps
+        assert run.steps > before or run.time == limit
+        assert run.time <= limit
+    assert run.outcome is None
+    assert run.log_time == pytest.approx(np.log(run.time))
+
+
+@every_solver
+@every_problem
+def test_reading_changes_no_later_number(solver, task):
+    plain = train(task, solver, until=END)
+
+    def pry(run):
+        run.network(), run.outputs(), run.gradient(), run.is_settled(), run.misalignment(), run.balancedness_drift()
+
+    watched = train(task, solver, until=END, progress=pry)
+    assert_same(watched, plain)
+    for record, again in zip(watched.outputs, plain.outputs, strict=True):
+        assert np.array_equal(record, again)
+
+
+@every_solver
+@every_problem
+def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task):
+    keep = Keep(times=[2.0], iterations=[7], thinned=20)
+    whole = train(task, solver, until=END, keep=keep)
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
+    for share in (3, 2):
+
+        def interrupt(run, share=share):
+            if run.steps >= whole.steps // share:
+                raise KeyboardInterrupt
+
+        with pytest.raises(TrainingInterrupted) as raised:
+            train(task, solver, until=END, keep=keep, checkpoint=checkpoint, progress=interrupt)
+        part = raised.value.trajectory
+        assert part.outcome is Outcome.INTERRUPTED
+        assert checkpoint.path.exists()
+        assert np.array_equal(part.losses, whole.losses[: len(part.losses)])
+    assert_same(train(task, solver, until=END, keep=keep, checkpoint=checkpoint), whole)
+    assert not checkpoint.path.exists()
+
+
+@every_solver
+def test_ctrl_c_within_a_step_gives_the_last_whole_state(monkeypatch, solver):
+    """A run that stopped in the middle of a step is not read: the state kept a moment ago stands for it."""
+    monkeypatch.setattr("reluflow.dynamics.train._SECONDS_BETWEEN_MARKS", 0.0)
+    monkeypatch.setattr("reluflow.dynamics.train._MARKS_SHARE", np.inf)
+    task = PROBLEMS["balanced"]
+    last = train(task, solver, until=END, times=[0.05]).steps // 2
+    kind = type(solver.start(task))
+    advance = kind.advance
+
+    def torn(self, limit, most_steps):
+        advance(self, limit, most_steps)
+        if self.steps > last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(kind, "advance", torn)
+    with pytest.raises(TrainingInterrupted) as raised:
+        train(task, solver, until=END, keep=Keep(times=[0.05], iterations=[last]))
+    monkeypatch.undo()
+    part = raised.value.trajectory
+    assert (part.steps, part.time) == (last, part.times[-1])
+    whole = train(task, solver, until=END, keep=Keep(times=[0.05], iterations=[last])).snapshots[-1]
+    assert whole.step == last
+    assert np.array_equal(part.network.w, whole.network.w)
+    assert part.time == whole.time
+    assert [s.step for s in part.snapshots][-1] == last
+    assert len(part.snapshots) == 2
+    assert np.all(part.events.times <= part.time)
+
+
+@every_solver
+def test_numbers_that_are_not_finite_are_refused(monkeypatch, solver):
+    task = PROBLEMS["balanced"]
+    kind = type(solver.start(task))
+    outputs = kind.outputs
+    monkeypatch.setattr(kind, "outputs", lambda self: outputs(self) if self.steps < 5 else np.full(3, np.nan))
+    with pytest.raises(BackendError, match="must have finite outputs, got nan at step 5"):
+        train(task, solver, until=END)
+
+
+@every_solver
+@every_problem
+def test_what_the_law_keeps_is_kept(solver, task):
+    run = train(task, solver, until=END)
+    assert np.all(np.isfinite(run.outputs))
+    assert np.all(np.diff(run.times) >= 0)
+    assert run.losses[-1] < run.losses[0]
+    if solver.law is Law.FLOW:
+        assert run.balancedness_drift < 1e-10
+        assert np.all(np.diff(run.losses) <= 1e-12 * run.losses[0])
+    else:
+        assert run.balancedness_drift < 0.1
+    order = np.random.default_rng(0).permutation(task.network.num_neurons)
+    other = train(dataclasses.replace(task, network=task.network.permuted(order)), solver, until=END)
+    np.testing.assert_allclose(other.network.w, run.network.permuted(order).w, rtol=1e-6, atol=1e-8)
+
+
+@every_solver
+def test_what_a_solver_derives_in_its_own_way_agrees_with_the_definition(solver):
+    task = PROBLEMS["balanced"]
+    seen = []
+
+    def compare(run):
+        if run.steps % 10 == 3:
+            network, outputs = run.network(), run.outputs()
+            known, own = gradient_of(task, network, outputs), run.gradient()
+            seen.append(run.steps)
+            assert (own.log_norm, own.turning) == pytest.approx((known.log_norm, known.turning), abs=1e-6)
+            assert run.misalignment() == pytest.approx(misalignment_of(task, network, outputs), abs=1e-6)
+            assert run.balancedness_drift() == pytest.approx(drift_between(task.network, network), abs=1e-9)
+
+    train(task, solver, until=AtTime(1.0), progress=compare)
+    assert seen
+
+
+@dataclasses.dataclass(frozen=True)
+class SquaredHingeLoss(AbstractLoss):
+    name: ClassVar[str] = "squared-hinge"
+    is_classification: ClassVar[bool] = True
+
+    @property
+    def formulas(self):
+        return Formulas(
+            value=lambda h, y: 0.5 * np.maximum(0.0, 1.0 - y * h) ** 2,
+            force=lambda h, y: y * np.maximum(0.0, 1.0 - y * h),
+            curvature=lambda h, y: np.where(y * h < 1.0, 1.0, 0.0),
+            log_force=lambda h, y: np.log(np.maximum(0.0, 1.0 - y * h)),
+            log_curvature=lambda h, y: np.where(y * h < 1.0, 0.0, -np.inf),
+        )
+
+
+def test_a_classifier_whose_forces_are_all_zero_has_the_gradient_zero():
+    """The forces of a loss that does not fade were taken relative to their sum, here 0: the gradient was nan."""
+    task = problem("phuong-toy", "sphere", 8, SquaredHingeLoss())
+    fitted = gradient_of(task, task.network, 2.0 * np.asarray(task.dataset.y))
+    assert (fitted.norm, fitted.log_rate) == (0.0, 0.0)
+
+
+def test_a_neuron_on_a_wall_to_rounding_is_not_active():
+    """A neuron that had died on a wall, 4e-17 off it, was pulled by the samples of that wall in the reading alone."""
+    data = Dataset([[1.0, 3.0], [1.0, -1.0]], [1.0, -1.0])
+    pulls = []
+    for off in (-4e-17, 0.0, 4e-17):
+        network = Network(w=[[-0.3 + off, 0.1]], a=[0.5])
+        task = TrainingProblem(data, SquareLoss(), network)
+        pulls.append(gradient_of(task, network, np.zeros(2)).norm)
+    assert pulls == [0.0, 0.0, 0.0]
+
+
+def test_three_methods_make_a_run():
+    """Everything else is derived."""
+    assert AbstractRun.__abstractmethods__ == {"advance", "network", "outputs"}
