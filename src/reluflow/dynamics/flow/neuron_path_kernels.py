@@ -14,29 +14,21 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
-    add_wall,
-    are_inside,
     dot,
     gather,
-    is_silent,
     norm,
     pull_at,
-    refresh,
     set_side,
-    solve_triangle,
     split,
     strength_of,
-    value,
 )
-from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
-REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
-NO_EVENT = -1
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
@@ -207,102 +199,6 @@ def _first_exit(
 
 
 @njit(cache=True)
-def _meet_wall(sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float) -> int:
-    """What happens to a neuron that arrives at a wall, alone or while it slides on others; the kind of event.
-
-    The normal speeds on the two sides decide, seen within the walls it slides on; where passing or stopping would take
-    it off one of those, all of them are decided together.
-    """
-    q, d = slide.rest.shape
-    count, sigma = slide.held[0], side[b]
-    tangent = pulls.normals[b].copy()
-    along, answer = np.empty(count + 1), np.empty(count + 1)
-    split(tangent, slide, along)
-    solve_triangle(along, slide, answer)
-    square = dot(tangent, tangent)
-    here = np.empty(d)
-    pull_at(slide.pull, tau, here)
-    jump, drift = 0.0, 0.0
-    for row in range(q - 1, -1, -1):
-        change = strength_of(pulls, b, -sigma, row) - strength_of(pulls, b, sigma, row)
-        drift = drift * tau + jump
-        jump = jump * tau + change
-    speed = -sigma * sign * (dot(here, tangent) + jump * square)  # beyond the wall, away from it
-    scale = abs(jump) + norm(here)
-    passes = speed > 0.0
-    side[b] = -sigma
-    if is_silent(side, pulls):
-        slide.rest[:] = 0.0
-        slide.pull[:] = 0.0
-        return DEATH
-    side[b] = sigma
-    if abs(speed) <= ROUNDING * scale:  # nothing moves it at this very moment, so what follows decides
-        slope = drift * square
-        for row in range(1, q):
-            slope += row * tau ** (row - 1) * dot(slide.pull[row], tangent)
-        passes = -sigma * sign * slope >= 0.0
-    if passes:
-        set_side(slide, pulls, side, b, -sigma)
-        for row in range(q):
-            change = strength_of(pulls, b, -sigma, row) - strength_of(pulls, b, sigma, row)
-            for axis in range(d):
-                slide.pull[row, axis] += change * tangent[axis]
-            for i in range(count):
-                slide.multipliers[row, i] += change * answer[i]
-        if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
-            return REFRACTION
-    else:
-        set_side(slide, pulls, side, b, 0)
-        add_wall(b, pulls.normals, slide)
-        refresh(slide)
-        if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
-            return SLIDE_ENTRY
-        slide.held[0] = count
-    set_side(slide, pulls, side, b, sigma)
-    return _decide_together(sign, side, pinned, slide, pulls, b, tau)
-
-
-@njit(cache=True)
-def _decide_together(
-    sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, wall: int, tau: float
-) -> int:
-    """The general decision for a neuron on several walls, one of which it arrives at; the kind of event there."""
-    d, count, sigma = slide.rest.shape[1], slide.held[0], side[wall]
-    before = np.zeros(count + 1, dtype=np.int8)
-    chosen = np.empty(count + 1, dtype=np.int64)
-    chosen[:count] = slide.walls[:count]
-    chosen[count] = wall
-    before[count] = sigma
-    normals = np.empty((count + 1, d))
-    plus, minus = np.empty(count + 1), np.empty(count + 1)
-    for i in range(count + 1):
-        normals[i] = pulls.normals[chosen[i]]
-        plus[i] = value(pulls.plus[chosen[i]], tau)
-        minus[i] = value(pulls.minus[chosen[i]], tau)
-    set_side(slide, pulls, side, wall, 0)
-    others = np.empty(d)
-    pull_at(slide.rest, tau, others)
-    scale = np.sum(np.abs(plus)) + np.sum(np.abs(minus)) + norm(others)
-    choice = make_choice(count + 1, d)
-    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP, choice) == SEVERAL_WAYS:
-        set_side(slide, pulls, side, wall, sigma)
-        refresh(slide)
-        return RIDGE
-    for i in range(count + 1):
-        if choice.sides[i] != 0:
-            set_side(slide, pulls, side, chosen[i], choice.sides[i])
-    is_dead = norm(choice.pull) <= ROUNDING * scale
-    if is_dead and is_silent(side, pulls):
-        slide.rest[:] = 0.0
-    gather(side, pulls.normals, slide)
-    if choice.sides[count] == 0:
-        return SLIDE_ENTRY
-    if choice.sides[count] == sigma:
-        return NO_EVENT
-    return DEATH if is_dead else REFRACTION
-
-
-@njit(cache=True)
 def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
     """a^2 |D after - D before|: what an event bends the outputs by."""
     total = 0.0
@@ -430,7 +326,7 @@ def carry_neuron(
                 status = AT_ORIGIN
                 break
             held = slide.walls[: slide.held[0]].copy()
-            kind = _meet_wall(sign, side, pinned, slide, pulls, wall, tau)
+            kind = meet_wall(sign, side, pinned, slide, pulls, wall, tau)
             if kind == RIDGE:
                 status = AT_RIDGE
                 break
