@@ -16,6 +16,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
+_LARGE = 1e70  # a product of four numbers up to this is an ordinary double
 RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
 
 
@@ -84,7 +85,7 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
         log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
     else:
         forces = loss.forces(outputs, dataset.y)
-    sizes = np.outer(np.linalg.norm(network.w, axis=1), np.linalg.norm(dataset.X, axis=1))
+    sizes = np.outer(np.hypot.reduce(network.w, axis=1), np.linalg.norm(dataset.X, axis=1))
     is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
     slopes = np.where(is_active, 1.0, network.leak)
     return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
@@ -93,12 +94,22 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
 def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> Gradient:
     """Norms and angles of the gradient at a network."""
     pulls = pulls_of(problem, network, outputs)
-    along = np.einsum("jd,jd->j", network.w, pulls.vectors)
-    reach = np.square(network.a) * np.sum(np.square(pulls.vectors), axis=1)
-    square = float(np.sum(network.weight * (reach + np.square(along))))
-    size = float(np.sum(network.weight * _squared_norms(network)))
-    product = 2.0 * float(np.sum(network.weight * network.a * along))
-    return Gradient.from_moments(square, product, size, pulls.log_rate, network.log_scale)
+    # the last iterate before a descent diverges has numbers whose squares overflow
+    unit = _unit_of(np.append(network.w, network.a))
+    pull = _unit_of(pulls.vectors)
+    w, a, vectors = network.w / unit, network.a / unit, pulls.vectors / pull
+    along = np.einsum("jd,jd->j", w, vectors)
+    square = float(np.sum(network.weight * (np.square(a) * np.sum(np.square(vectors), axis=1) + np.square(along))))
+    size = float(np.sum(network.weight * (np.square(a) + np.einsum("jd,jd->j", w, w))))
+    product = 2.0 * float(np.sum(network.weight * a * along))
+    log_scale = network.log_scale + float(np.log(unit) + np.log(pull))
+    return Gradient.from_moments(square, product, size, pulls.log_rate, log_scale)
+
+
+def _unit_of(values: FloatArray) -> float:
+    """1, or the largest size of values that are too large for a product of four."""
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return largest if largest > _LARGE else 1.0
 
 
 def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) -> bool:

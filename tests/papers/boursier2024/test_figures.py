@@ -174,7 +174,7 @@ def test_an_interrupted_figure_goes_on_with_its_pieces(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(three_points_run, "_flow", interrupted)
+        patch.setattr(three_points_run, "flow_beside", interrupted)
         with pytest.raises(KeyboardInterrupt):
             figure_2.compute(settings, Workbench("boursier2024/fig2", settings, store=store))
     monkeypatch.setattr(three_points_run, "_descend", interrupted)
