@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from reluflow.data.registry import load as load
     from reluflow.data.registry import registered_datasets as registered_datasets
     from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.flow.choice import choose_flow as choose_flow
+    from reluflow.dynamics.flow.collocation import CollocationFlow as CollocationFlow
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
     from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
@@ -49,7 +51,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Dataset": "data.dataset",
+    "CollocationFlow": "dynamics.flow.collocation",
     "EventDrivenFlow": "dynamics.flow.event_driven",
+    "choose_flow": "dynamics.flow.choice",
     "ExponentialLoss": "losses",
     "GradientDescent": "dynamics.descent.gradient_descent",
     "Keep": "dynamics.keep",

@@ -12,12 +12,13 @@ from reluflow.cli.arguments import BiasOption, JsonOption, LossName, ReductionNa
 from reluflow.cli.inputs import dataset_from, network_from, note
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import training_bar
-from reluflow.cli.train import Method, RidgeChoice, requested_times, solver_from
+from reluflow.cli.train import Method, RidgeChoice, SolverChoice, descent_from, requested_times
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from reluflow.data.dataset import Dataset
     from reluflow.dynamics.problem import TrainingProblem
+    from reluflow.dynamics.solver import AbstractSolver
     from reluflow.losses import AbstractLoss
     from reluflow.theory.theorem import Theorem
     from reluflow.theory.verdict import Verdict
@@ -78,7 +79,12 @@ def command(
     ] = None,
     horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="Give up at this time.")] = None,
     times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="More snapshots than it needs.")] = "",
-    rtol: Annotated[float, typer.Option("--rtol", help="Tolerance of the flow.")] = 1e-10,
+    rtol: Annotated[
+        float | None, typer.Option("--rtol", help="Tolerance of the flow; default: as exact as it runs.")
+    ] = None,
+    flow: Annotated[
+        SolverChoice, typer.Option("--solver", help="Solver of the flow; auto takes the faster one.")
+    ] = SolverChoice.AUTO,
     ridge: Annotated[
         RidgeChoice | None, typer.Option("--ridge", help="What to do where the flow is not unique.", show_default=False)
     ] = None,
@@ -106,12 +112,14 @@ def command(
             scale=scale, init=init, seed=seed,
         )  # fmt: skip
         end = _end(until, horizon)
-        solver = None
-        if method is not Method.FLOW or rtol != 1e-10 or ridge is not None:
-            solver = solver_from(
-                method, rtol=rtol, ridge=ridge or RidgeChoice.STOP, lr=lr, iterations=iterations, batch=batch,
-                seed=seed, until=until,
-            )  # fmt: skip
+        solver: AbstractSolver | None = None
+        if method is not Method.FLOW:
+            solver = descent_from(method, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
+        elif rtol is not None or ridge is not None or flow is not SolverChoice.AUTO:
+            from reluflow.dynamics.flow.choice import choose_flow
+
+            side = ridge if ridge is not None else RidgeChoice.STOP
+            solver = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=side.value).solver
         with training_bar(None) as progress:
             from reluflow.experiments.check import check
 

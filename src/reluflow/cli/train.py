@@ -44,6 +44,14 @@ class Method(StrEnum):
     SGD = "sgd"
 
 
+class SolverChoice(StrEnum):
+    """Values of `--solver`, as in `dynamics.flow.choice`."""
+
+    AUTO = "auto"
+    EVENT_DRIVEN = "event-driven"
+    COLLOCATION = "collocation"
+
+
 class RidgeChoice(StrEnum):
     """--ridge."""
 
@@ -76,7 +84,13 @@ def command(
     init: InitOption = "balanced",
     seed: SeedOption = 0,
     times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="Snapshots at exactly these times.")] = "",
-    rtol: Annotated[float, typer.Option("--rtol", help="Tolerance of the flow.")] = 1e-10,
+    rtol: Annotated[
+        float | None,
+        typer.Option("--rtol", help="Tolerance of the flow; default: 1e-10, collocation 1e-7."),
+    ] = None,
+    flow: Annotated[
+        SolverChoice, typer.Option("--solver", help="Solver of the flow; auto takes the faster one.")
+    ] = SolverChoice.AUTO,
     ridge: Annotated[
         RidgeChoice, typer.Option("--ridge", help="What to do where the flow is not unique.")
     ] = RidgeChoice.STOP,
@@ -110,9 +124,15 @@ def command(
     problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
-    solver = solver_from(
-        method, rtol=rtol, ridge=ridge, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until
-    )
+    name, reason = method.value, ""
+    if method is Method.FLOW:
+        from reluflow.dynamics.flow.choice import choose_flow
+
+        chosen = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=ridge.value)
+        solver: AbstractSolver = chosen.solver
+        name, reason = chosen.name.value, chosen.reason
+    else:
+        solver = descent_from(method, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
     try:
         with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
             trajectory = train(
@@ -132,27 +152,21 @@ def command(
         save_trajectory(trajectory, save)
     limit = certified_limit(trajectory)
     if json:
-        print_json(_as_json(trajectory, limit))
+        print_json({**_as_json(trajectory, limit), "solver": name})
         return
-    _print(trajectory, limit)
+    _print(trajectory, limit, reason)
 
 
-def solver_from(
+def descent_from(
     method: Method,
     *,
-    rtol: float,
-    ridge: RidgeChoice,
     lr: float,
     iterations: int | None,
     batch: int,
     seed: int,
     until: str | None,
 ) -> AbstractSolver:
-    """The method asked for, with its settings."""
-    if method is Method.FLOW:
-        from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-
-        return EventDrivenFlow(rtol=rtol, ridge=ridge.value)
+    """The descent asked for, with its settings."""
     if iterations is None:
         end = _as_time(until)
         if end is None:
@@ -262,9 +276,11 @@ def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _print(trajectory: Trajectory, limit: CertifiedLimit) -> None:
+def _print(trajectory: Trajectory, limit: CertifiedLimit, reason: str) -> None:
     data = trajectory.problem.dataset
     print(f"{data.name}: {trajectory.method}")
+    if reason:
+        print(reason)
     when = f"t = {trajectory.time:.6g}" if np.isfinite(trajectory.time) else f"log t = {trajectory.log_time:.6g}"
     print(f"{trajectory.outcome.sentence} ({trajectory.outcome.code}, {when})")
     rows = [

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from reluflow.dynamics.descent.stochastic_gradient_descent import (
         StochasticGradientDescent as StochasticGradientDescent,
     )
+    from reluflow.dynamics.flow.choice import choose_flow as choose_flow
+    from reluflow.dynamics.flow.collocation import CollocationFlow as CollocationFlow
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
     from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
@@ -60,7 +62,9 @@ _HOMES = {
     "AtTime": "stopping",
     "Checkpoint": "checkpoint",
     "DirectionConverged": "stopping",
+    "CollocationFlow": "flow.collocation",
     "EventDrivenFlow": "flow.event_driven",
+    "choose_flow": "flow.choice",
     "Exhausted": "stopping",
     "GradientDescent": "descent.gradient_descent",
     "GroupedGradientDescent": "descent.grouped_descent",

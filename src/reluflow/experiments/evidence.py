@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.choice import MOST_STEPS, FlowSolver, choose_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
 from reluflow.theory.theorem import Theorem
+
+_EXACT = 1e-10  # of the event-driven solver
 
 
 def gather(
@@ -95,10 +98,7 @@ def run_plan(
     until = plan.until
     if until is None and wanted:
         until = AtTime(wanted[-1])
-    flow = EventDrivenFlow(ridge=plan.ridge)
-    if max_steps is not None:
-        flow = replace(flow, max_steps=max_steps)
-    method = solver if solver is not None else flow
+    method = solver if solver is not None else _flow_for(problem, plan.ridge, max_steps)
     end = min(plan.horizon, horizon)
     return train(
         problem,
@@ -109,3 +109,12 @@ def run_plan(
         log_horizon=plan.log_horizon,
         progress=progress,
     )
+
+
+def _flow_for(problem: TrainingProblem, ridge: Ridge, max_steps: int | None) -> AbstractSolver:
+    """The flow solver for a verdict: as exact as can be had, so the fast one only where the other would not end."""
+    most = MOST_STEPS if max_steps is None else max_steps
+    exact = choose_flow(problem, rtol=_EXACT, ridge=ridge, max_steps=most)
+    if exact.name is FlowSolver.EVENT_DRIVEN:
+        return exact.solver
+    return choose_flow(problem, ridge=ridge, max_steps=most).solver

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -17,7 +16,10 @@ from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_lim
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
-STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 3e-8  # per step, and per step and product n d m
+STEP_SECONDS = {  # per step, and per step and product n d m
+    FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
+    FlowSolver.COLLOCATION: (4e-3, 3e-8),
+}
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 
@@ -63,25 +65,25 @@ def follow_flow(
     on_step
         Called after every step.
     """
-    allowed = affordable_steps(problem.dataset, problem.network.num_neurons) if max_steps is None else max_steps
-    solver, keep = EventDrivenFlow(max_steps=allowed), Keep(thinned=MAX_FRAMES)
+    allowed = affordable_steps(problem) if max_steps is None else max_steps
+    solver, keep = choose_flow(problem, max_steps=allowed).solver, Keep(thinned=MAX_FRAMES)
     trajectory = train(problem, solver, until=end_of(problem), keep=keep, progress=on_step)
     return FlowStory(trajectory, (*trajectory.frames, trajectory.end), certified_limit(trajectory), allowed)
 
 
-def affordable_steps(dataset: Dataset, width: int) -> int:
+def affordable_steps(problem: TrainingProblem) -> int:
     """Steps that take some ten seconds, whatever the size of the problem."""
-    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(dataset, width)))
+    return max(FEWEST_STEPS, int(RUN_SECONDS / _seconds_per_step(problem)))
 
 
 def estimated_seconds(story: FlowStory) -> float:
     """What a run of this kind takes, by the steps it needed."""
-    problem = story.trajectory.problem
-    return story.trajectory.steps * _seconds_per_step(problem.dataset, problem.network.num_neurons)
+    return story.trajectory.steps * _seconds_per_step(story.trajectory.problem)
 
 
-def _seconds_per_step(dataset: Dataset, width: int) -> float:
-    return STEP_SECONDS + PRODUCT_SECONDS * dataset.X.size * width
+def _seconds_per_step(problem: TrainingProblem) -> float:
+    step, product = STEP_SECONDS[choose_flow(problem).name]
+    return step + product * problem.dataset.X.size * problem.network.num_neurons
 
 
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:

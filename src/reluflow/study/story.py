@@ -17,7 +17,7 @@ from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
 from reluflow.losses import AbstractLoss
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
-from reluflow.study.flow_story import FlowStory, affordable_steps, estimated_seconds, follow_flow
+from reluflow.study.flow_story import FlowStory, estimated_seconds, follow_flow
 from reluflow.study.neuron_groups import NeuronGroup, neuron_groups
 from reluflow.study.scale_advice import ScaleAdvice, scale_advice
 from reluflow.study.sensitivity import Variation, vary
@@ -32,6 +32,7 @@ LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
 LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
 WIDTHS = (200, 100, 50, 30, 10)
+LARGEST_PRODUCT = 700_000  # n d m
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 SENSITIVITY_SECONDS = 20.0
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
@@ -217,8 +218,8 @@ def study(
 
 
 def default_width(dataset: Dataset) -> int:
-    """The largest of `WIDTHS` whose neurons can meet every sample once within the steps a run may take."""
-    return next((width for width in WIDTHS if width * dataset.n <= affordable_steps(dataset, width)), WIDTHS[-1])
+    """The largest of `WIDTHS` at which a step of the flow takes little: some 20 ms on one core."""
+    return next((width for width in WIDTHS if width * dataset.X.size <= LARGEST_PRODUCT), WIDTHS[-1])
 
 
 def main_theorems() -> tuple[Theorem, ...]:

@@ -26,4 +26,5 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.
 - `collocation`: the solver and its settings.
+- `choice`: which of the two a problem gets.
 """

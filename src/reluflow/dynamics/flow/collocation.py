@@ -15,11 +15,38 @@ from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
 @dataclass(frozen=True)
 class CollocationFlow(AbstractSolver):
-    """Gradient flow by collocation of the forces."""
+    """Gradient flow of a two-layer (leaky) ReLU network in macro steps that end at no crossing: for real data.
+
+    Neurons are coupled only through the forces of the samples. So the forces are polynomials on a macro step, given by
+    their values at the right Radau nodes; each neuron runs alone through them and through its own crossings, slides and
+    death, exactly, as a power series whose events are roots of polynomials; the outputs give the forces back, and
+    Newton's method in force space, with the tangent kernel, closes the circle. The scheme is Radau IIA, L-stable, so
+    that stiff tails take long steps; a fading loss runs in rescaled time. `EventDrivenFlow` computes the same flow.
+
+    Parameters
+    ----------
+    rtol
+        Error of weights and outputs at the end, about, relative to the largest; the forces are kept to 30 times that
+        between the nodes, relative to the largest force there is at the time (docs/dense.md shows what was measured).
+    ridge
+        What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or
+        "negative" side, or "stay" on the boundary.
+    max_steps
+        Give up after this many macro steps.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> reluflow.train(problem, CollocationFlow()).outcome.code
+    'stationary'
+    """
 
     law: ClassVar[Law] = Law.FLOW
 
-    rtol: float = 1e-6
+    rtol: float = 1e-7
     ridge: Ridge = "stop"
     max_steps: int = 1_000_000
 

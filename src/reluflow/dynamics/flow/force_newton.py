@@ -10,6 +10,7 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
+_BLOCK = 1024
 _FEWEST_MODES = 32
 _ACTIVE = 1e-4  # samples whose force answers a change of the outputs by less than this are left to plain iteration
 
@@ -27,12 +28,17 @@ def tangent_kernel(
     slopes = walls.slopes(sides.astype(np.int8), leak)
     outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
     inner = slopes * (z[:, :-1] @ X.T) * np.sqrt(mass)[:, None]
-    kernel = (outer.T @ outer) * gram + inner.T @ inner
+    kernel = outer.T.astype(gram.dtype) @ outer.astype(gram.dtype)
+    kernel *= gram
+    inner = inner.astype(gram.dtype)
+    for first in range(0, len(kernel), _BLOCK):  # in place, as a second kernel may not fit
+        kernel[first : first + _BLOCK] += inner[:, first : first + _BLOCK].T @ inner
     sliding = np.flatnonzero(np.any(sides == 0, axis=1))
     if sliding.size:
         across = [orthonormal_rows(walls.normals[sides[j] == 0]) @ X.T * outer[j] for j in sliding]
-        normal = np.vstack(across)
-        kernel -= normal.T @ normal
+        normal = np.vstack(across).astype(gram.dtype)
+        for first in range(0, len(kernel), _BLOCK):
+            kernel[first : first + _BLOCK] -= normal[:, first : first + _BLOCK].T @ normal
     return np.asarray(kernel)
 
 

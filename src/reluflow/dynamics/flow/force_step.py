@@ -25,6 +25,7 @@ _IS_NODE = np.isin(POINTS, RULE.nodes)
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(_IS_NODE)[_MIDDLE_NODE])  # among the points
 _MANY_SAMPLES = 400  # from here on Newton's matrix uses the largest modes of the tangent kernel only
+_LARGE = 3000
 _WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
 _NEWTON_SHARE = 0.03  # the iteration ends when the forces change by less than this share of the tolerance
@@ -127,7 +128,9 @@ class ForceStep:
         self.samples, self.tolerance = samples, tolerance
         self.sweeps = 0
         self._event_room = _EVENT_ROOM
-        self._gram = samples.X @ samples.X.T
+        # beyond this size Newton's matrix, which only steers the iteration, is kept in single precision
+        rows = samples.X if len(samples.X) <= _LARGE else samples.X.astype(np.float32)
+        self._gram: FloatArray = np.asarray(rows @ rows.T)
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
 
