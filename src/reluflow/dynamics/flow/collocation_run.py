@@ -57,8 +57,9 @@ class CollocationRun(AbstractRun):
         )
         self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
         self._forces = ForceStep(self._samples, self._tolerance)
+        self._last: tuple[FloatArray, float, float] | None = None
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
-        self._refresh()
+        self._refresh(slopes=self._slopes())
         self._neurons.give_signs(self._pulls())
         waiting = self._neurons.standing_on_walls()
         for j, walls_of_j in waiting:
@@ -66,7 +67,6 @@ class CollocationRun(AbstractRun):
         self._frozen = None if waiting else FrozenStart(inner, rtol=rtol)
         strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
         self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
-        self._last: tuple[FloatArray, float, float] | None = None
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class CollocationRun(AbstractRun):
             return here
         neurons, kept = self._neurons, self._neurons.shapes
         neurons.shapes, num_iterations = polished(neurons, self._samples)
-        self._refresh()
+        self._refresh(slopes=self._slopes())
         heights = neurons.shapes[:, :-1] @ neurons.walls.normals.T
         has_crossed = bool(np.any(neurons.sides * heights < -1e-9))
         there = Limit(
@@ -132,7 +132,7 @@ class CollocationRun(AbstractRun):
             "Polished by Newton's method in the final pattern.",
         )
         neurons.shapes = kept
-        self._refresh()
+        self._refresh(slopes=self._slopes())
         if has_crossed:
             return replace(here, reason="Not polished: the rest of the way meets another boundary.")
         if num_iterations == 0 or there.gradient_norm > here.gradient_norm:
@@ -145,13 +145,18 @@ class CollocationRun(AbstractRun):
         products = np.sign(z[:, -1]) * np.einsum("ji,ji->j", z[:, :-1], pull)
         return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
 
-    def _refresh(self) -> None:
-        """Outputs and forces of the neurons as they are."""
+    def _refresh(self, *, slopes: FloatArray | None) -> None:
+        """Outputs and forces of the neurons as they are; `slopes` tell which samples count in the rate."""
         neurons = self._neurons
+        if self._samples.count(slopes):
+            self._last = None  # relative to another rate
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
         forces, _, log_rates = self._samples.relative(self._outputs[None])
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
         self.force_evaluations += 1
+
+    def _slopes(self) -> FloatArray:
+        return self._neurons.walls.slopes(self._neurons.sides, self._neurons.leak)
 
     def _wall_pulls(self) -> tuple[FloatArray, FloatArray]:
         plus, minus = self._samples.of_walls(self._sample_forces[None])
@@ -184,7 +189,7 @@ class CollocationRun(AbstractRun):
             self._frozen = None
         self.time = limit if taken == limit - self.time else self.time + taken
         self.log_time = float(np.log(self.time)) if self.time > 0 else -np.inf
-        self._refresh()
+        self._refresh(slopes=self._slopes())
         return True
 
     def _macro_step(self, limit: float) -> None:
@@ -199,6 +204,10 @@ class CollocationRun(AbstractRun):
                 self.outcome = Outcome.STALLED
                 return
             found = self._forces.solve(self._neurons, self._sample_forces, self._guess(length), length)
+            if self._samples.wakes(found.paths):
+                self._refresh(slopes=None)
+                self._last = None
+                continue
             if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
                 self.rejected += 1
                 ratio = found.misfit / self._tolerance
@@ -252,7 +261,7 @@ class CollocationRun(AbstractRun):
         self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
         self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
-        self._refresh()
+        self._refresh(slopes=self._slopes())
         self._settle_paths(found)
 
     def _times_at(self, taus: FloatArray, found: Solution, length: float) -> tuple[FloatArray, FloatArray]:
@@ -291,7 +300,7 @@ class CollocationRun(AbstractRun):
                 neurons.output_sign[j] = -neurons.output_sign[j]
                 self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
             self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
-            self._refresh()
+            self._refresh(slopes=self._slopes())
             self._last = None
 
     def _settle(self, j: int, walls: list[int], *, is_initial: bool = False) -> None:

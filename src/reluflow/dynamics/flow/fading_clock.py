@@ -43,11 +43,10 @@ class FadingClock:
         edges = np.unique(np.concatenate([[0.0], last * (1.0 - 0.5 ** np.arange(1, panels)), np.ravel(taus)]))
         widths = np.diff(edges)
         values = self._at(edges[:-1, None] + 0.5 * widths[:, None] * (1.0 + _GAUSS_NODES))
-        top = float(np.max(values))
-        parts = 0.5 * widths * np.sum(_GAUSS_WEIGHTS * np.exp(values - top), axis=1)
-        with np.errstate(divide="ignore"):  # time that is nothing beside the rest of the step
-            sums = np.log(np.cumsum(parts))
-        return np.asarray(self._log_length + top + sums[np.searchsorted(edges[1:], taus)])
+        tops = np.max(values, axis=1)
+        sums = np.sum(_GAUSS_WEIGHTS * np.exp(values - tops[:, None]), axis=1)
+        so_far = np.logaddexp.accumulate(tops + np.log(0.5 * widths * sums))
+        return np.asarray(self._log_length + so_far[np.searchsorted(edges[1:], taus)])
 
     def place_of(self, log_elapsed: float) -> float:
         """The tau at which so much time has passed, to rounding."""

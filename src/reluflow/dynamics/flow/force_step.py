@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, carry_all
@@ -77,6 +77,7 @@ class SampleForces:
     def __init__(self, X: FloatArray, labels: FloatArray, loss: AbstractLoss, walls: Walls, leak: float) -> None:
         self.X, self.labels, self.loss, self.walls, self.leak = X, labels, loss, walls, leak
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
+        self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
         for column, factor in enumerate(reversed(self._factors)):
             np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
@@ -95,7 +96,23 @@ class SampleForces:
 
     def relative(self, outputs: FloatArray) -> RelativeForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
-        return relative_forces(outputs, self.labels, self.loss)
+        return relative_forces(outputs, self.labels, self.loss, self.counted)
+
+    def count(self, slopes: FloatArray | None) -> bool:
+        """Leave samples on which no neuron acts out of the rate; with None, take all of them. Whether that changed."""
+        acted_on = np.ones(len(self.X), dtype=bool)
+        if slopes is not None and self.loss.fades and np.any(slopes):
+            acted_on = np.any(slopes, axis=0)
+        before = acted_on | True if self.counted is None else self.counted
+        self.counted = None if np.all(acted_on) else acted_on
+        return not np.array_equal(before, acted_on)
+
+    def wakes(self, paths: Paths) -> bool:
+        """Whether a neuron meets the wall of a sample that was not counted."""
+        if self.counted is None:
+            return False
+        met = paths.event_walls[np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]]
+        return bool(np.isin(met[met >= 0], self.walls.wall_of_sample[~self.counted]).any())
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
