@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import dominated_initialization as dominated_initialization
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
+    from reluflow.sweep.run import sweep as sweep
     from reluflow.theory.diagnosis import diagnose as diagnose
     from reluflow.theory.limit import LimitIdentified as LimitIdentified
     from reluflow.theory.limit import certified_limit as certified_limit
@@ -70,6 +71,7 @@ _HOMES = {
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
+    "sweep": "sweep",
     "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
@@ -82,7 +84,8 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'reluflow' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.{_HOMES[name]}"), name)
+    home = importlib.import_module(f"reluflow.{_HOMES[name]}")
+    value = home if name == _HOMES[name] else getattr(home, name)  # a room that is called like its function
     globals()[name] = value
     return value
 
