@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import dominated_initialization as dominated_initialization
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
-    from reluflow.sweep.run import sweep as sweep
     from reluflow.theory.diagnosis import diagnose as diagnose
     from reluflow.theory.limit import LimitIdentified as LimitIdentified
     from reluflow.theory.limit import certified_limit as certified_limit
