@@ -212,8 +212,8 @@ def _run(
     from reluflow.sweep.table import check_packages
 
     check_packages()
-    folder = open_folder(out)
     chosen = executor_named(executor.value, workers, scheduler)
+    folder = open_folder(out)
     state: list[SweepState] = []
     is_interrupted = False
     with sweep_bar() as show:

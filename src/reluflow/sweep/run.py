@@ -102,9 +102,9 @@ def sweep(
     (4, 4, ['stationary'])
     """
     plan = make_plan(case, over, measure)
+    chosen = executor if isinstance(executor, AbstractExecutor) else executor_named(executor, workers, scheduler)
     holder = tempfile.TemporaryDirectory(prefix="reluflow-sweep-") if out is None else None
     folder = open_folder(holder.name if out is None and holder is not None else out or ".")
-    chosen = executor if isinstance(executor, AbstractExecutor) else executor_named(executor, workers, scheduler)
     counts = run_plan(plan, folder, chosen, retry_failed=retry_failed, progress=progress)
     return gathered(plan, folder, computed=counts.computed, seconds=counts.seconds, holder=holder)
 

@@ -141,4 +141,4 @@ def _draw(axes: Axes, one: PhaseMap) -> None:
     bar = figure.colorbar(mesh, ax=axes, shrink=0.85, pad=0.02)
     bar.set_label(one.bar_label)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1, fontsize=7.5)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=1, fontsize=7.5)

@@ -18,6 +18,7 @@ from reluflow.viz.phase_diagram import plot_phase_maps
 from reluflow.viz.saving import save_figure
 
 EVENT = "kind=max-margin"
+HORIZON = 1e15  # directions settle like 1 over log t: what has not by then counts as open
 
 
 class MaxMarginProbability(AbstractDiagram):
@@ -37,13 +38,13 @@ class MaxMarginProbability(AbstractDiagram):
     def make(
         self, out: Path, executor: AbstractExecutor, *, is_quick: bool = False, progress: ShowProgress | None = None
     ) -> Made:
-        over = {"scale": "0.3..3e-4:log:4", "width": "2,4,8,16", "seed": "0..7"}
+        over = {"scale": "0.03..3e-5:log:4", "width": "2,4,8,16", "seed": "0..7"}
         if is_quick:
             over = {"scale": "0.03,0.003", "width": "2,4", "seed": "0..1"}
         maps, findings, files = [], [], []
         for dataset in ("lyu-symmetric", "lyu-hinted"):
             result = sweep(
-                Case(dataset, leak=0.5, init="lyu-balanced"),
+                Case(dataset, leak=0.5, init="lyu-balanced", horizon=HORIZON),
                 over=over,
                 measure=["kind", "margin_share", "outcome"],
                 out=out,

@@ -18,6 +18,7 @@ from reluflow.sweep.segments import FAILED, Record, SegmentWriter
 from reluflow.sweep.worker import Assignment, Report, Worker, writer_name
 
 CONNECT_S = 30.0
+LOOK_S = 5.0  # how often the workers are counted, which may come and go
 LOST_S = 30.0  # a scheduler that does not answer for this long is taken for dead
 
 
@@ -52,10 +53,11 @@ class DaskExecutor(AbstractExecutor):
         flying: dict[Any, tuple[int, ...]] = {}
         with ExitStack() as stack:
             client = self._client(distributed, stack)
-            answered = time.monotonic()
+            answered, looked, window = time.monotonic(), -LOOK_S, 0
             try:
                 while True:
-                    window = 2 * max(sum(client.nthreads().values()), 1)
+                    if time.monotonic() - looked > LOOK_S:
+                        looked, window = time.monotonic(), 2 * max(sum(client.nthreads().values()), 1)
                     while len(flying) < window:
                         task = again.pop() if again else source.next_task()
                         if task is None:
@@ -66,17 +68,18 @@ class DaskExecutor(AbstractExecutor):
                             return
                         time.sleep(0.2)
                         continue
-                    ended = _ended(distributed, flying)
+                    ended = _ended(flying)
                     if client.status == "running":
                         answered = time.monotonic()
                     elif time.monotonic() - answered > LOST_S or client.status == "closed":
                         raise _lost(self.scheduler)
                     for future in ended:
                         yield from self._outcome(future, flying.pop(future), assignment, again)
-            except (OSError, TimeoutError, distributed.CommClosedError) as error:
+            except (OSError, TimeoutError) as error:  # a closed connection is an OSError
                 raise _lost(self.scheduler) from error
             finally:
-                client.cancel(list(flying), asynchronous=False) if client.status == "running" else None
+                if client.status == "running":
+                    client.cancel(list(flying))
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
         if self.scheduler is None:
@@ -142,14 +145,14 @@ def work_on(message: bytes, task: tuple[int, ...]) -> Report:
         return worker.work(task)
 
 
-def _ended(distributed: Any, flying: dict[Any, tuple[int, ...]]) -> list[Any]:
-    try:
-        distributed.wait(list(flying), timeout=0.5, return_when="FIRST_COMPLETED")
-    except (TimeoutError, distributed.TimeoutError):
-        pass  # nothing ended in the last half second
-    except distributed.CancelledError:
-        return [future for future in flying if future.status != "pending"]
-    return [future for future in flying if future.status != "pending"]
+def _ended(flying: dict[Any, tuple[int, ...]]) -> list[Any]:
+    """Those that are no longer pending, after half a second at most."""
+    deadline = time.monotonic() + 0.5
+    while True:
+        ended = [future for future in flying if future.status != "pending"]
+        if ended or time.monotonic() > deadline:
+            return ended
+        time.sleep(0.01)
 
 
 def _lost(scheduler: str | None) -> BackendError:
