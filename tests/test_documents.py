@@ -30,7 +30,12 @@ LINES = sorted(
     }
 )
 # run by hand, not by a test
-MINUTES = {"reluflow bench", "reluflow bench flow", "reluflow reproduce --all --full --table FILE.md"}
+MINUTES = {
+    "reluflow bench",
+    "reluflow bench flow",
+    "reluflow bench sweep",
+    "reluflow reproduce --all --full --table FILE.md",
+}
 
 
 @pytest.mark.parametrize("block", BLOCKS)

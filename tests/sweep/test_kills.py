@@ -2,11 +2,13 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
 import pytest
 
+from reluflow.errors import BackendError
 from reluflow.sweep.case import Case
 from reluflow.sweep.claims import CLAIMS
 from reluflow.sweep.run import sweep
@@ -95,6 +97,17 @@ def test_a_sweep_survives_a_hundred_kills(tmp_path):
     hits = survives(tmp_path, 4000, 100, seed=17)
     assert len(hits) == 100
     assert {"parent", "worker"} <= set(hits)
+
+
+def test_workers_that_cannot_start_are_no_case_s_fault(tmp_path, monkeypatch):
+    """Sources that vanished under a running sweep once made 48 failed cases of workers that could not import them."""
+    from reluflow.sweep.executors import processes
+
+    program = [sys.executable, "-c", "raise SystemExit(3)"]
+    monkeypatch.setattr(processes, "_PROGRAM", program)
+    with pytest.raises(BackendError, match="end with status 3 before they begin"):
+        sweep("three-points", over={"seed": "0..3"}, executor="processes", workers=1, out=tmp_path)
+    assert records(tmp_path) == []
 
 
 def test_a_case_that_kills_its_workers_is_a_failed_case(tmp_path):

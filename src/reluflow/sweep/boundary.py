@@ -10,6 +10,7 @@ from typing import Any
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.case import Case
 from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.run import ShowProgress, sweep
 from reluflow.sweep.values import Interval
 from reluflow.sweep.wilson import wilson_interval
@@ -69,6 +70,7 @@ def find_boundary(
     interval: Interval,
     *,
     event: str | Event,
+    measure: str | Function | Measure | None = None,
     probability: float = 0.5,
     seeds: int = 64,
     first_seeds: int = 8,
@@ -92,6 +94,8 @@ def find_boundary(
         Where to look; its `is_log` says whether halves are taken in the logarithm.
     event
         `MEASURE=VALUE`, or a measure that is true or false.
+    measure
+        A function of your own that the event's measure stands for.
     probability
         The level.
     seeds, first_seeds
@@ -128,7 +132,10 @@ def find_boundary(
         trials = first_seeds
         while True:
             over = {name: [text], "seed": range(trials)}
-            made = sweep(base, over=over, measure=[wanted.measure], out=out, progress=progress, **options)
+            made = sweep(base, over=over, measure=[measure or wanted.measure], out=out, progress=progress, **options)
+            if made.failed:
+                why = made.frame().query("status == 'failed'")["error"].iloc[0]
+                raise InvalidInputError(f"`{name}` = {text} must run for every seed; {made.failed} failed: {why}")
             successes = int(wanted.happened(made.frame()[wanted.measure]).sum())
             found = Count(text, successes, trials)
             if found.side(probability) or trials >= seeds:

@@ -86,7 +86,10 @@ def axis_numbers(values: Sequence[Any]) -> tuple[NDArray[np.float64], Literal["l
         return np.arange(len(values), dtype=np.float64), "linear", True
     if not np.all(np.isfinite(numbers)):
         return np.arange(len(values), dtype=np.float64), "linear", True
-    is_log = len(numbers) > 2 and bool(np.all(numbers > 0)) and numbers.max() / numbers.min() >= 50
+    if len(numbers) < 3 or not np.all(numbers > 0):
+        return numbers, "linear", False
+    ratios = np.sort(numbers)[1:] / np.sort(numbers)[:-1]
+    is_log = ratios.prod() >= 50 or bool(np.ptp(ratios) < 0.05 * ratios.mean() and ratios.mean() > 1.5)
     return numbers, "log" if is_log else "linear", False
 
 

@@ -66,6 +66,12 @@ class Progress:
         is_ours = self._sorted[spots] == names if len(self._sorted) else np.zeros(len(names), dtype=bool)
         return is_ours, self._order[spots[is_ours]]
 
+    def fingerprints(self) -> NDArray[np.bytes_]:
+        """The fingerprint of every case, in the plan's order."""
+        names = np.empty_like(self._sorted)
+        names[self._order] = self._sorted
+        return names
+
     def in_claim_order(self, indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
         """These cases by fingerprint, so that those under one claim come together, and the claim of each."""
         prefixes = self.plan_prefixes()

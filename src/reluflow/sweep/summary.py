@@ -10,6 +10,7 @@ import numpy as np
 
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.plan import Plan
 from reluflow.sweep.result import SweepResult
 from reluflow.sweep.table import measure_columns, swept_values
 from reluflow.sweep.wilson import wilson_interval
@@ -57,7 +58,13 @@ class Summary:
     cells: tuple[Cell, ...]
 
 
-def summarize(result: SweepResult, *, event: str | None = None, measure: str | None = None) -> Summary:
+def summarize(
+    result: SweepResult,
+    *,
+    event: str | None = None,
+    measure: str | None = None,
+    open_values: tuple[str, ...] = (),
+) -> Summary:
     """Take seeds together: the share of an event, or the mean of a number.
 
     Parameters
@@ -69,6 +76,9 @@ def summarize(result: SweepResult, *, event: str | None = None, measure: str | N
     measure
         The measure to draw where no event is named; by default the first. Of a text, the most frequent value is the
         event.
+    open_values
+        Values of the measure that decide nothing, such as the kind of a run that had not settled: left out of the
+        share, and counted in the words.
     """
     frame, plan = result.frame(), result.plan
     columns = dict(zip([m.name for m in plan.measures], measure_columns(plan), strict=True))
@@ -94,7 +104,9 @@ def summarize(result: SweepResult, *, event: str | None = None, measure: str | N
     for place in np.ndindex(*shape):
         members = groups[tuple(map(int, place))]
         good = [index for index in members if is_done[index]]
-        cells.append(_cell(plan, tuple(map(int, place)), members, [values[index] for index in good], wanted, name))
+        cells.append(
+            _cell(plan, tuple(map(int, place)), members, [values[index] for index in good], wanted, name, open_values)
+        )
     return Summary(
         tuple(plan.axes[place].name for place in drawn),
         tuple(tuple(swept_values(plan.axes[place].values)) for place in drawn),
@@ -105,21 +117,28 @@ def summarize(result: SweepResult, *, event: str | None = None, measure: str | N
 
 
 def _cell(
-    plan: Any, place: tuple[int, ...], members: list[int], values: list[Any], event: Event | None, name: str
+    plan: Plan,
+    place: tuple[int, ...],
+    members: list[int],
+    measured: list[Any],
+    event: Event | None,
+    name: str,
+    open_values: tuple[str, ...],
 ) -> Cell:
     case = plan.case_at(members[0])
     pairs = zip(plan.names, plan.values_at(members[0]), strict=True)
     where = ", ".join(f"{key} = {value}" for key, value in pairs if key != SEED)
+    values = [value for value in measured if value not in open_values]
+    left = f", {len(measured) - len(values)} open" if len(values) < len(measured) else ""
     if not values:
-        return Cell(place, np.nan, np.nan, np.nan, 0, f"{where}: no result", case.command())
+        return Cell(place, np.nan, np.nan, np.nan, 0, f"{where}: no result{left}", case.command())
     if event is not None:
         happened = int(event.happened(values).sum())
         low, high = wilson_interval(happened, len(values))
-        words = f"{where}: {event.words} in {happened} of {len(values)} ({low:.2f} to {high:.2f})"
+        words = f"{where}: {event.words} in {happened} of {len(values)} ({low:.2f} to {high:.2f}){left}"
         return Cell(place, happened / len(values), low, high, len(values), words, case.command())
     numbers = np.asarray(values, dtype=np.float64)
     mean = float(np.mean(numbers))
     low, high = (float(end) for end in np.quantile(numbers, [0.1, 0.9]))
-    return Cell(
-        place, mean, low, high, len(values), f"{where}: {name} {mean:.6g} (mean of {len(values)})", case.command()
-    )
+    words = f"{where}: {name} {mean:.6g} (mean of {len(values)}){left}"
+    return Cell(place, mean, low, high, len(values), words, case.command())

@@ -13,11 +13,12 @@ from reluflow.sweep.page import write_page
 from reluflow.sweep.pictures import PICTURE, phase_map
 from reluflow.sweep.run import ShowProgress, sweep
 from reluflow.sweep.summary import summarize
-from reluflow.sweep.wilson import wilson_interval
+from reluflow.sweep.training import problem_of
 from reluflow.viz.phase_diagram import plot_phase_maps
 from reluflow.viz.saving import save_figure
 
 EVENT = "kind=max-margin"
+OPEN = ("not-stationary",)  # had not settled when it was cut
 HORIZON = 1e15  # directions settle like 1 over log t: what has not by then counts as open
 
 
@@ -51,7 +52,7 @@ class MaxMarginProbability(AbstractDiagram):
                 executor=executor,
                 progress=progress,
             )
-            summary = summarize(result, event=EVENT)
+            summary = summarize(result, event=EVENT, open_values=OPEN)
             maps.append(phase_map(summary, dataset))
             picture = save_figure(plot_phase_maps([maps[-1]], columns=1, size=(5.6, 4.4)), out / f"{dataset}.png")
             page = write_page(summary, result, picture, f"{self.title}: {dataset}")
@@ -59,14 +60,13 @@ class MaxMarginProbability(AbstractDiagram):
             frame = result.frame()
             smallest = frame[frame["scale"] == frame["scale"].min()]
             for width, group in smallest.groupby("width"):
-                hits = int((group["kind"] == "max-margin").sum())
-                low, high = wilson_interval(hits, len(group))
-                promise = 1.0 - 2.0 ** -(width - 1) if dataset == "lyu-symmetric" else 2.0**-width
-                word = "at least" if dataset == "lyu-symmetric" else "at most"
+                kinds = group["kind"].value_counts()
+                alike = sum(_signs_are_alike(result.plan.case_at(int(index))) for index in group.index)
                 findings.append(
-                    f"{dataset}, scale {group['scale'].iloc[0]:g}, width {width}: {hits} of {len(group)} end at the "
-                    f"max-margin direction (95 %: {low:.2f} to {high:.2f}); the theorem, at small enough scale: {word} "
-                    f"{promise:.4g}."
+                    f"{dataset}, scale {group['scale'].iloc[0]:g}, width {width}: of {len(group)} draws "
+                    f"{kinds.get('max-margin', 0)} end at the max-margin direction, {kinds.get('kkt-direction', 0)} at "
+                    f"another KKT direction, {kinds.get('not-stationary', 0)} are open at t = {HORIZON:g}; "
+                    f"{alike} start with all output weights of one sign."
                 )
             share = frame["margin_share"].to_numpy(dtype=np.float64)
             findings.append(
@@ -75,3 +75,8 @@ class MaxMarginProbability(AbstractDiagram):
             )
         figure = plot_phase_maps(maps, columns=2, title=self.title)
         return Made(tuple(findings), (save_figure(figure, out / PICTURE), *files))
+
+
+def _signs_are_alike(case: Case) -> bool:
+    """Whether no output weight differs in sign from the others: the draws Theorem 4.3 leaves out."""
+    return len(set(np.sign(problem_of(case).network.a))) == 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reluflow.errors import InvalidInputError, MissingExtraError, ReluflowError
+from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
 from reluflow.sweep.executors.messages import receive, send
 from reluflow.sweep.executors.worker_process import ONE_THREAD
@@ -68,6 +68,7 @@ class ProcessesExecutor(AbstractExecutor):
 
     workers: int | None = None
     _deaths: Counter[int] = field(default_factory=Counter, init=False)
+    _false_starts: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -137,18 +138,26 @@ class ProcessesExecutor(AbstractExecutor):
         _close(member)
         if member.task is None:
             return
+        if member.name is None:  # it died before it took up the task, which is not the fault of any case
+            again.append(member.task)
+            self._false_starts += 1
+            status = member.process.returncode
+            if status > 0 and self._false_starts >= MOST_DEATHS:
+                raise BackendError(
+                    f"Worker processes end with status {status} before they begin; what they say is on standard error. "
+                    "What was finished is kept; --executor serial needs no other process."
+                )
+            return
+        self._false_starts = 0
         plan, folder = assignment.plan, Path(assignment.folder)
         written: dict[bytes, str] = {}
-        if member.name is not None:
-            for segment in SegmentReader(folder).of(member.name):
-                written.update(segment.statuses())
+        for segment in SegmentReader(folder).of(member.name):
+            written.update(segment.statuses())
         names = {index: plan.case_at(index).fingerprint() for index in member.task}
         finished = tuple(index for index in member.task if bytes.fromhex(names[index]) in written)
         failures = sum(written[bytes.fromhex(names[index])] == FAILED for index in finished)
         yield Report(finished, computed=len(finished), failed=failures)
         rest = [index for index in member.task if index not in set(finished)]
-        if member.name is None and not rest:
-            return
         if len(member.task) == 1:
             self._deaths.update(rest)
         for index in rest:
