@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 AxisScale = Literal["linear", "log"]
 
+_NOTHING = "#E4E4E4"
+_MOST_TICKS = 6  # values that can each have their own tick
+
 
 @dataclass(frozen=True)
 class Zone:
@@ -120,7 +123,7 @@ def _draw(axes: Axes, one: PhaseMap) -> None:
     axes.set_xscale(one.x_scale)
     axes.set_yscale(one.y_scale)
     x_edges, y_edges = cell_edges(one.x, one.x_scale), cell_edges(one.y, one.y_scale)
-    axes.set_facecolor("#EEEEEE")
+    axes.set_facecolor(_NOTHING)
     mesh = axes.pcolormesh(x_edges, y_edges, np.ma.masked_invalid(values), cmap=SEQUENTIAL, vmin=low, vmax=high)
     if one.level is not None and min(values.shape) > 1 and known.size and known.min() < one.level < known.max():
         lines = axes.contour(one.x, one.y, values, levels=[one.level], colors=[BLACK], linewidths=1.6)
@@ -133,6 +136,14 @@ def _draw(axes: Axes, one: PhaseMap) -> None:
         axes.plot(threshold.x, threshold.y, color=VERMILLION, linestyle=(0, (5, 2)), label=threshold.label)
     axes.set_xlim(x_edges[0], x_edges[-1])
     axes.set_ylim(y_edges[0], y_edges[-1])
+    if np.isnan(values).any():
+        axes.plot([], [], color=_NOTHING, linewidth=6, label="no result that decides")
+    if len(one.x) <= _MOST_TICKS:
+        axes.set_xticks(one.x, [f"{value:g}" for value in one.x])
+        axes.set_xticks([], minor=True)
+    if len(one.y) <= _MOST_TICKS:
+        axes.set_yticks(one.y, [f"{value:g}" for value in one.y])
+        axes.set_yticks([], minor=True)
     axes.set_title(one.title)
     axes.set_xlabel(one.x_label)
     axes.set_ylabel(one.y_label)
