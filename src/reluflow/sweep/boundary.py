@@ -58,11 +58,6 @@ class Bracket:
     undecided: bool
     counts: tuple[Count, ...]
 
-    @property
-    def middle(self) -> float:
-        """A value between the two: the undecided one if there is one, else the last bisection point."""
-        return float(self.counts[-1].value)
-
 
 def find_boundary(
     case: Case | str,

@@ -90,7 +90,9 @@ def base_case(d: int) -> Case:
 
 
 def middle(bracket: Bracket) -> float:
-    """Between the two decided ends, evenly in the logarithm."""
+    """The point the seeds could not decide; where they decided all, half-way in the logarithm between the ends."""
+    if bracket.undecided:
+        return float(bracket.counts[-1].value)
     return math.sqrt(float(bracket.low.value) * float(bracket.high.value))
 
 
