@@ -22,6 +22,7 @@ from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.plan import Over, Plan, make_plan
 from reluflow.sweep.queue import TaskQueue
 from reluflow.sweep.result import SweepResult, gathered
+from reluflow.sweep.segments import SegmentReader
 from reluflow.sweep.store import DONE_CODE, FAILED_CODE, MISSING_CODE, Progress, open_folder, write_plan
 from reluflow.sweep.worker import Assignment
 
@@ -144,8 +145,13 @@ def run_plan(
             state.seconds = time.perf_counter() - began
             if progress is not None:
                 progress(state)
+    except KeyboardInterrupt:
+        reports.close()  # waits for the workers to write what is finished, which they report to nobody any more
+        own = (s for s in SegmentReader(folder).new() if s.path.parent.name.startswith(assignment.driver))
+        state.computed = sum(len(segment.lines) for segment in own)
+        raise
     finally:
-        reports.close()  # an interrupted sweep waits for its workers to write what is finished
+        reports.close()
         if running_cases(folder) == 0:
             remove_traces_of_the_dead(folder)
     known.read()

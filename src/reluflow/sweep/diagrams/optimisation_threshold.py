@@ -101,20 +101,20 @@ def _figure(brackets: dict[int, Bracket]) -> Figure:
     curve = Curve(
         d,
         [middle(b) for b in brackets.values()],
-        "half of the seeds fit half of the noise (band: decided at 95 % at both ends)",
+        "half of the seeds fit (band: decided at 95 %)",
         kind="marked",
         low=[float(b.low.value) for b in brackets.values()],
         high=[float(b.high.value) for b in brackets.values()],
     )
-    line = Curve(d, d, "n = d: below, least squares itself interpolates", look=1)
+    line = Curve(d, d, "n = d, where least squares stops fitting", look=1)
     panel = Panel(
         "Fits the noise below, least squares above",
         "dimension d",
         "samples n",
         [curve, line],
         levels=(Level(WIDTH * 1.0, f"n = width = {WIDTH}", look=7),),
-        x_scale="log",
         y_scale="log",
-        legend="below",
+        y_limits=(1.5, 6000.0),
+        legend="upper left",
     )
     return plot_panels([panel], columns=1, panel_size=(5.8, 5.0))
