@@ -30,7 +30,12 @@ LINES = sorted(
     }
 )
 # run by hand, not by a test
-MINUTES = {"reluflow bench", "reluflow bench flow", "reluflow reproduce --all --full --table FILE.md"}
+MINUTES = {
+    "reluflow bench",
+    "reluflow bench flow",
+    "reluflow bench sweep",
+    "reluflow reproduce --all --full --table FILE.md",
+}
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -49,6 +54,8 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
     words = [stand_ins.get(word, word) for word in words]
     if words in (["check"], ["diagnose"], ["certify"], ["extremal"], ["align"], ["train"], ["margin"]):
         words.append("--help")  # the command is spoken of, not called
+    if words[:2] in (["sweep", "status"], ["sweep", "diagram"]) and len(words) > 2:
+        words.append("--help")  # these need a folder that is there, or minutes
     with pytest.raises(SystemExit) as end:
         run(words)
     assert end.value.code == 0, capsys.readouterr().err

@@ -78,6 +78,7 @@ _HOMES = {
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
     "study": "study",
+    "sweep": "sweep",
     "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",

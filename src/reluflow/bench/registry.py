@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from reluflow.bench import flow, geometry, margin
+from reluflow.bench import flow, geometry, margin, sweep
 from reluflow.bench.benchmark import Benchmark, Comparison
 from reluflow.errors import InvalidInputError
 
-ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS, *flow.BENCHMARKS)
+ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS, *flow.BENCHMARKS, *sweep.BENCHMARKS)
 
 
 def benchmarks_named(name: str | None) -> tuple[Benchmark, ...]:

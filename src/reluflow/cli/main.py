@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "extremal": "All extremal vectors: where neurons can align.",
     "align": "The vanishing-scale limit in closed form: where each neuron ends and when.",
     "train": "Run the exact gradient flow, gradient descent or SGD, and certify the end.",
+    "sweep": "Thousands of runs: every combination of some values, kept and resumed.",
     "margin": "Hard-margin separators and the best margin of a two-layer network.",
     "certify": "What a given network provably is.",
     "reproduce": "Redraw the papers' figures and tables and judge their claims.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.data import samplers
+from reluflow.data import families, samplers
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.mnist import BUNDLED_PER_DIGIT, NUM_PIXELS, Source, mnist_pair
 from reluflow.data.published import boursier2024, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
@@ -110,6 +110,18 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         "the corner of that box where Assumption 5 fails first",
         boursier2024.three_point_box_worst,
         (DatasetParameter("eta", float, 0.16, "size of the box"),),
+    ),
+    _boursier(
+        "three-point-angle",
+        3,
+        2,
+        "a V of three points under an angle; near 90 degrees in that box",
+        families.three_point_angle,
+        (
+            DatasetParameter("angle", float, 87.0, "between the outer points, in degrees"),
+            DatasetParameter("low", float, 0.05, "label of the middle point"),
+            DatasetParameter("tilt", float, 0.02, "how much the first label exceeds 1"),
+        ),
     ),
     _boursier(
         "stewart",

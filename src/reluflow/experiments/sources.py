@@ -17,7 +17,8 @@ from reluflow.errors import InvalidInputError
 def code_fingerprint(module: str) -> str:
     """SHA-256 of a module, of the modules of its own folder it imports, and of reluflow's version.
 
-    Comments and layout do not count. Modules outside the folder are covered by the version only.
+    Comments and layout do not count. Modules outside the folder are covered by the version, and by the
+    version of the numerics, which the store adds.
 
     Parameters
     ----------

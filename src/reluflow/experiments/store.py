@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from reluflow import numerics_version
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError
 
@@ -70,10 +71,11 @@ class ResultStore:
     folder: Path
 
     def path_of(self, name: str, depends_on: Any) -> Path:
-        """The file of the result called `name` that depends on the given settings, code and version."""
+        """The file of the result called `name` that depends on the given settings and code, and on the numerics."""
         folders, _, last = name.rpartition("/")
         safe = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in last)[:_NAME_LETTERS]
-        return self.folder / folders / f"{safe}-{fingerprint([name, depends_on])[:32]}.npz"
+        name_of_all = fingerprint([name, depends_on, {"numerics": numerics_version.NUMERICS_VERSION}])
+        return self.folder / folders / f"{safe}-{name_of_all[:32]}.npz"
 
     def load(self, name: str, depends_on: Any) -> Results | None:
         """The kept result, or None where there is no whole one."""

@@ -1,0 +1,400 @@
+"""`reluflow sweep DATASET`, `reluflow sweep FILE.toml`, `reluflow sweep status DIR`, `reluflow sweep diagram NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reluflow.cli.arguments import (
+    BiasOption,
+    FactorOption,
+    InitOption,
+    JsonOption,
+    LeakOption,
+    LossOption,
+    ReductionName,
+    ReductionOption,
+    ScaleOption,
+    SeedOption,
+    WidthOption,
+)
+from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.train import Method, RidgeChoice
+from reluflow.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from reluflow.sweep.case import Case
+    from reluflow.sweep.plan import Plan
+    from reluflow.sweep.run import SweepState
+
+INTERRUPTED = 130
+LISTED = 20
+DEFAULT_MEASURES = "outcome,loss"
+
+
+class ExecutorName(StrEnum):
+    """--executor."""
+
+    SERIAL = "serial"
+    PROCESSES = "processes"
+    DASK = "dask"
+
+
+def command(
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATASET|FILE.toml|status|diagram",
+            help="What to sweep: a dataset, or a file that describes a sweep. `status DIR` says how far one is, "
+            "`diagram NAME` draws a registered phase diagram.",
+            show_default=False,
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[DIR|NAME]", help="With status and diagram.", show_default=False)
+    ] = None,
+    *,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over", metavar="NAME=VALUES", help="a,b,c or 0..19 or 1e-1..1e-12:log:12 (:lin: evenly); repeatable."
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure", metavar="M,M", help="What to keep: outcome, loss, kind, time, crossings, theorem:KEY, ..."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results are kept.")] = Path("out/sweep"),
+    executor: Annotated[ExecutorName, typer.Option("--executor", help="Where cases run.")] = ExecutorName.PROCESSES,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler: tcp://host:8786.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes; default: one per core.", show_default=False)
+    ] = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed cases again.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cases, their number and the time.")] = False,
+    plot: Annotated[bool, typer.Option("--plot", help="Draw the table: a picture and a page in DIR.")] = False,
+    event: Annotated[
+        str | None,
+        typer.Option("--event", metavar="MEASURE=VALUE", help="With --plot: draw how often this happens."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="With diagram: a coarse one, in a minute or so.")] = False,
+    bias: BiasOption = False,
+    loss: LossOption = None,
+    reduction: ReductionOption = ReductionName.MEAN,
+    factor: FactorOption = 1.0,
+    leak: LeakOption = 0.0,
+    width: WidthOption = "100",
+    scale: ScaleOption = "1e-3",
+    init: InitOption = "balanced",
+    seed: SeedOption = 0,
+    method: Annotated[Method, typer.Option("--method", help="As in train.")] = Method.FLOW,
+    solver: Annotated[
+        str, typer.Option("--solver", help="Of the flow: auto, event-driven, collocation.")
+    ] = "auto",
+    until: Annotated[str | None, typer.Option("--until", metavar="RULE|TIME", help="As in train.")] = None,
+    horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="As in train.")] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Tolerance of the flow.")] = None,
+    ridge: Annotated[RidgeChoice, typer.Option("--ridge", help="As in train.")] = RidgeChoice.STOP,
+    lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
+    iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
+    batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
+    json: JsonOption = False,
+) -> int:
+    """Run every combination of some values and keep the measures; the same command again computes what is missing.
+
+    Example: reluflow sweep three-points --over scale=1e-1..1e-6:log:6 --over seed=0..4 --measure end --out out/sweep
+    """
+    if subject == "status":
+        _status(out if name is None else Path(name), as_json=json)
+        return 0
+    if subject == "diagram":
+        return _diagram(name, out, quick=quick, executor=executor, workers=workers, scheduler=scheduler, as_json=json)
+    if name is not None:
+        raise InvalidInputError(f"`{name}` is not expected after {subject!r}; values to sweep are given with --over.")
+    measures = [word for words in (measure or []) for word in words.split(",") if word.strip()]
+    if Path(subject).suffix.lower() in (".toml", ".yaml", ".yml"):
+        base, values, measures, out = _from_file(Path(subject), over, measures, out)
+    else:
+        from reluflow.sweep.case import Case
+
+        base = Case(
+            subject,
+            bias=bias,
+            loss=None if loss is None else loss.value,
+            reduction=reduction.value,
+            factor=factor,
+            leak=leak,
+            width=width,
+            scale=scale,
+            init=init,
+            seed=seed,
+            method=method.value,
+            solver=solver,
+            until=until,
+            horizon=horizon,
+            rtol=rtol,
+            ridge=ridge.value,
+            lr=lr,
+            iterations=iterations,
+            batch=batch,
+        )
+        values = _over(over)
+    if not values:
+        raise InvalidInputError(
+            "`--over` must be given at least once: --over seed=0..19, --over scale=1e-1..1e-6:log:6."
+        )
+    from reluflow.sweep.plan import make_plan
+
+    plan = make_plan(base, values, measures or DEFAULT_MEASURES.split(","))
+    if event is not None:
+        _check_event(event, plan)
+    if dry_run:
+        _dry_run(plan, out, workers, executor, as_json=json)
+        return 0
+    return _run(
+        plan, out, executor, workers, scheduler, retry_failed=retry_failed, plot=plot, event=event, as_json=json
+    )
+
+
+def _over(over: list[str] | None) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for word in over or []:
+        name, equals, text = word.partition("=")
+        if not equals or not name.strip():
+            raise InvalidInputError(f"`--over` must read NAME=VALUES, such as seed=0..19, got {word!r}.")
+        if name.strip() in values:
+            raise InvalidInputError(f"`--over` must name {name.strip()!r} once, got it twice.")
+        values[name.strip()] = text
+    return values
+
+
+def _from_file(
+    path: Path, over: list[str] | None, measures: list[str], out: Path
+) -> tuple[Case, dict[str, Any], list[str], Path]:
+    """A sweep described in a file; --over, --measure and --out given beside it win."""
+    from reluflow.sweep.plan import read_plan
+
+    base, values, asked, rest = read_plan(path)
+    unknown = [key for key in rest if key != "out"]
+    if unknown:
+        raise InvalidInputError(f"`{path}` must hold case, over, measure and out, got {unknown[0]!r}.")
+    is_default = out == Path("out/sweep")
+    return (
+        base,
+        {**values, **_over(over)},
+        measures or asked,
+        Path(rest["out"]) if is_default and "out" in rest else out,
+    )
+
+
+def _run(
+    plan: Plan,
+    out: Path,
+    executor: ExecutorName,
+    workers: int | None,
+    scheduler: str | None,
+    *,
+    retry_failed: bool,
+    plot: bool,
+    event: str | None,
+    as_json: bool,
+) -> int:
+    from reluflow.sweep.result import gathered
+    from reluflow.sweep.run import executor_named, run_plan
+    from reluflow.sweep.store import open_folder
+    from reluflow.sweep.table import check_packages
+
+    check_packages()
+    chosen = executor_named(executor.value, workers, scheduler)
+    folder = open_folder(out)
+    state: list[SweepState] = []
+    is_interrupted = False
+    with sweep_bar() as show:
+
+        def note(now: SweepState) -> None:
+            state[:] = [now]
+            show(now)
+
+        try:
+            state[:] = [run_plan(plan, folder, chosen, retry_failed=retry_failed, progress=note)]
+        except KeyboardInterrupt:
+            is_interrupted = True
+    last = state[0] if state else None
+    result = gathered(plan, folder, computed=last.computed if last else 0, seconds=last.seconds if last else 0.0)
+    files = []
+    if plot and not is_interrupted:
+        from reluflow.sweep.pictures import draw_sweep
+
+        files = draw_sweep(result, event=event)
+    if as_json:
+        print_json(
+            {
+                "cases": result.cases,
+                "done": result.done,
+                "computed": result.computed,
+                "failed": result.failed,
+                "seconds": result.seconds,
+                "table": str(result.table),
+                "files": [str(path) for path in files],
+            }
+        )
+    else:
+        print(
+            f"{result.cases} cases: {result.done} done, {result.failed} failed; {result.computed} computed now", end=""
+        )
+        print(f" in {number(result.seconds, 3)} s." if result.computed else ", nothing was missing.")
+        if result.failed:
+            _print_failures(result)
+        print(f"Table: {result.table}")
+        for path in files:
+            print(path)
+    if is_interrupted:
+        typer.echo(f"Interrupted; {result.done} of {result.cases} are done and kept.", err=True)
+        return INTERRUPTED
+    return 0
+
+
+def _print_failures(result: Any) -> None:
+    """The sentences of failed cases, the most frequent first."""
+    frame = result.frame()
+    counted = frame.loc[frame["status"] == "failed", "error"].value_counts().head(5)
+    print_table(("failed", "why"), [(str(count), str(sentence)) for sentence, count in counted.items()])
+    print("Once mended, --retry-failed computes these again.")
+
+
+def _check_event(event: str, plan: Plan) -> None:
+    name = event.partition("=")[0]
+    names = [measure.name for measure in plan.measures]
+    if name not in names:
+        raise InvalidInputError(f"`--event` must name one of the measures {', '.join(names)}, got {event!r}.")
+
+
+def _status(folder: Path, *, as_json: bool) -> None:
+    from reluflow.sweep.store import status
+
+    found = status(folder)
+    if as_json:
+        print_json(found)
+        return
+    left = found["cases"] - found["done"] - found["failed"]
+    print(
+        f"{found['cases']} cases: {found['done']} done, {found['failed']} failed, {found['running']} running now, "
+        f"{left} without a result."
+    )
+
+
+def _dry_run(plan: Plan, out: Path, workers: int | None, executor: ExecutorName, *, as_json: bool) -> None:
+    from reluflow.cli.progress import stage_spinner
+    from reluflow.sweep.estimate import estimate
+    from reluflow.sweep.executors.processes import available_cores
+    from reluflow.sweep.store import DONE_CODE, FAILED_CODE, Progress
+    from reluflow.sweep.table import swept_values
+
+    done = failed = 0
+    if (out / "results").is_dir():
+        known = Progress(plan, out)
+        done, failed = known.count(DONE_CODE), known.count(FAILED_CODE)
+    with stage_spinner() as on_stage:
+        on_stage("timing a few cases")
+        cost = estimate(plan, out)
+    at_once = 1 if executor is ExecutorName.SERIAL else workers or available_cores()
+    seconds = cost.seconds * (len(plan) - done - failed) / at_once
+    shown = {axis.name: dict(zip(axis.values, swept_values(axis.values), strict=True)) for axis in plan.axes}
+    first = (zip(plan.names, plan.values_at(index), strict=True) for index in range(min(LISTED, len(plan))))
+    listed = [{name: shown[name][value] for name, value in case} for case in first]
+    if as_json:
+        print_json(
+            {
+                "cases": len(plan),
+                "done": done,
+                "computed": 0,
+                "failed": failed,
+                "seconds": 0.0,
+                "table": None,
+                "estimate_s": seconds,
+                "seconds_per_case": cost.seconds,
+                "listed": listed,
+            }
+        )
+        return
+    print_table(plan.names, [tuple(str(value) for value in case.values()) for case in listed])
+    if len(plan) > LISTED:
+        print(f"... and {len(plan) - LISTED:,} more.")
+    least = "at least " if cost.is_cut_short else ""
+    print(f"{len(plan):,} cases, {done:,} done, {failed:,} failed.")
+    print(
+        f"About {least}{number(cost.seconds, 3)} s each (mean of {cost.count} {cost.source}): {least}"
+        f"{_duration(seconds)} for the rest on {at_once} {'core' if at_once == 1 else 'cores'}."
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+def _diagram(
+    name: str | None,
+    out: Path,
+    *,
+    quick: bool,
+    executor: ExecutorName,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> int:
+    from reluflow.sweep.diagrams.registry import DIAGRAMS, diagram_named
+
+    if name is None:
+        if as_json:
+            print_json({"diagrams": [{"name": item.name, "title": item.title} for item in DIAGRAMS]})
+        else:
+            print_table(("diagram", "title"), [(item.name, item.title) for item in DIAGRAMS])
+        return 0
+    from reluflow.sweep.run import executor_named
+    from reluflow.sweep.table import check_packages
+
+    check_packages()
+    diagram = diagram_named(name)
+    with sweep_bar() as show:
+        made = diagram.make(out, executor_named(executor.value, workers, scheduler), is_quick=quick, progress=show)
+    if as_json:
+        print_json({"name": name, "findings": made.findings, "files": [str(path) for path in made.files]})
+        return 0
+    for sentence in made.findings:
+        print(sentence)
+    for path in made.files:
+        print(path)
+    return 0
+
+
+@contextmanager
+def sweep_bar() -> Iterator[Callable[[SweepState], None]]:
+    """A bar with the rate, the time left and the failures so far; on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda state: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=120) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def show(state: SweepState) -> None:
+            rate = state.computed / state.seconds if state.seconds > 0 else 0.0
+            words = f"{rate:.3g} a second, {state.failed} failed; Ctrl-C keeps what is done"
+            progress.update(task, total=state.cases, completed=state.finished, description=words)
+
+        yield show

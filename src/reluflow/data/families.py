@@ -1,0 +1,47 @@
+"""Families of small datasets with one knob, for phase diagrams: what changes as the data leave a theorem's box."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.data.dataset import Dataset, Task
+from reluflow.errors import InvalidInputError
+
+
+def three_point_angle(*, angle: float = 87.0, low: float = 0.05, tilt: float = 0.02) -> Dataset:
+    """Three points in the shape of a V, two high labels around a low one, seen under a given angle from the origin.
+
+    x_1 = (-tan(angle/2), 1), x_2 = (0, 1), x_3 = (tan(angle/2), 1): univariate inputs with the constant coordinate.
+    Near 90 degrees these are points of Boursier & Flammarion's box (their Assumption 3 has x_1 next to (-1, 1) and x_3
+    next to (1, 1)); the angle leads out of it on both sides.
+
+    Parameters
+    ----------
+    angle
+        Between x_1 and x_3, in degrees, in (0, 180).
+    low
+        Label of the middle point.
+    tilt
+        How much the first label exceeds 1, so that nothing is symmetric.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Assumption 3 [boursier2024].
+
+    Examples
+    --------
+    >>> three_point_angle(angle=90.0).X.round(6)
+    array([[-1.,  1.],
+           [ 0.,  1.],
+           [ 1.,  1.]])
+    """
+    if not 0.0 < angle < 180.0:
+        raise InvalidInputError(f"`angle` must lie in (0, 180) degrees, got {angle:g}.")
+    reach = float(np.tan(np.deg2rad(angle) / 2.0))
+    return Dataset(
+        [[-reach, 1.0], [0.0, 1.0], [reach, 1.0]],
+        [1.0 + tilt, low, 1.0],
+        task=Task.REGRESSION,
+        name="three-point-angle",
+        provenance=f"V of three points under {angle:g} degrees; near 90 in the box of [boursier2024], Assumption 3",
+    )

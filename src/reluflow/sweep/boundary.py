@@ -1,0 +1,158 @@
+"""Where a probability passes one half, without a grid: bisection, with as many seeds as each decision needs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from reluflow.errors import InvalidInputError
+from reluflow.sweep.case import Case
+from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.measures import Function, Measure
+from reluflow.sweep.run import ShowProgress, sweep
+from reluflow.sweep.values import Interval
+from reluflow.sweep.wilson import wilson_interval
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often the event happened at one value."""
+
+    value: str
+    successes: int
+    trials: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the probability."""
+        return wilson_interval(self.successes, self.trials)
+
+    def side(self, probability: float) -> int:
+        """-1 where the interval lies below the probability, 1 where above, 0 where it holds it."""
+        low, high = self.interval
+        return 1 if low > probability else -1 if high < probability else 0
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Where the probability of an event passes a level.
+
+    Parameters
+    ----------
+    name
+        The setting that was moved.
+    low, high
+        The last value on each side at which Wilson's interval excludes the level. Each of these decisions is right with
+        95 % on its own; that the probability is monotone between them is assumed, not shown.
+    undecided
+        Whether bisection stopped because the seeds could not decide at the middle, rather than by the tolerance.
+    counts
+        What was seen, in the order it was asked.
+    """
+
+    name: str
+    low: Count
+    high: Count
+    undecided: bool
+    counts: tuple[Count, ...]
+
+
+def find_boundary(
+    case: Case | str,
+    name: str,
+    interval: Interval,
+    *,
+    event: str | Event,
+    measure: str | Function | Measure | None = None,
+    probability: float = 0.5,
+    seeds: int = 64,
+    first_seeds: int = 8,
+    rtol: float = 0.05,
+    out: str | os.PathLike[str] | None = None,
+    progress: ShowProgress | None = None,
+    **options: Any,
+) -> Bracket:
+    """Bisect for the value of a setting at which an event has a given probability over seeds.
+
+    At each point seeds are added, 8, 16, 32, ..., until Wilson's 95 % interval excludes the level or `seeds` are used
+    up; so points far from the boundary cost little. All runs are kept like those of any sweep.
+
+    Parameters
+    ----------
+    case
+        The base case.
+    name
+        The setting to move, such as "scale" or a parameter of the dataset.
+    interval
+        Where to look; its `is_log` says whether halves are taken in the logarithm.
+    event
+        `MEASURE=VALUE`, or a measure that is true or false.
+    measure
+        A function of your own that the event's measure stands for.
+    probability
+        The level.
+    seeds, first_seeds
+        Most and fewest seeds at a point.
+    rtol
+        Stop when the bracket is shorter than this share of the interval.
+    out, progress, options
+        As in `sweep`.
+
+    Examples
+    --------
+    >>> from reluflow.sweep.values import parse_interval
+    >>> found = find_boundary(
+    ...     Case("three-point-angle", width=30, scale="1e-4"), "angle", parse_interval("70..110", name="angle"),
+    ...     event="end=interpolates", first_seeds=4, seeds=4, rtol=0.3, executor="serial")
+    >>> float(found.low.value) < 100 < float(found.high.value) or found.undecided
+    True
+    """
+    wanted = parse_event(event) if isinstance(event, str) else event
+    if not 0.0 < probability < 1.0 or not 1 <= first_seeds <= seeds:
+        raise InvalidInputError(
+            "`probability` must lie in (0, 1) and `first_seeds` between 1 and `seeds`, got "
+            f"{probability}, {first_seeds} and {seeds}."
+        )
+    counts: list[Count] = []
+    base = Case(case) if isinstance(case, str) else case
+
+    def count_at(share: Decimal) -> Count:
+        text = interval.at(share)
+        try:
+            base.parse(name, text)
+        except InvalidInputError:
+            text = str(round(float(text)))  # a setting that counts something
+        trials = first_seeds
+        while True:
+            over = {name: [text], "seed": range(trials)}
+            made = sweep(base, over=over, measure=[measure or wanted.measure], out=out, progress=progress, **options)
+            if made.failed:
+                why = made.frame().query("status == 'failed'")["error"].iloc[0]
+                raise InvalidInputError(f"`{name}` = {text} must run for every seed; {made.failed} failed: {why}")
+            successes = int(wanted.happened(made.frame()[wanted.measure]).sum())
+            found = Count(text, successes, trials)
+            if found.side(probability) or trials >= seeds:
+                counts.append(found)
+                return found
+            trials = min(2 * trials, seeds)
+
+    ends = {share: count_at(share) for share in (Decimal(0), Decimal(1))}
+    first, last = ends[Decimal(0)], ends[Decimal(1)]
+    if first.side(probability) * last.side(probability) != -1:
+        raise InvalidInputError(
+            f"`interval` must have the event on one side and not on the other; at {name} = {first.value} it happened "
+            f"{first.successes} times in {first.trials}, at {last.value} {last.successes} in {last.trials}."
+        )
+    low, high = Decimal(0), Decimal(1)
+    while high - low > Decimal(rtol):
+        middle = (low + high) / 2
+        found = count_at(middle)
+        if found.value in (ends[low].value, ends[high].value):
+            break  # neighbouring whole numbers
+        if found.side(probability) == 0:
+            return Bracket(name, ends[low], ends[high], True, tuple(counts))
+        ends[middle] = found
+        low, high = (middle, high) if found.side(probability) == first.side(probability) else (low, middle)
+    return Bracket(name, ends[low], ends[high], False, tuple(counts))

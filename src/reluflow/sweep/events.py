@@ -1,0 +1,42 @@
+"""Events: what is counted over seeds, `kind=max-margin` or a measure that is true or false."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Event:
+    """Whether a measure has a value.
+
+    >>> parse_event("end=interpolates").happened(["interpolates", "other", None]).tolist()
+    [True, False, False]
+    """
+
+    measure: str
+    value: str | None = None
+
+    @property
+    def words(self) -> str:
+        """For a label."""
+        return self.measure if self.value is None else f"{self.measure} = {self.value}"
+
+    def happened(self, values: Any) -> NDArray[np.bool_]:
+        """For each value whether it is the event's; a missing one is not."""
+        if self.value is None:
+            return np.array([value is not None and value == value and bool(value) for value in values], dtype=bool)
+        return np.array([str(value) == self.value for value in values], dtype=bool)
+
+
+def parse_event(text: str) -> Event:
+    """`MEASURE=VALUE`, or `MEASURE` for one that is true or false."""
+    measure, equals, value = text.partition("=")
+    if not measure or (equals and not value):
+        raise InvalidInputError(f"`event` must read MEASURE=VALUE or MEASURE, got {text!r}.")
+    return Event(measure.strip(), value.strip() if equals else None)

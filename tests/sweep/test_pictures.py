@@ -1,0 +1,102 @@
+"""Summaries, pictures and the page."""
+
+import re
+
+import numpy as np
+import pytest
+
+from reluflow.errors import InvalidInputError
+from reluflow.sweep.case import Case
+from reluflow.sweep.diagrams.registry import DIAGRAMS, diagram_named
+from reluflow.sweep.diagrams.three_point_angle import box_angles
+from reluflow.sweep.executors.serial import SerialExecutor
+from reluflow.sweep.pictures import axis_numbers, draw_sweep, figure_of
+from reluflow.sweep.run import sweep
+from reluflow.sweep.summary import summarize
+from reluflow.sweep.wilson import wilson_interval
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    over = {"angle": [70, 100], "scale": "1e-1..1e-3:log:3", "width": [6, 8], "seed": "0..2"}
+    folder = tmp_path_factory.mktemp("swept")
+    return sweep("three-point-angle", over=over, measure=["end", "loss"], executor="serial", out=folder)
+
+
+def test_seeds_are_taken_together(result):
+    summary = summarize(result, event="end=interpolates")
+    assert summary.names == ("angle", "scale", "width")
+    assert len(summary.cells) == 12
+    frame = result.frame()
+    for cell in summary.cells:
+        angle, scale, width = (summary.values[k][cell.place[k]] for k in range(3))
+        rows = frame[(frame["angle"] == angle) & (frame["scale"] == scale) & (frame["width"] == width)]
+        hits = int((rows["end"] == "interpolates").sum())
+        assert cell.value == hits / 3
+        assert (cell.low, cell.high) == wilson_interval(hits, 3)
+        assert f"--width {width}" in cell.command
+    numbers = summarize(result, measure="loss")
+    assert not numbers.is_probability
+    assert numbers.cells[0].value == pytest.approx(frame["loss"][[0, 1, 2]].mean())
+
+
+def test_three_settings_are_small_multiples_and_four_are_refused(result):
+    figure = figure_of(summarize(result, event="end=interpolates"))
+    titles = [axes.get_title() for axes in figure.axes]
+    assert [title for title in titles if title] == ["width = 6", "width = 8"]
+    over = {"angle": [70], "scale": ["0.1"], "width": [4], "leak": [0.0], "seed": [0]}
+    four = sweep("three-point-angle", over=over, measure=["loss"], executor="serial")
+    with pytest.raises(InvalidInputError, match="draws over at most three settings"):
+        figure_of(summarize(four))
+    seeds = sweep("three-points", over={"seed": "0..1"}, measure=["loss"], executor="serial")
+    with pytest.raises(InvalidInputError, match="a setting other than the seed"):
+        figure_of(summarize(seeds))
+
+
+def test_one_setting_is_a_curve_with_a_band():
+    one = sweep(Case("three-points", width=6), over={"scale": "1e-1..1e-3:log:3", "seed": "0..2"}, executor="serial")
+    figure = figure_of(summarize(one, measure="loss"))
+    (axes,) = figure.axes
+    assert axes.get_xscale() == "log"
+    assert axes.collections, "the band"
+
+
+def test_the_page_has_a_cell_and_a_command_for_every_point(result):
+    picture, page = draw_sweep(result, event="end=interpolates", title="a < b")
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    text = page.read_text()
+    assert text.count('<rect class="cell"') == 12
+    assert "<h1>a &lt; b</h1>" in text
+    commands = re.findall(r'data-command="([^"]*)"', text)
+    assert len(set(commands)) == 12
+    assert all(command.startswith("reluflow train three-point-angle:angle=") for command in commands)
+    assert not re.findall(r'(?:src|href)="(?!data:)', text)
+
+
+def test_axes_know_logarithms_and_words():
+    assert axis_numbers([1e-1, 1e-3, 1e-6])[1:] == ("log", False)
+    assert axis_numbers([60, 70, 80])[1:] == ("linear", False)
+    numbers, scale, are_places = axis_numbers(["square", "logistic"])
+    np.testing.assert_array_equal(numbers, [0, 1])
+    assert (scale, are_places) == ("linear", True)
+    assert axis_numbers([10, 100, float("inf")])[2]
+
+
+def test_the_box_ends_at_a_right_angle():
+    low, high = box_angles()
+    assert high == pytest.approx(90.0, abs=1e-2)
+    assert low == pytest.approx(np.rad2deg(2 * np.arctan(1 - 1 / 6)), abs=1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("diagram", DIAGRAMS, ids=lambda diagram: diagram.name)
+def test_diagrams_are_made_and_resumed(diagram, tmp_path):
+    made = diagram.make(tmp_path, SerialExecutor(), is_quick=True)
+    assert made.findings
+    assert all(path.stat().st_size > 1000 for path in made.files)
+    assert diagram.make(tmp_path, SerialExecutor(), is_quick=True).findings == made.findings
+
+
+def test_unknown_diagrams_are_refused():
+    with pytest.raises(InvalidInputError, match="did you mean max-margin"):
+        diagram_named("max-margins")
