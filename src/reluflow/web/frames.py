@@ -1,0 +1,157 @@
+"""Frames: the states of a run that travel to the page, chosen evenly in how much the network changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.network import Network
+
+FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
+
+MOST_FRAMES = 240
+FEWEST_FRAMES = 30
+MOST_NUMBERS = 6_000_000  # of all frames together: 24 MB
+MOST_DRAWN = 2_000  # neurons of an infinitely wide network that are drawn
+FUNCTION_POINTS = 161
+FUNCTION_SIDE = 41
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The network at one moment, in single precision: enough for a picture, with sizes as logarithms.
+
+    Parameters
+    ----------
+    time, log_time, loss
+        When, and L there.
+    units
+        w_j/|w_j|, shape (m, d).
+    log_w, log_a
+        ln |w_j| and ln |a_j|, the scale included, shape (m,).
+    signs
+        Signs of a_j, shape (m,).
+    values
+        h on the points of the picture; empty unless asked for.
+    change
+        How much changed since the frame before.
+    """
+
+    time: float
+    log_time: float
+    loss: float
+    units: SingleArray
+    log_w: SingleArray
+    log_a: SingleArray
+    signs: NDArray[np.int8]
+    values: SingleArray
+    change: float
+
+
+class FrameKeeper:
+    """Called after every step; keeps states so that the last picked ones are even in what changed.
+
+    Parameters
+    ----------
+    network
+        The network at the start.
+    loss
+        L there.
+    drawn
+        Which neurons are drawn.
+    points
+        Where the function is evaluated on the way, shape (p, d); None leaves that to the page.
+    """
+
+    def __init__(
+        self, network: Network, loss: float, drawn: NDArray[np.intp], points: FloatArray | None = None
+    ) -> None:
+        self._drawn, self._points = drawn, points
+        self._most = most_frames(len(drawn), network.d)
+        self._first_loss = loss if loss > 0 else 1.0
+        self._frames = [self._frame(network, 0.0, -np.inf, loss, 0.0)]
+
+    def __call__(self, run: AbstractRun) -> None:
+        """Keep the state of a run."""
+        frame = self._frame(run.network(), run.time, run.log_time, run.loss(), 0.0)
+        self._append(frame)
+
+    def finish(self, network: Network, time: float, log_time: float, loss: float) -> list[Frame]:
+        """The kept states with the end of the run as the last, at most as many as travel."""
+        last = self._frame(network, time, log_time, loss, 0.0)
+        if self._frames[-1].time == time and len(self._frames) > 1:
+            self._frames.pop()
+        self._append(last)
+        return _even(self._frames, self._most)
+
+    def _append(self, frame: Frame) -> None:
+        change = _change(self._frames[-1], frame, self._first_loss)
+        self._frames.append(Frame(**{**frame.__dict__, "change": change}))
+        if len(self._frames) > 3 * self._most:
+            self._frames = _even(self._frames, 2 * self._most)
+
+    def _frame(self, network: Network, time: float, log_time: float, loss: float, change: float) -> Frame:
+        w, a = network.w[self._drawn], network.a[self._drawn]
+        norms = np.linalg.norm(w, axis=1)
+        with np.errstate(divide="ignore"):
+            log_w = np.log(norms) + network.log_scale
+            log_a = np.log(np.abs(a)) + network.log_scale
+        units = w / np.where(norms > 0, norms, 1.0)[:, None]
+        values = np.zeros(0) if self._points is None else network.outputs(self._points)
+        return Frame(
+            time,
+            log_time,
+            loss,
+            units.astype(np.float32),
+            log_w.astype(np.float32),
+            log_a.astype(np.float32),
+            np.sign(a).astype(np.int8),
+            values.astype(np.float32),
+            change,
+        )
+
+
+def most_frames(num_neurons: int, d: int) -> int:
+    """How many frames travel: 240, fewer where the network is large."""
+    return int(np.clip(MOST_NUMBERS // (num_neurons * (d + 2)), FEWEST_FRAMES, MOST_FRAMES))
+
+
+def drawn_neurons(network: Network, *, is_infinite: bool) -> NDArray[np.intp]:
+    """All neurons; of an infinitely wide network, a few thousand directions evenly spread."""
+    m = network.num_neurons
+    if not is_infinite or m <= MOST_DRAWN:
+        return np.arange(m)
+    return np.unique(np.linspace(0, m - 1, MOST_DRAWN).round().astype(np.intp))
+
+
+def _change(before: Frame, after: Frame, first_loss: float) -> float:
+    """Turning of the neurons, growth of their sizes, fall of the loss and a little of the time, in one number."""
+    cosines = np.clip(np.sum(before.units * after.units, axis=1), -1.0, 1.0)
+    angles = np.arccos(cosines)
+    grown = np.abs(np.nanmax(after.log_w) - np.nanmax(before.log_w)) if len(angles) else 0.0
+    fallen = abs(before.loss - after.loss) / first_loss
+    later = 0.0
+    if np.isfinite(before.log_time) and np.isfinite(after.log_time):
+        later = min(after.log_time - before.log_time, 5.0)
+    total = float(np.mean(angles)) + 0.1 * float(np.max(angles)) + 0.02 * min(float(grown), 50.0) + 2 * fallen
+    return total + 0.01 * later + 1e-9
+
+
+def _even(frames: list[Frame], most: int) -> list[Frame]:
+    """At most `most` of the frames, evenly in the change; a frame that is dropped leaves its change to the next."""
+    if len(frames) <= most:
+        return frames
+    sums = np.cumsum([frame.change for frame in frames])
+    wanted = np.linspace(sums[0], sums[-1], most)
+    picked = np.unique(np.concatenate([[0], np.searchsorted(sums, wanted), [len(frames) - 1]]))
+    picked = picked[picked < len(frames)]
+    kept = []
+    previous = sums[0]
+    for index in picked:
+        kept.append(Frame(**{**frames[index].__dict__, "change": float(sums[index] - previous)}))
+        previous = sums[index]
+    return kept
