@@ -15,7 +15,8 @@ from typing import Any
 from reluflow.web.answers import Request
 from reluflow.web.worker import Message, work
 
-GRACE = 4.0  # seconds a process may go on after it was told to stop, before it is ended
+GRACE = 6.0  # seconds a process may go on after it was told to stop, before it is ended
+LONGEST = 60.0  # seconds after which a process that does not look up is ended
 _numbers = itertools.count(1)
 
 
@@ -50,7 +51,7 @@ class Worker:
 
     async def _listen(self, job: Job) -> None:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + job.request.seconds + GRACE
+        deadline = loop.time() + max(job.request.seconds, LONGEST) + GRACE
         was_told = False
         waiting = asyncio.ensure_future(job.cancelled.wait())
         try:

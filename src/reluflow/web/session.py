@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
 WORKER_OF = {"data": "", "geometry": "quick", "diagnosis": "quick", "run": "flow", "verdict": "slow", "report": "slow"}
-SECONDS = {"data": 5.0, "geometry": 10.0, "diagnosis": 20.0, "run": 20.0, "verdict": 60.0, "report": 120.0}
+SECONDS = {"data": 5.0, "geometry": 30.0, "diagnosis": 20.0, "run": 20.0, "verdict": 60.0, "report": 120.0}
 FIRST_SECONDS = 600.0  # the first run on a machine compiles the kernels
 MOST_PAGES = 16
 LONGEST_TEXT = 1 << 20
+_WARMING: tuple[dict[str, Any], ...] = (
+    {"width": 4},
+    {"name": "min-toy", "loss": "logistic", "width": 4},
+    {"name": "lyu-orthogonal", "loss": "logistic", "leak": 0.5, "width": 4},
+)
 _MESSAGE_FIELDS = {"ask", "id", "tag", "state", "key"}
 
 
@@ -43,7 +48,7 @@ class Laboratory:
             return None
 
         async def warm(name: str, what: str) -> None:
-            for settings in ({"width": 4}, {"name": "min-toy", "loss": "logistic", "width": 4}):
+            for settings in _WARMING:
                 request = Request(0, what, "main", read_state(settings), "", FIRST_SECONDS)
                 await self.workers[name].do(Job(request, ignore))
             self.is_ready[name] = True

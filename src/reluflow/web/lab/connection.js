@@ -13,6 +13,8 @@ export class Connection {
     this.nextId = 1;
     /** The newest request of each kind; asked again after the line was lost. @type {Map<string, any>} */
     this.pending = new Map();
+    /** The number of the newest request of each kind: answers to older ones are dropped. @type {Map<string, number>} */
+    this.newest = new Map();
     this.attempts = 0;
     this.isClosed = false;
     this.connect();
@@ -34,10 +36,8 @@ export class Connection {
     socket.onmessage = (event) => {
       const message = decodeFrame(event.data);
       const slot = this.slotOf(message);
-      const asked = this.pending.get(slot);
-      const isFinal = message.what === "error" || !["stage", "hello"].includes(message.what);
-      if (message.id && message.what !== "limit" && (!asked || asked.id !== message.id)) return; // an older answer
-      if (isFinal) this.pending.delete(slot);
+      if (message.id && this.newest.get(slot) !== message.id) return;
+      if (!["stage", "hello"].includes(message.what)) this.pending.delete(slot);
       this.handlers.onMessage(message);
     };
     socket.onclose = () => {
@@ -58,6 +58,7 @@ export class Connection {
     const id = this.nextId++;
     const message = { ask: what, id, tag, state, ...(key ? { key } : {}) };
     this.pending.set(this.slotOf(message), message);
+    this.newest.set(this.slotOf(message), id);
     if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify(message));
     else this.connect();
     return id;

@@ -131,7 +131,7 @@ export class FunctionPlot {
       if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
-    surface.text(left + 4, 10, `h over ${this.plane.isWhole ? "the plane" : this.plane.words}: ● y > 0, ☐ y < 0`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
   placePoint(k) {

@@ -84,7 +84,8 @@ export class CanvasSurface {
         c.arc(x, y, radius, 0, 2 * Math.PI);
       }
     }
-    this.finish(stroke, fill, width, []);
+    if (stroke) this.finish(stroke, null, width, []); // first the rims, so that a crowd keeps its colour
+    if (fill) this.finish(null, fill, width, []);
   }
 
   rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {

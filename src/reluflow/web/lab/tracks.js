@@ -83,11 +83,11 @@ export class Tracks {
   drawLoss(surface, colors, row, run, ghost, axis) {
     const losses = [run, ghost].filter(Boolean).flatMap((one) => Array.from(one.records.loss)).filter((loss) => loss > 0);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
-    const isFlat = high - low < 1;
+    const isFlat = high - low < 1, isCut = losses.length > 0 && Math.log10(Math.min(...losses)) < low - 1e-9;
     const value = (loss) => isFlat ? loss : Math.log10(Math.max(loss, 1e-300));
     const [bottom, top] = isFlat ? [0.97 * Math.min(...losses), 1.02 * Math.max(...losses)] : [Math.floor(low), Math.ceil(high + 0.05)];
     const y = (loss) => row.top + row.height * (1 - Math.min(1, Math.max(0, (value(loss) - bottom) / (top - bottom || 1))));
-    this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`1e${bottom}`, `1e${top}`]);
+    this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`${isCut ? "≤ " : ""}1e${bottom}`, `1e${top}`]);
     const curve = (one) => Array.from(one.records.loss, (loss, k) => /** @type {[number, number]} */ ([this.x(run.placeOf(one.records.t[k], one.records.logT[k], axis)), y(loss)]));
     if (ghost) surface.path(curve(ghost), { stroke: colors.quiet, width: 1.8, dash: [5, 4] });
     surface.path(curve(run), { stroke: colors.ink, width: 2 });
