@@ -120,6 +120,19 @@ def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajec
     return train(problem, solver, until=until, progress=on_step)
 
 
+def states_between(
+    problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
+) -> list[tuple[float, float, Network]]:
+    """States of the flow at given times after `start`, from the network there: time, loss and network of each."""
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+    from reluflow.dynamics.stopping import AtTime
+    from reluflow.dynamics.train import train
+
+    again = TrainingProblem(problem.dataset, problem.loss, network)
+    trajectory = train(again, EventDrivenFlow(), until=AtTime(float(times[-1])), times=times, progress=on_step)
+    return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
+
+
 def _end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train` does by default."""
     from reluflow.theory.limit import LimitIdentified

@@ -122,6 +122,11 @@ def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnSt
         on_step(run)
 
     trajectory = adapter.run_of(state, problem, after_step)
+    if state.method == "flow" and trajectory.outcome.code != "interrupted":
+        for stretch in keeper.stretches:
+            times = stretch.times()
+            if len(times):
+                keeper.insert(adapter.states_between(problem, stretch.network, stretch.time, times, on_step))
     frames = keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
     header, arrays = run_answer(trajectory, frames, drawn, head, points)
     if trajectory.outcome.code == "interrupted":

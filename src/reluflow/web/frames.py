@@ -16,6 +16,10 @@ SingleArray = NDArray[np.float32]
 MOST_FRAMES = 240
 FEWEST_FRAMES = 30
 MOST_NUMBERS = 6_000_000  # of all frames together: 24 MB
+LARGE_CHANGE = 0.12  # of one step: neurons turn by several degrees, so states in between are worked out
+BETWEEN = 0.04  # change between those
+MOST_STRETCHES = 8
+MOST_BETWEEN = 160  # states worked out in one stretch
 MOST_DRAWN = 2_000  # neurons of an infinitely wide network that are drawn
 FUNCTION_POINTS = 161
 FUNCTION_SIDE = 41
@@ -52,6 +56,36 @@ class Frame:
     change: float
 
 
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Consecutive steps in each of which much changed, as in the closed-form start of a run at a tiny scale.
+
+    Parameters
+    ----------
+    network, time
+        Where the stretch begins.
+    ends, changes
+        The time at the end of each step, and how much changed in it.
+    """
+
+    network: Network
+    time: float
+    ends: list[float]
+    changes: list[float]
+
+    def times(self) -> FloatArray:
+        """Moments inside the stretch, since its beginning, the more of them in a step the more changes in it."""
+        starts = [self.time, *self.ends[:-1]]
+        counts = np.ceil(np.array(self.changes) / BETWEEN)
+        counts = np.maximum(2, np.minimum(counts, counts * MOST_BETWEEN / counts.sum())).astype(int)
+        parts = [  # cubes, because a direction relaxes early in a step that was taken under constant forces
+            start + (end - start) * np.linspace(0.0, 1.0, count, endpoint=False) ** 3
+            for start, end, count in zip(starts, self.ends, counts, strict=True)
+        ]
+        moments = np.concatenate(parts) - self.time
+        return np.unique(moments[moments > 0])
+
+
 class FrameKeeper:
     """Called after every step; keeps states so that the last picked ones are even in what changed.
 
@@ -74,11 +108,30 @@ class FrameKeeper:
         self._most = most_frames(len(drawn), network.d)
         self._first_loss = loss if loss > 0 else 1.0
         self._frames = [self._frame(network, 0.0, -np.inf, loss, 0.0)]
+        self._network, self._time = network, 0.0
+        self.stretches: list[Stretch] = []
 
     def __call__(self, run: AbstractRun) -> None:
         """Keep the state of a run."""
-        frame = self._frame(run.network(), run.time, run.log_time, run.loss(), 0.0)
-        self._append(frame)
+        network = run.network()
+        self._append(self._frame(network, run.time, run.log_time, run.loss(), 0.0))
+        change = self._frames[-1].change
+        if change > LARGE_CHANGE and np.isfinite(run.time):
+            if self.stretches and self.stretches[-1].ends[-1] == self._time:
+                self.stretches[-1].ends.append(run.time)
+                self.stretches[-1].changes.append(change)
+            elif len(self.stretches) < MOST_STRETCHES:
+                self.stretches.append(Stretch(self._network, self._time, [run.time], [change]))
+        self._network, self._time = network, run.time
+
+    def insert(self, states: list[tuple[float, float, Network]]) -> None:
+        """Add states worked out afterwards: time, loss and network of each."""
+        added = [self._frame(network, time, float(np.log(time)), loss, 0.0) for time, loss, network in states]
+        ordered = sorted([*self._frames, *added], key=lambda frame: (frame.log_time, frame.time))
+        self._frames = ordered[:1]
+        for frame in ordered[1:]:
+            change = _change(self._frames[-1], frame, self._first_loss)
+            self._frames.append(Frame(**{**frame.__dict__, "change": change}))
 
     def finish(self, network: Network, time: float, log_time: float, loss: float) -> list[Frame]:
         """The kept states with the end of the run as the last, at most as many as travel."""
