@@ -29,8 +29,13 @@ LINES = sorted(
         for line in re.findall(r"^reluflow .*$", page.read_text(), flags=re.M)
     }
 )
-# run by hand, not by a test
-MINUTES = {"reluflow bench", "reluflow bench flow", "reluflow reproduce --all --full --table FILE.md"}
+# run by hand, not by a test; the laboratory serves until it is stopped and has tests of its own
+MINUTES = {
+    *(line for line in LINES if line.startswith("reluflow lab")),
+    "reluflow bench",
+    "reluflow bench flow",
+    "reluflow reproduce --all --full --table FILE.md",
+}
 
 
 @pytest.mark.parametrize("block", BLOCKS)

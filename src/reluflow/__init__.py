@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reluflow.theory.limit import LimitIdentified as LimitIdentified
     from reluflow.theory.limit import certified_limit as certified_limit
     from reluflow.theory.registry import theorem_named as theorem_named
+    from reluflow.web.widget import lab_widget as lab_widget
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ _HOMES = {
     "dominated_initialization": "network.initialization",
     "extremal_vectors": "geometry.extremal",
     "kkt_certificate": "certificates.kkt",
+    "lab_widget": "web.widget",
     "linear_separator": "certificates.hard_margin",
     "load": "data.registry",
     "network_margin": "certificates.network_margin",

@@ -41,7 +41,7 @@ def chromium(tmp_path_factory):
             args=ARGUMENTS,
             viewport={"width": 1280, "height": 860},
         )
-        context.set_default_timeout(120_000)
+        context.set_default_timeout(60_000)
         yield context
         context.close()
 
@@ -59,7 +59,7 @@ def open_page(chromium, laboratory):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: _check_request(request.url, laboratory, complaints))
         page.goto(laboratory.url + (f"#{fragment}" if fragment else ""))
-        page.wait_for_function("window.reluflow && document.querySelector('#data')")
+        page.wait_for_selector("#data")
         if settle:
             page.evaluate("reluflow.settled()")
         return page

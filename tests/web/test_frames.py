@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from reluflow.web import adapter
-from reluflow.web.answers import Request, answer, function_points
-from reluflow.web.frames import MOST_FRAMES, FrameKeeper, drawn_neurons, most_frames
+from reluflow.web.answers import Request, answer
+from reluflow.web.frames import MOST_FRAMES, FrameKeeper, most_frames
 from reluflow.web.state import read_state
 from reluflow.web.wire import unpack
 
@@ -71,32 +71,20 @@ def test_h_from_the_frames_is_that_of_the_network():
     assert header["kinds"][3] == "death"
 
 
-def test_infinite_width_travels_with_its_function_and_a_few_directions():
+def test_infinitely_many_neurons_travel_as_directions_with_weights():
     header, arrays = frames_of({"width": "inf"})
-    assert header["num_drawn"] == len(arrays["weight"]) <= 2000
-    assert arrays["values"].shape == (len(arrays["t"]), len(arrays["points"]))
-    problem = adapter.problem_of(read_state({"width": "inf"}))
-    start = problem.network.outputs(arrays["points"])
-    np.testing.assert_allclose(arrays["values"][0], start, rtol=1e-5, atol=1e-12)
+    assert header["num_neurons"] == len(arrays["weight"]) == arrays["units"].shape[1]
+    assert arrays["weight"].sum() == pytest.approx(2.0)
+    X = adapter.problem_of(read_state({"width": "inf"})).dataset.X
+    a = arrays["weight"] * arrays["signs"][-1] * np.exp((arrays["log_a"][-1] + arrays["log_w"][-1]).astype(np.float64))
+    outputs = a @ np.maximum(arrays["units"][-1] @ X.T, 0)
+    np.testing.assert_allclose(outputs, arrays["predictions"], rtol=1e-4)
 
 
 def test_large_networks_send_fewer_frames():
     assert most_frames(200, 2) == MOST_FRAMES
     assert most_frames(5000, 20) < 60
     assert most_frames(5000, 200) == 30
-
-
-def test_all_neurons_are_drawn_unless_there_are_infinitely_many():
-    network = adapter.problem_of(read_state({"width": 3000})).network
-    assert len(drawn_neurons(network, is_infinite=False)) == 3000
-    assert len(drawn_neurons(network, is_infinite=True)) == 2000
-
-
-def test_function_points_lie_on_the_line_of_the_data_or_around_them():
-    line = function_points(np.array([[0.0, 1.0], [2.0, 1.0]]))
-    assert np.all(line[:, 1] == 1.0)
-    assert line[0, 0] < 0 < 2 < line[-1, 0]
-    assert np.max(np.abs(function_points(np.array([[0.0, 2.0], [1.0, 1.0]])))) == pytest.approx(2.5)
 
 
 def test_a_run_stopped_by_the_clock_says_so_and_shows_what_was_done():
@@ -114,7 +102,7 @@ def test_a_run_stopped_by_the_clock_says_so_and_shows_what_was_done():
 
 def test_a_start_without_steps_is_a_run_of_one_state():
     problem = adapter.problem_of(read_state({"width": 5}))
-    keeper = FrameKeeper(problem.network, problem.initial_loss, np.arange(5))
+    keeper = FrameKeeper(problem.network, problem.initial_loss)
     frames = keeper.finish(problem.network, 0.0, -np.inf, problem.initial_loss)
     assert len(frames) == 2
     assert frames[-1].time == 0.0

@@ -9,6 +9,7 @@ import time
 
 import pytest
 import websockets
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from reluflow.cli.main import run as run_command
 from reluflow.web.server import Address, bind

@@ -120,6 +120,14 @@ def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajec
     return train(problem, solver, until=until, progress=on_step)
 
 
+def follow_again(problem: TrainingProblem, trajectory: Trajectory, on_step: OnStep) -> None:
+    """Follow a flow once more up to where it ended, for the sake of `on_step`."""
+    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+    from reluflow.dynamics.train import train
+
+    train(problem, EventDrivenFlow(), until=Exhausted(), log_horizon=trajectory.log_time, progress=on_step)
+
+
 def states_between(
     problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
 ) -> list[tuple[float, float, Network]]:

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.web import adapter
-from reluflow.web.frames import FUNCTION_POINTS, FUNCTION_SIDE, Frame, FrameKeeper, drawn_neurons
+from reluflow.web.frames import Frame, FrameKeeper
 from reluflow.web.state import RunState
 from reluflow.web.wire import pack
 from reluflow.web.words import command_line, python_lines
 
-FloatArray = NDArray[np.float64]
 MOST_RECORDS = 4_000  # points of the loss curve
 MOST_EVENTS = 60_000
 
@@ -70,7 +68,6 @@ def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any],
     """The data, the forces at the start, the neurons at the start, and the run in words to copy."""
     problem = adapter.problem_of(request.state)
     data, network = problem.dataset, problem.network
-    drawn = drawn_neurons(network, is_infinite=request.state.width is None)
     header = {
         **head,
         "name": data.name,
@@ -87,20 +84,15 @@ def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any],
         "X": data.X,
         "y": data.y,
         "forces": problem.loss.label_forces(data.y),
-        "w": network.w[drawn],
-        "a": network.a[drawn],
-        "weight": network.weight[drawn],
+        "w": network.w,
+        "a": network.a,
+        "weight": network.weight,
     }
     return header, arrays
 
 
 def _geometry(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
     problem = adapter.problem_of(request.state)
-    if request.state.width is None:
-        drawn = drawn_neurons(problem.network, is_infinite=True)
-        network = problem.network
-        few = network.replace(w=network.w[drawn], a=network.a[drawn], weight=network.weight[drawn])
-        problem = TrainingProblem(problem.dataset, problem.loss, few)
     header, arrays = adapter.geometry_of(problem)
     yield pack(head | header, arrays)
 
@@ -112,10 +104,7 @@ def _diagnosis(request: Request, head: dict[str, Any], on_step: OnStep, on_stage
 def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
     state = request.state
     problem = adapter.problem_of(state)
-    is_infinite = state.width is None
-    drawn = drawn_neurons(problem.network, is_infinite=is_infinite)
-    points = function_points(problem.dataset.X) if is_infinite else None
-    keeper = FrameKeeper(problem.network, problem.initial_loss, drawn, points)
+    keeper = FrameKeeper(problem.network, problem.initial_loss)
 
     def after_step(run: AbstractRun) -> None:
         keeper(run)
@@ -128,7 +117,7 @@ def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnSt
             if len(times):
                 keeper.insert(adapter.states_between(problem, stretch.network, stretch.time, times, on_step))
     frames = keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
-    header, arrays = run_answer(trajectory, frames, drawn, head, points)
+    header, arrays = run_answer(trajectory, frames, head)
     if trajectory.outcome.code == "interrupted":
         header["sentence"] = (
             f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
@@ -141,17 +130,13 @@ def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnSt
 def run_answer(
     trajectory: Trajectory,
     frames: list[Frame],
-    drawn: NDArray[np.intp],
     head: dict[str, Any],
-    points: FloatArray | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """A whole run: its frames, the loss at every step, the events, the phases, how it ended."""
     network = trajectory.problem.network
     records = np.unique(np.linspace(0, len(trajectory.times) - 1, MOST_RECORDS).round().astype(np.intp))
     events = trajectory.events
-    place = np.full(network.num_neurons, -1, dtype=np.int32)
-    place[drawn] = np.arange(len(drawn), dtype=np.int32)
-    shown = np.flatnonzero(place[events.neurons] >= 0)[:MOST_EVENTS]
+    shown = slice(0, MOST_EVENTS)
     header = {
         **head,
         "method": trajectory.method,
@@ -166,9 +151,8 @@ def run_answer(
         "balancedness_drift": trajectory.balancedness_drift,
         "phases": [{"name": p.name, "start": p.start, "end": p.end} for p in trajectory.phases],
         "num_neurons": network.num_neurons,
-        "num_drawn": len(drawn),
         "num_events": len(events),
-        "events_complete": len(shown) == len(events),
+        "events_complete": len(events) <= MOST_EVENTS,
         "kinds": ["refraction", "slide-entry", "slide-exit", "death", "ridge", "sign-change"],
         "leak": network.leak,
     }
@@ -181,32 +165,17 @@ def run_answer(
         "log_w": np.stack([frame.log_w for frame in frames]),
         "log_a": np.stack([frame.log_a for frame in frames]),
         "signs": np.stack([frame.signs for frame in frames]),
-        "weight": network.weight[drawn],
+        "weight": network.weight,
         "record_t": trajectory.times[records],
         "record_log_t": trajectory.log_times[records],
         "record_loss": trajectory.losses[records],
-        "event_neuron": place[events.neurons[shown]],
+        "event_neuron": events.neurons[shown].astype(np.int32),
         "event_sample": events.samples[shown].astype(np.int32),
         "event_t": events.times[shown],
         "event_kind": events.codes[shown].astype(np.int8),
         "predictions": trajectory.predictions,
     }
-    if points is not None:
-        arrays |= {"values": np.stack([frame.values for frame in frames]), "points": points}
     return header, arrays
-
-
-def function_points(X: FloatArray) -> FloatArray:
-    """Where the function of an infinitely wide network is drawn: a line where the last coordinate is constant."""
-    if np.all(X[:, -1] == X[0, -1]):
-        low, high = float(X[:, 0].min()), float(X[:, 0].max())
-        pad = 0.35 * (high - low) if high > low else 1.0
-        line = np.linspace(low - pad, high + pad, FUNCTION_POINTS)
-        return np.column_stack([line, np.full(FUNCTION_POINTS, X[0, -1])])
-    reach = 1.25 * float(np.max(np.abs(X)))
-    side = np.linspace(-reach, reach, FUNCTION_SIDE)
-    across, up = np.meshgrid(side, side)
-    return np.column_stack([across.ravel(), up.ravel()])
 
 
 def _verdict(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:

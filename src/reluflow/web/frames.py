@@ -20,9 +20,6 @@ LARGE_CHANGE = 0.12  # of one step: neurons turn by several degrees, so states i
 BETWEEN = 0.04  # change between those
 MOST_STRETCHES = 8
 MOST_BETWEEN = 160  # states worked out in one stretch
-MOST_DRAWN = 2_000  # neurons of an infinitely wide network that are drawn
-FUNCTION_POINTS = 161
-FUNCTION_SIDE = 41
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +36,6 @@ class Frame:
         ln |w_j| and ln |a_j|, the scale included, shape (m,).
     signs
         Signs of a_j, shape (m,).
-    values
-        h on the points of the picture; empty unless asked for.
     change
         How much changed since the frame before.
     """
@@ -52,7 +47,6 @@ class Frame:
     log_w: SingleArray
     log_a: SingleArray
     signs: NDArray[np.int8]
-    values: SingleArray
     change: float
 
 
@@ -95,17 +89,10 @@ class FrameKeeper:
         The network at the start.
     loss
         L there.
-    drawn
-        Which neurons are drawn.
-    points
-        Where the function is evaluated on the way, shape (p, d); None leaves that to the page.
     """
 
-    def __init__(
-        self, network: Network, loss: float, drawn: NDArray[np.intp], points: FloatArray | None = None
-    ) -> None:
-        self._drawn, self._points = drawn, points
-        self._most = most_frames(len(drawn), network.d)
+    def __init__(self, network: Network, loss: float) -> None:
+        self._most = most_frames(network.num_neurons, network.d)
         self._first_loss = loss if loss > 0 else 1.0
         self._frames = [self._frame(network, 0.0, -np.inf, loss, 0.0)]
         self._network, self._time = network, 0.0
@@ -148,13 +135,12 @@ class FrameKeeper:
             self._frames = _even(self._frames, 2 * self._most)
 
     def _frame(self, network: Network, time: float, log_time: float, loss: float, change: float) -> Frame:
-        w, a = network.w[self._drawn], network.a[self._drawn]
+        w, a = network.w, network.a
         norms = np.linalg.norm(w, axis=1)
         with np.errstate(divide="ignore"):
             log_w = np.log(norms) + network.log_scale
             log_a = np.log(np.abs(a)) + network.log_scale
         units = w / np.where(norms > 0, norms, 1.0)[:, None]
-        values = np.zeros(0) if self._points is None else network.outputs(self._points)
         return Frame(
             time,
             log_time,
@@ -163,7 +149,6 @@ class FrameKeeper:
             log_w.astype(np.float32),
             log_a.astype(np.float32),
             np.sign(a).astype(np.int8),
-            values.astype(np.float32),
             change,
         )
 
@@ -171,14 +156,6 @@ class FrameKeeper:
 def most_frames(num_neurons: int, d: int) -> int:
     """How many frames travel: 240, fewer where the network is large."""
     return int(np.clip(MOST_NUMBERS // (num_neurons * (d + 2)), FEWEST_FRAMES, MOST_FRAMES))
-
-
-def drawn_neurons(network: Network, *, is_infinite: bool) -> NDArray[np.intp]:
-    """All neurons; of an infinitely wide network, a few thousand directions evenly spread."""
-    m = network.num_neurons
-    if not is_infinite or m <= MOST_DRAWN:
-        return np.arange(m)
-    return np.unique(np.linspace(0, m - 1, MOST_DRAWN).round().astype(np.intp))
 
 
 def _change(before: Frame, after: Frame, first_loss: float) -> float:

@@ -199,7 +199,7 @@ export class Application {
     const ghost = this.ghost && run && this.ghost.d === run.d ? this.ghost : null;
     return {
       data: this.localData, geometry: this.geometry, geometryAnswer: answer, extremal, run, ghost,
-      view: this.state.view, selection: this.selection, leak: this.state.run.leak,
+      view: this.state.view, selection: this.selection, leak: this.state.run.leak, isDragging: this.isDragging,
     };
   }
 

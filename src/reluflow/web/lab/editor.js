@@ -66,12 +66,12 @@ export class Editor {
     const nodes = [];
     if (sample !== null && sample < data.X.length) {
       const line = lineOf(data.X);
-      nodes.push(element("h3", {}, `Sample ${sample + 1} of ${data.X.length}`));
+      nodes.push(element("h2", {}, `Sample ${sample + 1} of ${data.X.length}`));
       data.X[sample].slice(0, 6).forEach((value, i) => nodes.push(number(`sample-${i}`, `x${i + 1}`, value, (next) => this.edits.moveSample(sample, data.X[sample].map((old, c) => (c === i ? next : old))), Boolean(line) && i === 1)));
       nodes.push(number("sample-y", "label y", data.y[sample], (next) => this.edits.relabel(sample, next)));
       nodes.push(button("Flip the label", () => this.edits.flip(sample)), button("Remove", () => this.edits.removeSample(sample)));
     } else if (neuron !== null && neuron < data.w.length) {
-      nodes.push(element("h3", {}, `Neuron ${neuron + 1} of ${this.app.answers.data?.num_neurons ?? data.w.length}, at the start`));
+      nodes.push(element("h2", {}, `Neuron ${neuron + 1} of ${this.app.answers.data?.num_neurons ?? data.w.length}, at the start`));
       if (this.app.state.run.width !== "inf" && data.w.length <= 500 && data.X[0].length <= 6) {
         const row = this.edits.neuronRows()[neuron];
         const names = [...row.slice(0, -1).map((_, i) => `w${i + 1} / scale`), "a / scale"];

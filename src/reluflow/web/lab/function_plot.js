@@ -58,11 +58,9 @@ export class FunctionPlot {
     const { run, data } = this.model;
     const largest = Math.max(...data.y.map(Math.abs));
     if (!run) return largest || 1;
-    const values = run.outputsAt(run.T - 1, this.pointsFor(run));
+    const values = run.outputsAt(run.T - 1, this.points);
     return Math.max(1e-300, Math.min(largest * 1.5 || 1, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)) || 1);
   }
-
-  pointsFor(run) { return run.points && run.points.shape[0] === this.points.shape[0] ? run.points : this.points; }
 
   x(value) { return PAD + ((value - this.range[0]) / (this.range[1] - this.range[0])) * (this.surface.width - PAD - 10); }
   y(value) { return 16 + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - 42); }
@@ -85,7 +83,7 @@ export class FunctionPlot {
     const { run, ghost, data, selection } = this.model;
     surface.path([[PAD, this.y(0)], [surface.width - 10, this.y(0)]], { stroke: colors.line });
     const curve = (one, where) => {
-      const values = one.outputsAt(where, this.pointsFor(one)), d = this.points.shape[1];
+      const values = one.outputsAt(where, this.points), d = this.points.shape[1];
       return Array.from(values, (value, k) => /** @type {[number, number]} */ ([this.x(this.points.data[k * d]), this.y(value)]));
     };
     if (ghost && ghostPosition !== null) surface.path(curve(ghost, ghostPosition), { stroke: colors.quiet, width: 2, dash: [6, 4] });
@@ -107,7 +105,7 @@ export class FunctionPlot {
     const side = Math.min(surface.width, surface.height - 22), left = (surface.width - side) / 2, top = 20;
     this.square = { side, left, top };
     if (run && surface === this.surface) {
-      const values = run.outputsAt(position, this.pointsFor(run));
+      const values = run.outputsAt(position, this.points);
       this.tile.width = this.tile.height = SIDE;
       const context = /** @type {CanvasRenderingContext2D} */ (this.tile.getContext("2d"));
       const image = context.createImageData(SIDE, SIDE);

@@ -86,6 +86,7 @@ Object.defineProperty(window, "reluflow", {
     geometry: () => (app.geometry ? copy({ extremal: app.geometry.extremal, forecast: app.forecast, arcs: app.geometry.arcs.length }) : null),
     planar: (X, forces, leak) => copy(planarGeometry(X, forces, leak).extremal),
     marks: () => ({ ...app.marks }),
+    timing: () => [...viewer.timing],
     run: () => (app.run ? copy(app.run.header) : null),
     plane: () => ({ samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },

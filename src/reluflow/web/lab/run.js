@@ -23,8 +23,6 @@ export class Run {
     this.events = {
       neuron: arrays.event_neuron.data, sample: arrays.event_sample.data, t: arrays.event_t.data, kind: arrays.event_kind.data,
     };
-    this.values = arrays.values?.data ?? null;
-    this.points = arrays.points ?? null;
     this.leak = message.leak;
     this.predictions = arrays.predictions.data;
     this.tau = this.smallestTime();
@@ -60,6 +58,8 @@ export class Run {
 
   /** Neurons of a ReLU network that are active on no sample at the start never move. */
   markDeadFromStart(X) {
+    if (this.isMarked) return;
+    this.isMarked = true;
     for (let j = 0; j < this.m; j++) {
       const isActive = X.some((x) => x.reduce((sum, value, i) => sum + value * this.units[j * this.d + i], 0) > 0);
       if (!isActive) this.deathFrame[j] = 0;
@@ -161,10 +161,6 @@ export class Run {
 
   /** h at points (each of length d) at a position; light neurons are left out where they cannot be seen. */
   outputsAt(position, points) {
-    if (this.values && this.points && points === this.points) {
-      const p = this.points.shape[0], k = Math.min(Math.round(position), this.T - 1);
-      return this.values.subarray(k * p, (k + 1) * p);
-    }
     const state = this.stateAt(position), { m, d } = this;
     const [count] = points.shape, x = points.data;
     const result = new Float32Array(count);

@@ -76,7 +76,7 @@ export class Says {
     else nodes.push(...this.limitNodes(limit, "The end"));
     if (this.app.ghost) {
       const ghost = this.app.ghost.header;
-      nodes.push(element("h3", {}, "Second run"), element("p", {}, `${ghost.method}: ${ghost.sentence} Loss ${shown(ghost.loss, 6)} at t = ${shownTime(ghost.time, ghost.log_time)}.`));
+      nodes.push(element("h2", {}, "Second run"), element("p", {}, `${ghost.method}: ${ghost.sentence} Loss ${shown(ghost.loss, 6)} at t = ${shownTime(ghost.time, ghost.log_time)}.`));
       if (ghostLimit) nodes.push(...this.limitNodes(ghostLimit, "Its end"));
     }
     return nodes;
@@ -86,7 +86,7 @@ export class Says {
     const rows = Object.entries(limit.residuals).map(([name, value]) => [`residual: ${name}`, shown(value)]);
     for (const [name, key] of [["margin", "margin"], ["best linear margin", "best_linear_margin"], ["largest margin of any network", "global_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
     return [
-      element("h3", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
+      element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
       element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),
       limit.ignored?.length ? element("p", {}, `Samples whose output stays 0: ${limit.ignored.map((k) => k + 1).join(", ")}.`) : null,
       rows.length ? table(["quantity", "value"], rows) : null,
@@ -99,7 +99,7 @@ export class Says {
     return [
       element("p", {}, answer && !answer.exact ? "Those found by search; there may be more." : `${model.extremal.length} extremal vector${model.extremal.length === 1 ? "" : "s"}: where neurons can align as the scale vanishes.`),
       ...(answer?.degenerate ?? []).map((words) => element("p", { class: "hint" }, `Not in general position: ${words}.`)),
-      table(["", "D", "|D|", "kind", "side", "pattern"], rows),
+      table(["number", "D", "|D|", "kind", "side", "pattern"], rows),
       model.extremal.length > 60 ? element("p", {}, `${model.extremal.length - 60} more are not listed here; \`reluflow extremal\` lists all.`) : null,
     ];
   }
@@ -108,7 +108,7 @@ export class Says {
     const answer = this.app.answers.diagnosis;
     if (!answer || answer === "asked") return [element("p", {}, "Every assumption of the five papers is being checked …")];
     const words = { true: "holds", false: "fails", null: "open" };
-    return [table(["condition", "", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the five papers on these data")];
+    return [table(["condition", "answer", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the five papers on these data")];
   }
 
   theorems() {

@@ -23,7 +23,7 @@ export class TakeAway {
   content() {
     const { app } = this, data = app.answers.data;
     const copy = (title, text, id) => [
-      element("div", { class: "copy-head" }, element("h3", {}, title), element("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (event) => this.copy(text(), event.currentTarget) }, "copy")),
+      element("div", { class: "copy-head" }, element("h2", {}, title), element("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (event) => this.copy(text(), event.currentTarget) }, "copy")),
       element("pre", { id, tabindex: 0 }, text()),
     ];
     const button = (words, act) => element("button", { type: "button", onclick: act }, words);
@@ -34,7 +34,7 @@ export class TakeAway {
       ...(data && !app.isDragging ? copy("as a command", () => data.command, "take-command") : []),
       app.state.run.neurons && !fitsDouble ? element("p", { class: "hint" }, "Neurons of this scale do not fit a file of doubles; the Python lines give the same run.") : null,
       ...(data && !app.isDragging ? copy("in Python", () => data.python, "take-python") : []),
-      element("h3", {}, "Files"),
+      element("h2", {}, "Files"),
       element("div", { class: "buttons" },
         button("PNG", () => this.viewer.planeCanvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
         button("SVG", () => download(`${this.name()}.svg`, this.svg(), "image/svg+xml")),

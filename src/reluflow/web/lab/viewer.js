@@ -1,7 +1,7 @@
 // The viewer: the plane, the function, the tracks and the slider over one run, without a server.
 // @ts-check
 import { element, shown, shownTime } from "./dom.js";
-import { FunctionPlot } from "./function_plot.js";
+import { FunctionPlot, lineOf } from "./function_plot.js";
 import { Plane } from "./plane.js";
 import { Sphere } from "./sphere.js";
 import { palette } from "./surface.js";
@@ -45,16 +45,23 @@ export class Viewer {
     this.direction = 0;
     this.position = 0;
     this.isDirty = false;
+    /** @type {number[]} */
+    this.timing = [];
     new ResizeObserver(() => this.redraw(true)).observe(root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
   }
 
   /** @param {any} model data, geometry, extremal, run, ghost, view, selection, leak */
   show(model) {
-    this.model = { ...model, palette: palette(this.root) };
+    // behind a pointer only the plane is drawn anew: the run is still the old one, and so are its tracks
+    const isOld = Boolean(model.isDragging && this.model && this.model.run === model.run && this.model.ghost === model.ghost);
+    this.model = { ...model, palette: isOld ? this.model.palette : palette(this.root) };
     const { run } = model;
+    this.keepsFunction = isOld && lineOf(model.data.X) === null;
     this.isSphere = model.data.X[0].length === 3 && model.view.plane === "sphere";
-    for (const part of [this.plane, this.sphere, this.function, this.tracks]) part.show(this.model);
+    for (const part of [this.plane, this.sphere]) part.show(this.model);
+    if (!isOld) this.tracks.show(this.model);
+    if (!this.keepsFunction) this.function.show(this.model);
     this.position = run ? run.positionOf(model.view.at, model.view.axis) : 0;
     this.slider.value = String(model.view.at);
     this.axis.value = model.view.axis;
@@ -73,7 +80,13 @@ export class Viewer {
     if (isResize) { this.plane.still = null; this.tracks.still = null; this.sphere.still = null; }
     if (this.isDirty) return;
     this.isDirty = true;
-    requestAnimationFrame(() => { this.isDirty = false; this.paint(); });
+    requestAnimationFrame(() => {
+      const began = performance.now();
+      this.isDirty = false;
+      this.paint();
+      this.timing.push(performance.now() - began); // for the benchmark
+      if (this.timing.length > 100) this.timing.shift();
+    });
   }
 
   /** Draw now. */
@@ -82,7 +95,7 @@ export class Viewer {
     const { run, ghost } = this.model;
     const state = this.displayed(), ghostState = ghost ? this.displayed(ghost, this.ghostPosition()) : null;
     (this.isSphere ? this.sphere : this.plane).draw(state, ghostState);
-    this.function.draw(this.position, ghost ? this.ghostPosition() : null);
+    if (!this.keepsFunction) this.function.draw(this.position, ghost ? this.ghostPosition() : null);
     this.tracks.draw(this.position);
     this.readout.textContent = this.words();
     this.planeCanvas.dataset.time = run ? String(run.timeAt(this.position).t) : "";
