@@ -43,7 +43,7 @@ export class Application {
     this.isStarted = true;
     let state = null;
     if (location.hash.length > 1) {
-      try { state = decodeState(location.hash); } catch (error) { this.say(`The link was not taken: ${error.message}`, true); }
+      try { state = decodeState(location.hash); } catch (error) { this.refusal = `The link was not taken: ${error.message}`; }
     }
     this.set(state ?? { version: 1, run: hello.state, ghost: null, view: {} });
     this.onChange("menus");
@@ -63,6 +63,7 @@ export class Application {
   /** Change the run; `data` are the samples and neurons where they are already known here, as during a drag. */
   change(changes, { isDragging = false, data = null } = {}) {
     this.state = { ...this.state, run: { ...this.state.run, ...changes } };
+    this.refusal = null; // what was wrong with the link has been read
     if (data) this.showLocal(data); else this.localData = null;
     this.isDragging = isDragging;
     if (!isDragging || !this.waiting.has("run") || performance.now() - (this.marks.asked ?? 0) > PATIENCE) this.ask();
@@ -169,7 +170,8 @@ export class Application {
     this.run = new Run(message);
     this.waiting.delete("run");
     this.marks.answered = performance.now();
-    if (message.outcome === "interrupted") this.say(message.sentence, true); else this.say("");
+    if (message.outcome === "interrupted") this.say(message.sentence, true);
+    else this.say(this.refusal ?? "", Boolean(this.refusal));
     this.refresh();
     this.onChange("run");
     if (this.isBehind && this.isDragging) this.ask();
