@@ -96,8 +96,8 @@ def lab_widget(trajectory: Trajectory) -> Any:
 def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     """The two frames of a run that the viewer needs: its data, and its states."""
     from reluflow.web import adapter
-    from reluflow.web.answers import run_answer
     from reluflow.web.frames import FrameKeeper
+    from reluflow.web.run_answer import run_answer
 
     problem = trajectory.problem
     network = problem.network
