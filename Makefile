@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: study test test-all lint format docs bench clean help
+.PHONY: study lab test test-all lint format docs bench clean help
 
 study: $(VENV)/.ready-viz       ## set up and tell the story of the three-point dataset
 	$(BIN)/reluflow study three-points --out out/three-points
+
+lab: $(VENV)/.ready-lab         ## set up and open the laboratory in the browser
+	$(BIN)/reluflow lab
 
 test: $(VENV)/.ready-test       ## set up and run the tests (the long ones excepted)
 	$(BIN)/python -m pytest -q -n 2

@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "theorems": "List every encoded result of the five papers.",
     "check": "Judge a theorem on a dataset: hypotheses, constants, conclusions with slack.",
     "bench": "Side-by-side timings in one run, as ratios.",
+    "lab": "The laboratory in the browser: drag, move through time, ask why.",
 }
 
 HELP = f"""Usage: reluflow COMMAND [ARGUMENTS]

@@ -97,9 +97,7 @@ def command(
     init: InitOption = "balanced",
     seed: SeedOption = 0,
     method: Annotated[Method, typer.Option("--method", help="As in train.")] = Method.FLOW,
-    solver: Annotated[
-        str, typer.Option("--solver", help="Of the flow: auto, event-driven, collocation.")
-    ] = "auto",
+    solver: Annotated[str, typer.Option("--solver", help="Of the flow: auto, event-driven, collocation.")] = "auto",
     until: Annotated[str | None, typer.Option("--until", metavar="RULE|TIME", help="As in train.")] = None,
     horizon: Annotated[float | None, typer.Option("--horizon", metavar="TIME", help="As in train.")] = None,
     rtol: Annotated[float | None, typer.Option("--rtol", help="Tolerance of the flow.")] = None,

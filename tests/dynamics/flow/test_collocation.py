@@ -93,7 +93,7 @@ def same_events(exact, ours, *, rtol):
 
 @pytest.mark.parametrize("seed", range(1, 216, 7))
 def test_random_problems_as_the_event_driven_flow(seed):
-    """Measured on all 216 at rtol 1e-6: weights within 3.4e-6, 97 % within 1e-6; two lists (63, 171) differ by a pair."""
+    """Measured on all 216 at rtol 1e-6: weights within 3.4e-6, 97 % within 1e-6; 63 and 171 differ by a pair."""
     exact, ours = compare(seed)
     assert ours.outcome is exact.outcome
     assert distance(ours.network, exact.network) < 5e-6

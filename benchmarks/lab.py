@@ -1,0 +1,103 @@
+"""The laboratory in a real browser: geometry behind the pointer, the exact flow behind a drag, frames a second.
+
+python benchmarks/lab.py [PATH OF CHROMIUM]
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from web.conftest import ARGUMENTS
+from web.running import start_laboratory, stop
+
+MOVES = 60
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    browser = sys.argv[1] if len(sys.argv) > 1 else shutil.which("chromium")
+    laboratory = start_laboratory()
+    try:
+        with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+            context = playwright.chromium.launch_persistent_context(
+                folder, executable_path=browser, args=ARGUMENTS, viewport={"width": 1600, "height": 950}
+            )
+            page = context.pages[0]
+            page.goto(laboratory.url)
+            page.wait_for_selector("#data")
+            page.evaluate("reluflow.settled()")
+            print(json.dumps({**dragging(page), **scrubbing(page)}, indent=2))
+            context.close()
+    finally:
+        stop(laboratory)
+
+
+def dragging(page) -> dict:
+    """n = 10, m = 200: from a pointer event to the redrawn geometry, and from the last one to the new flow."""
+    rng = np.random.default_rng(0)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, 10))
+    X = np.column_stack([np.cos(angles), np.sin(angles)]).round(3).tolist()
+    y = np.sign(np.cos(angles - 0.4)).tolist()
+    state = {"version": 1, "run": {"name": "ten", "X": X, "y": y, "loss": "logistic", "width": 200, "scale": "1e-3"}}
+    page.evaluate("(state) => reluflow.set(state)", state)
+    geometry = page.evaluate(
+        """async (moves) => {
+          const canvas = document.querySelector(".plane"), box = canvas.getBoundingClientRect();
+          const [x, y] = reluflow.plane().samples[0], waits = [];
+          const send = (type, dx, dy) => canvas.dispatchEvent(new PointerEvent(type, { clientX: box.left + x + dx,
+            clientY: box.top + y + dy, pointerId: 1, bubbles: true, cancelable: true }));
+          canvas.setPointerCapture = () => {};
+          send("pointerdown", 0, 0);
+          for (let k = 1; k <= moves; k++) {
+            const began = performance.now();
+            send("pointermove", -0.8 * k, 1.1 * k);
+            await new Promise((resolve) => requestAnimationFrame(resolve)); // after the one that draws
+            waits.push(performance.now() - began);
+          }
+          const began = performance.now();
+          send("pointerup", -0.8 * moves, 1.1 * moves);
+          while (!(reluflow.marks().answered > began)) await new Promise((resolve) => setTimeout(resolve, 5));
+          return { waits, flow: reluflow.marks().answered - began, painting: reluflow.timing() };
+        }""",
+        MOVES,
+    )
+    return {
+        "geometry_on_screen_ms_p95": round(float(np.percentile(geometry["waits"], 95)), 1),
+        "geometry_on_screen_ms_median": round(float(np.median(geometry["waits"])), 1),
+        "geometry_work_ms_median": round(float(np.median(geometry["painting"])), 1),
+        "geometry_work_ms_p95": round(float(np.percentile(geometry["painting"], 95)), 1),
+        "flow_after_drag_ms": round(geometry["flow"]),
+    }
+
+
+def scrubbing(page) -> dict:
+    """m = 2,000: frames drawn one after the other, each at another moment of the run."""
+    page.evaluate("(state) => reluflow.set(state)", {"version": 1, "run": {"width": 2000}})
+    paints = page.evaluate(
+        """async () => {
+          const paints = [];
+          for (let k = 0; k < 240; k++) {
+            const began = performance.now();
+            reluflow.paint((k % 120) / 120);
+            paints.push(performance.now() - began);
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+          }
+          return paints;
+        }"""
+    )
+    return {
+        "paint_m2000_ms_median": round(float(np.median(paints)), 2),
+        "paint_m2000_ms_p95": round(float(np.percentile(paints, 95)), 2),
+        "frames_per_second_m2000": round(1000 / float(np.mean(paints))),
+    }
+
+
+if __name__ == "__main__":
+    main()

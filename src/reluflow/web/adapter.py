@@ -1,0 +1,232 @@
+"""The one place where the laboratory meets the library: from a state to a problem, a run, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load, registered_datasets, suggested_settings
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.dynamics.stopping import AbstractStoppingRule, Exhausted, FirstOf, Stationary
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.errors import InvalidInputError
+from reluflow.losses import AbstractLoss, loss_named
+from reluflow.network import Network, circle_quadrature, initialization_named, neuron_rng
+from reluflow.network.initialization import INITIALIZATIONS
+from reluflow.network.scale import log_of_scale
+from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RunState, check_size
+
+FloatArray = NDArray[np.float64]
+OnStep = Callable[[AbstractRun], None]
+
+_LARGEST_PARAMETER = 500  # of a whole-number parameter of a registered dataset, its size for example
+_OWN_MACHINE_ONLY = ("source",)  # parameters that would fetch something
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """The registered datasets that fit a page, with the settings their papers use them with."""
+    listed = []
+    for entry in registered_datasets():
+        if entry.n * entry.d > MOST_ENTRIES or entry.n > MOST_SAMPLES:
+            continue
+        settings = suggested_settings(entry.name)
+        listed.append(
+            {
+                "name": entry.name,
+                "n": entry.n,
+                "d": entry.d,
+                "task": str(entry.task),
+                "paper": entry.paper,
+                "summary": entry.summary,
+                "loss": settings.loss,
+                "reduction": settings.reduction,
+                "factor": settings.factor,
+                "leak": settings.leak,
+            }
+        )
+    return listed
+
+
+def schemes() -> list[dict[str, str]]:
+    """Every initialisation with its paper and its law."""
+    return [{"name": s.name, "paper": s.paper, "summary": s.summary} for s in INITIALIZATIONS.values()]
+
+
+def dataset_of(state: RunState) -> Dataset:
+    """The data of a state: given, or registered. Zero and repeated samples are refused, and no file is read."""
+    if state.X is not None and state.y is not None:
+        data = Dataset(state.X, state.y, name=state.name)
+    else:
+        _check_parameters(state.name)
+        data = load(state.name, seed=state.seed)
+    if state.bias:
+        data = data.with_bias()
+    if state.X is not None:
+        data.check_samples()
+    return data
+
+
+def _check_parameters(spec: str) -> None:
+    for part in spec.partition(":")[2].split(","):
+        key, _, value = part.partition("=")
+        if key in _OWN_MACHINE_ONLY:
+            raise InvalidInputError(f"`{key}` is not a parameter of the laboratory; `reluflow study {spec}` takes it.")
+        if value.isdigit() and int(value) > _LARGEST_PARAMETER:
+            raise InvalidInputError(f"`{key}` must be at most {_LARGEST_PARAMETER} in the laboratory, got {value}.")
+
+
+def loss_of(state: RunState) -> AbstractLoss:
+    """The objective of a state."""
+    return loss_named(state.loss, reduction=state.reduction, factor=state.factor)
+
+
+def network_of(state: RunState, data: Dataset) -> Network:
+    """The neurons of a state: given, infinitely many, or drawn."""
+    if state.w is not None and state.a is not None:
+        check_size(data.n, data.d, len(state.a))
+        return Network(state.w, state.a, leak=state.leak, log_scale=log_of_scale(state.scale))
+    if state.width is None:
+        if state.init != "balanced":
+            raise InvalidInputError(f"`width` inf is available for init balanced, got {state.init!r}.")
+        check_size(data.n, data.d, 1)
+        return circle_quadrature(data, num_nodes=INFINITE_NODES, scale=state.scale, leak=state.leak)
+    check_size(data.n, data.d, state.width)
+    scheme = initialization_named(state.init)
+    return scheme(data, width=state.width, scale=state.scale, rng=neuron_rng(state.seed), leak=state.leak)
+
+
+def problem_of(state: RunState) -> TrainingProblem:
+    """The training problem of a state."""
+    data = dataset_of(state)
+    return TrainingProblem(data, loss_of(state), network_of(state, data))
+
+
+def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajectory:
+    """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
+    from reluflow.dynamics.descent.gradient_descent import GradientDescent
+    from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.dynamics.train import train
+    from reluflow.dynamics.trajectory import TrainingInterrupted
+
+    solver: AbstractSolver = choose_flow(problem).solver
+    until: AbstractStoppingRule = _end_of(problem)
+    if state.method == "gd":
+        solver, until = GradientDescent(lr=state.lr, iterations=state.iterations), Exhausted()
+    try:
+        return train(problem, solver, until=until, progress=on_step)
+    except TrainingInterrupted as interrupt:  # what was done is shown
+        return interrupt.trajectory
+
+
+def follow_again(problem: TrainingProblem, trajectory: Trajectory, on_step: OnStep) -> None:
+    """Follow a flow once more up to where it ended, for the sake of `on_step`."""
+    from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.dynamics.train import train
+
+    train(problem, choose_flow(problem).solver, until=Exhausted(), log_horizon=trajectory.log_time, progress=on_step)
+
+
+def states_between(
+    problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
+) -> list[tuple[float, float, Network]]:
+    """States of the flow at given times after `start`, from the network there: time, loss and network of each."""
+    from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.dynamics.stopping import AtTime
+    from reluflow.dynamics.train import train
+
+    again = TrainingProblem(problem.dataset, problem.loss, network)
+    solver = choose_flow(again).solver
+    trajectory = train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step)
+    return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
+
+
+def _end_of(problem: TrainingProblem) -> AbstractStoppingRule:
+    """As `reluflow train` does by default."""
+    from reluflow.theory.limit import LimitIdentified
+
+    return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
+
+
+def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Extremal vectors, their kinds, and where each neuron goes as the scale vanishes."""
+    from reluflow.geometry.alignment import END_NAMES, alignment_of
+    from reluflow.geometry.extremal import extremal_vectors
+
+    data, loss, network = problem.dataset, problem.loss, problem.network
+    found = extremal_vectors(data, loss, leak=network.leak, max_cones=200_000)
+    aligned = alignment_of(data, loss, network.w, network.a, leak=network.leak)
+    directions = aligned.directions
+    nearest = np.full(len(aligned.ends), -1, dtype=np.int32)
+    if len(found):
+        cosines = directions @ found.directions.T
+        best = np.argmax(cosines, axis=1)
+        close = (aligned.indices >= 0) & (cosines[np.arange(len(best)), best] > 1 - 1e-9)
+        nearest[close] = best[close]
+    header: dict[str, Any] = {
+        "exact": found.exact,
+        "degenerate": found.degenerate,
+        "extremal": found.table(),
+        "counts": aligned.counts,
+        "ends": END_NAMES,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "vectors": found.vectors,
+        "directions": found.directions,
+        "end": aligned.ends.astype(np.int8),
+        "target": nearest,
+        "alignment_time": np.asarray(aligned.times, dtype=np.float64),
+        "crossings": aligned.crossings.astype(np.int32),
+    }
+    return header, arrays
+
+
+def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
+    """Every assumption of the five papers with its margin, and the theorems the data allow."""
+    from reluflow.theory.diagnosis import diagnose
+    from reluflow.theory.registry import theorems
+
+    found = diagnose(problem.dataset, problem.loss, leak=problem.network.leak)
+    statements = {theorem.key: theorem.statement for theorem in theorems()}
+    return {
+        "conditions": [asdict(condition) for condition in found.conditions],
+        "theorems": [
+            {"key": t.key, "applicable": t.applicable, "why": t.why, "statement": statements.get(t.key, "")}
+            for t in found.theorems
+        ],
+    }
+
+
+def limit_of(trajectory: Trajectory) -> dict[str, Any]:
+    """What the end of a run provably is."""
+    from reluflow.theory.limit import certified_limit
+
+    limit = certified_limit(trajectory)
+    certificate = limit.certificate
+    return {
+        "kind": str(certificate.kind),
+        "proof": limit.is_proof,
+        "reason": limit.reason,
+        "reasons": list(certificate.reasons),
+        "residuals": certificate.residuals,
+        "margin": certificate.margin,
+        "best_linear_margin": certificate.best_linear_margin,
+        "global_margin": certificate.global_margin,
+        "ignored": list(getattr(certificate, "ignored", ()) or getattr(limit, "ignored", ()) or ()),
+    }
+
+
+def verdict_of(key: str, problem: TrainingProblem, on_step: OnStep) -> dict[str, Any]:
+    """What one theorem says of these data: in its own setting and at its own scale, as a study asks it."""
+    from reluflow.experiments.check import check, example_problem
+    from reluflow.theory.registry import theorem_named
+
+    theorem = theorem_named(key)
+    asked = example_problem(theorem, problem.dataset, leak=problem.network.leak)
+    verdict = check(theorem, asked, at_own_scale=True, max_steps=4_000, progress=on_step)
+    return verdict.as_json()

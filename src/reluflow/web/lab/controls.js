@@ -1,0 +1,138 @@
+// The controls: data, objective, neurons, a second run. Each writes one field of the state.
+// @ts-check
+import { element } from "./dom.js";
+import { logOfScale, scaleText } from "./edits.js";
+
+const SCALE_POWER = 3; // of the slider: fine near 1, coarse near 1e-1000
+
+export class Controls {
+  /** @param {HTMLElement} root @param {any} app */
+  constructor(root, app) {
+    this.root = root;
+    this.app = app;
+    this.inputs = {};
+  }
+
+  build() {
+    const { datasets, schemes } = this.app.menus;
+    const papers = [...new Set(datasets.map((one) => one.paper))];
+    const data = element("select", { id: "data", onchange: () => this.chooseData(data.value) },
+      papers.map((paper) => element("optgroup", { label: paper }, datasets.filter((one) => one.paper === paper).map((one) => element("option", { value: one.name }, `${one.name} (n ${one.n}, d ${one.d})`)))),
+      element("option", { value: "", disabled: true }, "your own data"));
+    this.inputs = {
+      data,
+      loss: this.choice("loss", [["square", "square"], ["logistic", "logistic"], ["exponential", "exponential"]]),
+      reduction: this.choice("reduction", [["mean", "mean"], ["sum", "sum"]]),
+      init: this.choice("init", schemes.map((one) => [one.name, `${one.name} (${one.paper})`])),
+      method: this.choice("method", [["flow", "exact gradient flow"], ["gd", "gradient descent"]]),
+      leak: this.range("leak", 0, 1, 0.01),
+      width: element("input", { id: "width", type: "number", min: 1, max: 5000, step: 1, onchange: () => this.write("width", Math.round(Number(this.inputs.width.value)), { neurons: null }) }),
+      infinite: element("input", { id: "infinite", type: "checkbox", onchange: () => this.write("width", this.inputs.infinite.checked ? "inf" : 60, { neurons: null, ...(this.inputs.infinite.checked ? { init: "balanced" } : {}) }) }),
+      seed: element("input", { id: "seed", type: "number", min: 0, step: 1, onchange: () => this.write("seed", Math.round(Number(this.inputs.seed.value)), { neurons: null }) }),
+      scale: element("input", { id: "scale", type: "text", inputmode: "decimal", spellcheck: "false", onchange: () => this.write("scale", this.inputs.scale.value.trim()) }),
+      scaleSlider: element("input", { type: "range", min: 0, max: 1, step: 0.001, "aria-label": "Scale, from 1 to 1e-1000", oninput: () => this.slideScale(), onchange: () => this.write("scale", this.inputs.scale.value) }),
+      lr: element("input", { id: "lr", type: "number", min: 1e-8, step: "any", onchange: () => this.write("lr", Number(this.inputs.lr.value)) }),
+      iterations: element("input", { id: "iterations", type: "number", min: 1, step: 1, onchange: () => this.write("iterations", Math.round(Number(this.inputs.iterations.value))) }),
+      ghost: element("select", { id: "ghost", onchange: () => this.chooseGhost() },
+        [["", "none"], ["scale", "another scale"], ["seed", "another seed"], ["gd", "gradient descent"], ["leak", "another leak"]].map(([value, words]) => element("option", { value }, words))),
+      ghostValue: element("input", { id: "ghost-value", type: "text", "aria-label": "Value of the second run", spellcheck: "false", onchange: () => this.chooseGhost() }),
+    };
+    const field = (label, id, ...nodes) => element("div", { class: "field" }, element("label", { for: id }, label), ...nodes);
+    const { inputs } = this;
+    this.descent = element("div", { class: "descent" }, field("learning rate", "lr", inputs.lr), field("iterations", "iterations", inputs.iterations));
+    this.redraw = element("button", { type: "button", onclick: () => this.app.change({ neurons: null }) }, "Draw the neurons again");
+    this.root.append(
+      field("data", "data", data),
+      field("scale", "scale", element("div", { class: "pair" }, inputs.scaleSlider, inputs.scale)),
+      field("width", "width", element("div", { class: "pair" }, inputs.width, element("label", { class: "inline", for: "infinite" }, inputs.infinite, "∞"))),
+      field("leak", "leak", element("div", { class: "pair" }, inputs.leak, element("output", { id: "leak-value" }))),
+      field("loss", "loss", element("div", { class: "pair" }, inputs.loss, inputs.reduction)),
+      field("neurons", "init", inputs.init),
+      field("seed", "seed", element("div", { class: "pair" }, inputs.seed, element("button", { type: "button", onclick: () => this.write("seed", (this.app.state.run.seed + 1) % 4294967296, { neurons: null }) }, "next"))),
+      this.redraw,
+      field("method", "method", inputs.method), this.descent,
+      field("second run", "ghost", element("div", { class: "pair" }, inputs.ghost, inputs.ghostValue)));
+    inputs.reduction.setAttribute("aria-label", "Mean or sum over samples");
+    this.show();
+  }
+
+  choice(name, options) {
+    const select = element("select", { id: name, onchange: () => this.write(name, select.value, name === "init" ? { neurons: null } : {}) }, options.map(([value, words]) => element("option", { value }, words)));
+    return select;
+  }
+
+  range(name, min, max, step) {
+    const input = element("input", { id: name, type: "range", min, max, step, oninput: () => { const output = document.getElementById(`${name}-value`); if (output) output.textContent = input.value; }, onchange: () => this.write(name, Number(input.value)) });
+    return input;
+  }
+
+  write(field, value, also = {}) {
+    try {
+      this.app.change(this.app.checkedChange({ [field]: value, ...also }));
+      this.app.say("");
+    } catch (error) {
+      this.app.say(error.message, true);
+      this.show();
+    }
+  }
+
+  slideScale() {
+    const exponent = -1000 * Number(this.inputs.scaleSlider.value) ** SCALE_POWER;
+    this.inputs.scale.value = scaleText(exponent > -10 ? Math.round(2 * exponent) / 2 : Math.round(exponent));
+  }
+
+  chooseData(name) {
+    const entry = this.app.menus.datasets.find((one) => one.name === name);
+    if (!entry) return;
+    this.app.select({});
+    this.app.setView({ plane: "auto", scene: null });
+    this.app.run = null;
+    this.app.change({ name, X: null, y: null, bias: false, neurons: null, loss: entry.loss, reduction: entry.reduction, factor: entry.factor, leak: entry.leak ?? 0, ...(entry.d !== 2 && this.app.state.run.width === "inf" ? { width: 60 } : {}) });
+  }
+
+  chooseGhost() {
+    const { run } = this.app.state, kind = this.inputs.ghost.value;
+    const typed = this.inputs.ghostValue.value.trim();
+    const isNew = kind !== this.ghostKind();
+    try {
+      if (!kind) this.app.setGhost(null);
+      else if (kind === "scale") this.app.setGhost({ scale: isNew ? scaleText(Math.max(-1000, 2 * logOfScale(run.scale) / Math.LN10)) : typed });
+      else if (kind === "seed") this.app.setGhost({ seed: isNew ? run.seed + 1 : Number(typed) });
+      else if (kind === "leak") this.app.setGhost({ leak: isNew ? (run.leak > 0 ? 0 : 0.3) : Number(typed) });
+      else this.app.setGhost({ method: "gd", lr: isNew ? 0.01 : Number(typed), iterations: 20000 });
+    } catch (error) { this.app.say(error.message, true); }
+    this.show();
+  }
+
+  ghostKind() {
+    const { ghost } = this.app.state;
+    return !ghost ? "" : ghost.method === "gd" ? "gd" : Object.keys(ghost)[0];
+  }
+
+  /** Write the state into the controls. */
+  show() {
+    const { run, ghost } = this.app.state, { inputs } = this;
+    if (!inputs.data) return;
+    inputs.data.value = run.X === null ? run.name.split(":")[0] : "";
+    for (const name of ["loss", "reduction", "init", "method"]) inputs[name].value = run[name];
+    inputs.leak.value = String(run.leak);
+    const output = document.getElementById("leak-value");
+    if (output) output.textContent = String(run.leak);
+    inputs.infinite.checked = run.width === "inf";
+    inputs.width.disabled = run.width === "inf";
+    inputs.width.value = run.width === "inf" ? "" : String(run.width);
+    inputs.infinite.disabled = this.app.localData ? this.app.localData.X[0].length !== 2 : false;
+    inputs.seed.value = String(run.seed);
+    if (document.activeElement !== inputs.scale) inputs.scale.value = run.scale;
+    inputs.scaleSlider.value = String(Math.min(1, Math.max(0, -logOfScale(run.scale) / Math.LN10 / 1000)) ** (1 / SCALE_POWER));
+    inputs.scaleSlider.setAttribute("aria-valuetext", run.scale);
+    inputs.lr.value = String(run.lr);
+    inputs.iterations.value = String(run.iterations);
+    this.descent.hidden = run.method !== "gd";
+    this.redraw.hidden = run.neurons === null;
+    const kind = this.ghostKind();
+    inputs.ghost.value = kind;
+    inputs.ghostValue.hidden = !kind;
+    inputs.ghostValue.value = !ghost ? "" : String(kind === "gd" ? ghost.lr : ghost[kind]);
+  }
+}

@@ -1,0 +1,52 @@
+// Elements without templates: every text is a text node, so nothing a file or a link says can become markup.
+// @ts-check
+
+/** @param {string} tag @param {Record<string, any>} attributes @param {...any} children @returns {any} */
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** A number for people: up to `digits` significant digits, 1e-12 rather than zeros. */
+export function shown(value, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  const text = size >= 1e5 || size < 1e-3 ? value.toExponential(Math.max(0, digits - 1)) : String(Number(value.toPrecision(digits)));
+  return text.replace(/\.?0+e/, "e").replace("e+", "e").replace("-", "−").replace("e−", "e-");
+}
+
+/** A time that may lie beyond the range of a double. */
+export function shownTime(time, logTime) {
+  if (time !== null && Number.isFinite(time)) return shown(time);
+  return logTime === null ? "–" : `10^${shown(logTime / Math.LN10, 5)}`;
+}
+
+export function vectorText(values, digits = 4) {
+  const items = Array.from(values).map((value) => shown(value, digits));
+  return `(${(items.length > 6 ? [...items.slice(0, 5), `… ${items.length}`] : items).join(", ")})`;
+}
+
+/** A table whose first row is its head. */
+export function table(head, rows, caption) {
+  return element("table", {},
+    caption ? element("caption", {}, caption) : null,
+    element("thead", {}, element("tr", {}, head.map((word) => element("th", { scope: "col" }, word)))),
+    element("tbody", {}, rows.map((row) => element("tr", {}, row.map((cell) => element("td", {}, cell))))));
+}
+
+export function download(name, content, type) {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = element("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}

@@ -1,0 +1,101 @@
+// Changes to samples and neurons: moved, added, removed, relabelled. Each gives the new run and the new data at once.
+// @ts-check
+
+/** The natural logarithm of a scale in decimals of any exponent. */
+export function logOfScale(text) {
+  const [mantissa, exponent] = text.toLowerCase().split("e");
+  return Math.log(Number(mantissa)) + Number(exponent ?? 0) * Math.LN10;
+}
+
+/** A decimal of any exponent from its base-10 logarithm. */
+export function scaleText(log10) {
+  const whole = Math.floor(log10 + 1e-9), mantissa = Number((10 ** (log10 - whole)).toPrecision(2));
+  if (mantissa >= 10) return `1e${whole + 1}`;
+  return whole === 0 ? String(mantissa) : `${mantissa}e${whole}`;
+}
+
+const tidy = (value) => Number(value.toPrecision(6));
+
+export class Edits {
+  /** @param {any} app */
+  constructor(app) { this.app = app; }
+
+  get data() { return this.app.localData; }
+
+  /** New samples; from now on the data are given, not registered. */
+  setSamples(X, y, options = {}) {
+    const { run } = this.app.state;
+    const name = run.X === null ? `${run.name.split(":")[0]}, edited` : run.name;
+    const isBinary = y.every((label) => Math.abs(label) === 1);
+    const changes = { name, X, y, bias: false, ...(!isBinary && run.loss !== "square" ? { loss: "square" } : {}) };
+    this.app.change(changes, { ...options, data: run.width === "inf" ? null : { ...this.data, X, y } });
+  }
+
+  moveSample(k, x, options) {
+    const X = this.data.X.map((row, i) => (i === k ? x.map(tidy) : row));
+    if (X[k].every((value) => value === 0) || X.some((row, i) => i !== k && row.every((value, c) => value === X[k][c]))) return;
+    this.setSamples(X, this.data.y, options);
+  }
+
+  relabel(k, label, options) { this.setSamples(this.data.X, this.data.y.map((old, i) => (i === k ? tidy(label) : old)), options); }
+  flip(k) { this.relabel(k, -this.data.y[k]); }
+
+  addSample(x, label) {
+    const { X, y } = this.data;
+    if (X.length >= 500) return;
+    this.setSamples([...X, x.map(tidy)], [...y, label]);
+    this.app.select({ sample: X.length });
+  }
+
+  removeSample(k) {
+    if (this.data.X.length <= 1) { this.app.say("One sample must stay.", true); return; }
+    this.app.select({});
+    this.setSamples(this.data.X.filter((_, i) => i !== k), this.data.y.filter((_, i) => i !== k));
+  }
+
+  /** The neurons as rows (w, a), each to be multiplied by the scale. */
+  neuronRows() {
+    const { run } = this.app.state;
+    if (run.neurons) return run.neurons.map((row) => [...row]);
+    const factor = Math.exp(this.data.logScale - logOfScale(run.scale));
+    return this.data.w.map((row, j) => [...row.map((value) => value * factor), this.data.a[j] * factor]);
+  }
+
+  canEditNeurons() {
+    const { run } = this.app.state;
+    if (run.width === "inf") { this.app.say("An infinitely wide network has no neuron to move; choose a finite width.", true); return false; }
+    if (this.data.w.length > 500) { this.app.say("Up to 500 neurons can be moved by hand; choose a smaller width.", true); return false; }
+    return true;
+  }
+
+  setNeurons(rows, options = {}) {
+    const { run } = this.app.state;
+    const data = { ...this.data, w: rows.map((row) => row.slice(0, -1)), a: rows.map((row) => row[row.length - 1]), logScale: logOfScale(run.scale) };
+    this.app.change({ neurons: rows, width: rows.length }, { ...options, data });
+  }
+
+  moveNeuron(j, w, a, options) { this.setNeurons(this.neuronRows().map((row, i) => (i === j ? [...w, a].map(tidy) : row)), options); }
+
+  addNeuron() {
+    if (!this.canEditNeurons()) return;
+    const rows = this.neuronRows(), d = rows[0].length - 1;
+    if (rows.length >= 500) return;
+    const typical = rows.reduce((sum, row) => sum + Math.abs(row[d]), 0) / rows.length;
+    const w = Array.from({ length: d }, (_, i) => tidy((i === 0 ? 1 : 0.3) * typical));
+    this.setNeurons([...rows, [...w, tidy(Math.hypot(...w))]]);
+    this.app.select({ neuron: rows.length });
+  }
+
+  removeNeuron(j) {
+    if (!this.canEditNeurons()) return;
+    const rows = this.neuronRows();
+    if (rows.length <= 1) { this.app.say("One neuron must stay.", true); return; }
+    this.app.select({});
+    this.setNeurons(rows.filter((_, i) => i !== j));
+  }
+
+  remove({ sample, neuron }) {
+    if (sample !== null && sample !== undefined) this.removeSample(sample);
+    else if (neuron !== null && neuron !== undefined) this.removeNeuron(neuron);
+  }
+}

@@ -1,0 +1,155 @@
+// The function h: over the line where the last coordinate is constant, else over the plane, with the data.
+// @ts-check
+import { CanvasSurface } from "./surface.js";
+import { planeOf, project } from "./planes.js";
+import { shown } from "./dom.js";
+
+const LINE_POINTS = 161, SIDE = 41, PAD = 38;
+
+/** Whether the data lie on a line: d = 1, or d = 2 with a constant last coordinate. */
+export function lineOf(X) {
+  const d = X[0].length;
+  if (d === 1) return { constant: null };
+  return d === 2 && X.every((x) => x[1] === X[0][1]) ? { constant: X[0][1] } : null;
+}
+
+export class FunctionPlot {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.surface = new CanvasSurface(canvas);
+    this.tile = document.createElement("canvas");
+    /** Set while one drags. @type {{range: number[], heights: number[]} | null} */
+    this.held = null;
+  }
+
+  show(model) {
+    this.model = model;
+    const { X, y } = model.data;
+    this.line = lineOf(X);
+    if (this.line) {
+      const xs = X.map((x) => x[0]), low = Math.min(...xs), high = Math.max(...xs), pad = high > low ? 0.35 * (high - low) : 1;
+      this.range = this.held?.range ?? [low - pad, high + pad];
+      const d = X[0].length, data = new Float64Array(LINE_POINTS * d);
+      for (let k = 0; k < LINE_POINTS; k++) {
+        data[k * d] = this.range[0] + ((this.range[1] - this.range[0]) * k) / (LINE_POINTS - 1);
+        if (d === 2) data[k * d + 1] = this.line.constant;
+      }
+      this.points = { data, shape: [LINE_POINTS, d] };
+      const span = Math.max(...y) - Math.min(...y) || 1;
+      this.heights = this.held?.heights ?? [Math.min(...y, 0) - 0.25 * span, Math.max(...y, 0) + 0.25 * span];
+    } else {
+      this.plane = planeOf(model.view.plane, X, model.extremal);
+      const places = X.map((x) => project(this.plane.basis, x));
+      this.reach = 1.25 * Math.max(...places.map((place) => Math.max(Math.abs(place[0]), Math.abs(place[1]))), 1e-9);
+      this.places = places;
+      const d = X[0].length, data = new Float64Array(SIDE * SIDE * d);
+      for (let r = 0; r < SIDE; r++) for (let c = 0; c < SIDE; c++) {
+        const a = this.reach * (-1 + (2 * c) / (SIDE - 1)), b = this.reach * (-1 + (2 * r) / (SIDE - 1));
+        for (let i = 0; i < d; i++) data[(r * SIDE + c) * d + i] = a * this.plane.basis[0][i] + b * (this.plane.basis[1]?.[i] ?? 0);
+      }
+      this.points = { data, shape: [SIDE * SIDE, d] };
+      this.limit = this.largestOutput();
+    }
+  }
+
+  /** One colour scale for the whole run, so that what grows is seen to grow. */
+  largestOutput() {
+    const { run, data } = this.model;
+    const largest = Math.max(...data.y.map(Math.abs));
+    if (!run) return largest || 1;
+    const values = run.outputsAt(run.T - 1, this.points);
+    return Math.max(1e-300, Math.min(largest * 1.5 || 1, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)) || 1);
+  }
+
+  x(value) { return PAD + ((value - this.range[0]) / (this.range[1] - this.range[0])) * (this.surface.width - PAD - 10); }
+  y(value) { return 16 + (1 - (value - this.heights[0]) / (this.heights[1] - this.heights[0])) * (this.surface.height - 42); }
+  valueAt(px, py) {
+    return [
+      this.range[0] + ((px - PAD) / (this.surface.width - PAD - 10)) * (this.range[1] - this.range[0]),
+      this.heights[0] + (1 - (py - 16) / (this.surface.height - 42)) * (this.heights[1] - this.heights[0]),
+    ];
+  }
+
+  draw(position, ghostPosition = null, surface = this.surface) {
+    if (surface === this.surface) this.surface.resize();
+    const colors = this.model.palette;
+    surface.clear(colors.paper);
+    if (this.line) this.drawLine(surface, position, ghostPosition, colors);
+    else this.drawPlane(surface, position, colors);
+  }
+
+  drawLine(surface, position, ghostPosition, colors) {
+    const { run, ghost, data, selection } = this.model;
+    surface.path([[PAD, this.y(0)], [surface.width - 10, this.y(0)]], { stroke: colors.line });
+    const curve = (one, where) => {
+      const values = one.outputsAt(where, this.points), d = this.points.shape[1];
+      return Array.from(values, (value, k) => /** @type {[number, number]} */ ([this.x(this.points.data[k * d]), this.y(value)]));
+    };
+    if (ghost && ghostPosition !== null) surface.path(curve(ghost, ghostPosition), { stroke: colors.quiet, width: 2, dash: [6, 4] });
+    if (run) surface.path(curve(run, position), { stroke: colors.accent, width: 3 });
+    data.X.forEach((x, k) => {
+      const [px, py] = [this.x(x[0]), this.y(data.y[k])];
+      if (selection?.sample === k) surface.circle(px, py, 11, { stroke: colors.ink, width: 2 });
+      surface.circle(px, py, 5.5, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
+    });
+    surface.text(PAD - 5, this.y(0), "0", { color: colors.quiet, size: 11, align: "right" });
+    for (const value of [this.heights[0] + 0.06 * (this.heights[1] - this.heights[0]), this.heights[1] - 0.06 * (this.heights[1] - this.heights[0])]) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
+    surface.text(PAD + 4, 12, "h(x): what the network computes", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    surface.text(0.5 * (PAD + surface.width), surface.height - 10, "x", { color: colors.quiet, size: 12, align: "right" });
+    for (const value of [this.range[0], this.range[1]]) surface.text(this.x(value), surface.height - 10, shown(value, 3), { color: colors.quiet, size: 11, align: value === this.range[0] ? "left" : "right" });
+  }
+
+  drawPlane(surface, position, colors) {
+    const { run, data, selection } = this.model;
+    const side = Math.min(surface.width, surface.height - 22), left = (surface.width - side) / 2, top = 20;
+    this.square = { side, left, top };
+    if (run && surface === this.surface) {
+      const values = run.outputsAt(position, this.points);
+      this.tile.width = this.tile.height = SIDE;
+      const context = /** @type {CanvasRenderingContext2D} */ (this.tile.getContext("2d"));
+      const image = context.createImageData(SIDE, SIDE);
+      const [plus, minus, zero] = [rgb(colors.positive), rgb(colors.negative), rgb(colors.paper)];
+      for (let r = 0; r < SIDE; r++) for (let c = 0; c < SIDE; c++) {
+        const value = Math.max(-1, Math.min(1, values[r * SIDE + c] / this.limit)), end = value > 0 ? plus : minus, share = Math.abs(value) ** 0.6 * 0.85;
+        const at = ((SIDE - 1 - r) * SIDE + c) * 4;
+        for (let i = 0; i < 3; i++) image.data[at + i] = zero[i] + share * (end[i] - zero[i]);
+        image.data[at + 3] = 255;
+      }
+      context.putImageData(image, 0, 0);
+      surface.context.globalAlpha = 1;
+      surface.context.imageSmoothingEnabled = true;
+      surface.context.drawImage(this.tile, left, top, side, side);
+    }
+    surface.rect(left, top, side, side, { stroke: colors.line });
+    this.places.forEach((_, k) => {
+      const [px, py] = this.placePoint(k);
+      const isPlus = data.y[k] >= 0, r = 5;
+      if (selection?.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
+      if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
+      else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
+    });
+    surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+  }
+
+  placePoint(k) {
+    const { side, left, top } = this.square, [a, b] = this.places[k];
+    return [left + (side * (a / this.reach + 1)) / 2, top + (side * (1 - b / this.reach)) / 2];
+  }
+
+  /** The sample under a point, or null. */
+  pick(px, py) {
+    let best = null, distance = 14;
+    this.model.data.X.forEach((x, k) => {
+      const [a, b] = this.line ? [this.x(x[0]), this.y(this.model.data.y[k])] : this.placePoint(k);
+      const gap = Math.hypot(a - px, b - py);
+      if (gap < distance) { best = { sample: k }; distance = gap; }
+    });
+    return best;
+  }
+}
+
+function rgb(color) {
+  const match = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(color);
+  return match ? match.slice(1).map((pair) => parseInt(pair, 16)) : [128, 128, 128];
+}

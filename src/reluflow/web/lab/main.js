@@ -1,0 +1,99 @@
+// The page: builds its parts, connects them, and offers window.reluflow.
+// @ts-check
+import { Application } from "./app.js";
+import { Controls } from "./controls.js";
+import { Dragging } from "./drag.js";
+import { Editor } from "./editor.js";
+import { Edits } from "./edits.js";
+import { element } from "./dom.js";
+import { planarGeometry } from "./planar.js";
+import { PlaneChoice } from "./plane_choice.js";
+import { Says } from "./says.js";
+import { decodeState } from "./state.js";
+import { TakeAway } from "./take.js";
+import { Tour } from "./tour.js";
+import { Viewer } from "./viewer.js";
+
+const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const status = find("status");
+
+function say(words, isError = false) {
+  status.textContent = words;
+  status.classList.toggle("is-error", isError);
+  status.hidden = !words;
+}
+
+const viewer = new Viewer(find("viewer"), {
+  onScrub: (at) => { app.state.view.at = at; app.writeAddress(); },
+  onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
+});
+const app = new Application({ viewer, say, onChange: (what) => changed(what) });
+const edits = new Edits(app);
+const controls = new Controls(find("controls"), app);
+const editor = new Editor(find("editor"), app, edits);
+const take = new TakeAway(app, viewer);
+const says = new Says(find("says"), app, take);
+const tour = new Tour(find("tour"), app);
+const planes = new PlaneChoice(find("plane-choice"), app);
+new Dragging(app, viewer, edits);
+
+const NEEDED = {
+  menus: () => { controls.build(); tour.show(); },
+  state: () => { controls.show(); editor.show(); says.show(); tour.show(); planes.show(); },
+  data: () => { controls.show(); editor.show(); says.show(); planes.show(); },
+  drag: () => { editor.show(); if (says.current === "extremal") says.show(); },
+  selection: () => { editor.show(); if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); announce(); },
+  geometry: () => { says.show(); planes.show(); },
+  view: () => { if (says.current === "take") says.show(); planes.show(); },
+};
+function changed(what) {
+  (NEEDED[what] ?? (() => says.show()))();
+  document.title = `${app.state.run.name} · reluflow laboratory`;
+  find("busy").hidden = !app.waiting.has("run");
+  find("connection").textContent = app.connectionStatus === "connected" ? "" : "not connected";
+}
+
+/** Say what is selected to a screen reader. */
+function announce() {
+  const { sample, neuron } = app.selection, data = app.localData;
+  find("announcement").textContent = sample !== null && data ? `Sample ${sample + 1}, ${data.X[sample].map((value) => value.toPrecision(3)).join(", ")}, label ${data.y[sample]}` : neuron !== null ? `Neuron ${neuron + 1}` : "";
+}
+
+find("start-tour").addEventListener("click", () => tour.open(0));
+find("theme").addEventListener("click", () => {
+  const isDark = document.documentElement.dataset.theme === "dark" || (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.dataset.theme = isDark ? "light" : "dark";
+  viewer.refresh();
+});
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (/^(input|textarea|select|button|summary)$/i.test(target.tagName)) return;
+  if (event.key === " ") { viewer.togglePlay(); event.preventDefault(); }
+  else if (event.key === "Home") viewer.scrub(0);
+  else if (event.key === "End") viewer.scrub(1);
+});
+window.addEventListener("hashchange", () => {
+  try { app.set(decodeState(location.hash)); } catch (error) { say(`The link was not taken: ${error.message}`, true); }
+});
+
+const copy = (value) => JSON.parse(JSON.stringify(value));
+Object.defineProperty(window, "reluflow", {
+  value: Object.freeze({
+    state: () => copy(app.state),
+    set: (state) => app.set(copy(state)),
+    settled: () => app.settled(),
+    // for tests and benchmarks
+    geometry: () => (app.geometry ? copy({ extremal: app.geometry.extremal, forecast: app.forecast, arcs: app.geometry.arcs.length }) : null),
+    planar: (X, forces, leak) => copy(planarGeometry(X, forces, leak).extremal),
+    marks: () => ({ ...app.marks }),
+    timing: () => [...viewer.timing],
+    run: () => (app.run ? copy(app.run.header) : null),
+    plane: () => ({ samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
+    paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
+    drop: () => app.connection.socket.close(),
+  }),
+});
+
+say("Connecting …");
+document.body.append(element("p", { id: "announcement", class: "only-read", "aria-live": "polite" }));
+app.connect(`ws://${location.host}${location.pathname}socket`);

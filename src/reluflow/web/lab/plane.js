@@ -1,0 +1,241 @@
+// The plane: cones, samples, extremal vectors with their basins, and the neurons by direction and log-size.
+// @ts-check
+import { planeOf, project } from "./planes.js";
+import { CanvasSurface } from "./surface.js";
+import { shown } from "./dom.js";
+
+const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
+const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
+
+export class Plane {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.surface = new CanvasSurface(canvas);
+    this.still = null;
+    /** Set while one drags, so that the picture keeps its size. @type {number | null} */
+    this.heldReach = null;
+  }
+
+  /** What is drawn: data, geometry, run, ghost and where one looks; call `draw` afterwards. */
+  show(model) {
+    this.model = model;
+    this.still = null;
+    const { X } = model.data;
+    this.plane = planeOf(model.view.plane, X, model.extremal);
+    this.places = X.map((x) => project(this.plane.basis, x));
+    this.reach = this.heldReach ?? Math.max(...this.places.map(([x, y]) => Math.hypot(x, y)), 1e-12);
+    this.layout();
+  }
+
+  layout() {
+    if (this.surface.resize()) this.still = null;
+    const { width, height } = this.surface;
+    this.center = [width / 2, height / 2];
+    this.radius = 0.5 * Math.min(width, height) - 34;
+  }
+
+  samplePoint(k) {
+    const [x, y] = this.places[k], factor = (0.94 * this.radius) / this.reach;
+    return [this.center[0] + factor * x, this.center[1] - factor * y];
+  }
+
+  /** From a point of the canvas to a sample in the plane. */
+  sampleAt(px, py) {
+    const factor = this.reach / (0.94 * this.radius);
+    return [(px - this.center[0]) * factor, (this.center[1] - py) * factor];
+  }
+
+  neuronRadius(logW) {
+    const run = this.model.run;
+    const [low, high] = run ? [run.lowW, run.highW] : this.startRange();
+    const share = Math.min(1, Math.max(0, (logW - low) / (high - low)));
+    return this.radius * (INNER + (0.96 - INNER) * share);
+  }
+
+  startRange() {
+    const { w, logScale } = this.model.data;
+    const logs = w.map((row) => Math.log(Math.hypot(...row)) + logScale).filter(Number.isFinite);
+    const low = Math.min(...logs), high = Math.max(...logs);
+    return [low - 0.2 * (high - low || 1), high + 2.5 * (high - low || 1)];
+  }
+
+  neuronPoint(j, state) {
+    const { d } = state;
+    const unit = Array.from(state.units.subarray(j * d, (j + 1) * d));
+    const [x, y] = project(this.plane.basis, unit);
+    const radius = this.neuronRadius(state.logW[j]);
+    return [this.center[0] + radius * x, this.center[1] - radius * y];
+  }
+
+  /** The still part is drawn once and kept as an image; only neurons are drawn anew while one scrubs. */
+  draw(state, ghostState = null) {
+    this.layout();
+    const surface = this.surface;
+    if (!this.still) {
+      this.drawStill(surface, this.model.palette);
+      this.still = document.createElement("canvas");
+      this.still.width = this.canvas.width;
+      this.still.height = this.canvas.height;
+      this.still.getContext("2d")?.drawImage(this.canvas, 0, 0);
+    } else {
+      surface.context.setTransform(1, 0, 0, 1, 0, 0);
+      surface.context.globalAlpha = 1;
+      surface.context.drawImage(this.still, 0, 0);
+      surface.resize();
+    }
+    this.drawMoving(surface, state, ghostState);
+  }
+
+  drawStill(surface, colors) {
+    surface.clear(colors.paper);
+    const [cx, cy] = this.center, R = this.radius, { geometry } = this.model;
+    if (geometry) {
+      for (const arc of geometry.arcs) {
+        const isDead = this.model.leak === 0 && arc.numActive === 0;
+        const share = arc.numActive / this.places.length;
+        surface.arc(cx, cy, R, arc.start, arc.end, { fill: isDead ? colors.dead : colors.accent, alpha: isDead ? 0.2 : 0.03 + 0.13 * share, wedge: true });
+        if (isDead) this.hatch(surface, arc, colors);
+      }
+      this.drawBasins(surface, colors);
+    }
+    surface.circle(cx, cy, R, { stroke: colors.line });
+    this.drawSizeCircles(surface, colors);
+    this.drawBoundaries(surface, colors);
+    this.drawExtremal(surface, colors);
+    this.drawSamples(surface, colors);
+  }
+
+  hatch(surface, arc, colors) {
+    const [cx, cy] = this.center;
+    for (let r = 0.12; r < 1; r += 0.055) surface.arc(cx, cy, r * this.radius, arc.start, arc.end, { stroke: colors.dead, alpha: 0.28 });
+    const middle = (arc.start + arc.end) / 2;
+    surface.text(cx + 0.62 * this.radius * Math.cos(middle), cy - 0.62 * this.radius * Math.sin(middle), "dead: no sample active", { color: colors.quiet, size: 12, align: "center", halo: colors.paper });
+  }
+
+  /** Two rings: where neurons of a > 0 (inner) and of a < 0 (outer) turn to, coloured by the extremal vector. */
+  drawBasins(surface, colors) {
+    const [cx, cy] = this.center;
+    for (const [sign, radius] of [[1, this.radius + 6], [-1, this.radius + 13]]) {
+      for (const segment of this.model.geometry.basins[sign]) {
+        const target = segment.target;
+        const color = typeof target === "string" ? colors.dead : this.targetColor(target.index, colors);
+        surface.arc(cx, cy, radius, segment.start, segment.end, { stroke: color, width: 5, alpha: target === "open" ? 0.35 : 0.95, dash: typeof target === "string" ? [3, 3] : [] });
+      }
+    }
+  }
+
+  targetColor(index, colors) { return colors.targets[index % colors.targets.length]; }
+
+  drawSizeCircles(surface, colors) {
+    const run = this.model.run;
+    if (!run) return;
+    const [low, high] = [run.lowW / Math.LN10, run.highW / Math.LN10];
+    const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => (high - low) / one <= 3.2) || 1000;
+    for (let e = Math.ceil(low / step) * step; e <= high; e += step) {
+      const radius = this.neuronRadius(e * Math.LN10);
+      surface.circle(this.center[0], this.center[1], radius, { stroke: colors.line, dash: [2, 4] });
+      surface.text(this.center[0] + 3, this.center[1] + radius - 7, e === 0 ? "|w| = 1" : `|w| = 1e${e}`, { color: colors.quiet, size: 11, halo: colors.paper });
+    }
+  }
+
+  drawBoundaries(surface, colors) {
+    if (!this.plane.isWhole || this.model.data.X[0].length !== 2) return;
+    const [cx, cy] = this.center, R = this.radius;
+    this.model.data.X.forEach((x, k) => {
+      const norm = Math.hypot(x[0], x[1]);
+      const [ux, uy] = [-x[1] / norm, x[0] / norm];
+      const isChosen = this.model.selection?.sample === k;
+      surface.path([[cx - R * ux, cy + R * uy], [cx + R * ux, cy - R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : 0.6 });
+    });
+  }
+
+  drawExtremal(surface, colors) {
+    const [cx, cy] = this.center, R = this.radius;
+    this.model.extremal.forEach((found, index) => {
+      const direction = found.direction || [Math.cos(found.angle), Math.sin(found.angle)];
+      const [x, y] = project(this.plane.basis, direction);
+      const color = this.targetColor(index, colors);
+      surface.path([[cx, cy], [cx + R * x, cy - R * y]], { stroke: color, width: found.kind === "saddle" ? 1.2 : 2.4, dash: found.kind === "saddle" ? [5, 4] : [], alpha: 0.9 });
+      if (this.model.extremal.length <= 40) {
+        const [px, py] = [cx + (R + 24) * x, cy - (R + 24) * y];
+        surface.text(px, py, `${GLYPHS[found.kind]}${index + 1}`, { color, size: 14, align: "center", weight: "bold", halo: colors.paper });
+      }
+    });
+  }
+
+  drawSamples(surface, colors) {
+    const { y } = this.model.data;
+    const many = y.length > 60;
+    this.places.forEach((_, k) => {
+      const [px, py] = this.samplePoint(k);
+      const color = y[k] >= 0 ? colors.positive : colors.negative;
+      const isChosen = this.model.selection?.sample === k;
+      if (!many) surface.path([this.center, [px, py]], { stroke: colors.ink, width: 1, alpha: 0.35 });
+      const size = many ? 4 : 8;
+      const box = [[px - size, py - size], [px + size, py - size], [px + size, py + size], [px - size, py + size]];
+      if (isChosen) surface.circle(px, py, size + 7, { stroke: colors.ink, width: 2 });
+      if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
+      else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
+      if (!many) {
+        surface.text(px, py, y[k] >= 0 ? "+" : "−", { color: "#fff", size: 13, align: "center", weight: "bold" });
+        surface.text(px, py + (k % 2 ? 19 : -19), `${k + 1}${Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
+      }
+    });
+  }
+
+  drawMoving(surface, state, ghostState) {
+    const colors = this.model.palette;
+    if (ghostState) this.drawNeurons(surface, ghostState, colors, true);
+    const chosen = this.model.selection?.neuron;
+    if (chosen !== null && chosen !== undefined && this.model.run && chosen < this.model.run.m) this.drawTrail(surface, chosen, colors);
+    if (state) this.drawNeurons(surface, state, colors, false);
+    if (state && chosen !== null && chosen !== undefined && chosen < state.m) {
+      const [px, py] = this.neuronPoint(chosen, state);
+      surface.circle(px, py, 10, { stroke: colors.ink, width: 2.2 });
+    }
+  }
+
+  drawNeurons(surface, state, colors, isGhost) {
+    const { m, d } = state, [cx, cy] = this.center;
+    const positive = [], negative = [], dead = [];
+    const b0 = this.plane.basis[0], b1 = this.plane.basis[1];
+    for (let j = 0; j < m; j++) {
+      let x = 0, y = 0;
+      for (let i = 0; i < d; i++) { x += b0[i] * state.units[j * d + i]; if (b1) y += b1[i] * state.units[j * d + i]; }
+      const radius = this.neuronRadius(state.logW[j]);
+      const place = state.isDead && state.isDead(j) ? dead : state.signs[j] > 0 ? positive : negative;
+      place.push(cx + radius * x, cy - radius * y);
+    }
+    const size = m > 1000 ? 2.4 : m > 200 ? 3.4 : 4.6;
+    if (isGhost) {
+      surface.marks(positive, size, { stroke: colors.positive, width: 1.1, alpha: 0.5 });
+      surface.marks(negative, size, { stroke: colors.negative, width: 1.1, alpha: 0.5, diamond: true });
+      return;
+    }
+    surface.marks(dead, size, { stroke: colors.dead, width: 1.4, alpha: 0.9 });
+    surface.marks(positive, size, { fill: colors.positive, stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9 });
+    surface.marks(negative, size, { fill: colors.negative, stroke: colors.paper, width: m > 1000 ? 0.4 : 0.8, alpha: 0.9, diamond: true });
+  }
+
+  drawTrail(surface, j, colors) {
+    const run = this.model.run, points = [];
+    for (let k = 0; k < run.T; k++) points.push(this.neuronPoint(j, { units: run.units.subarray(k * run.m * run.d, (k + 1) * run.m * run.d), logW: run.logW.subarray(k * run.m, (k + 1) * run.m), d: run.d }));
+    surface.path(points, { stroke: colors.ink, width: 1.6, alpha: 0.55 });
+  }
+
+  /** What lies under a point: a sample, or a neuron, or nothing. */
+  pick(px, py, state, reach = 14) {
+    let best = null, distance = reach;
+    this.places.forEach((_, k) => {
+      const [x, y] = this.samplePoint(k), gap = Math.hypot(x - px, y - py);
+      if (gap < distance) { best = { sample: k }; distance = gap; }
+    });
+    if (best || !state) return best;
+    for (let j = 0; j < state.m; j++) {
+      const [x, y] = this.neuronPoint(j, state), gap = Math.hypot(x - px, y - py);
+      if (gap < distance) { best = { neuron: j }; distance = gap; }
+    }
+    return best;
+  }
+}

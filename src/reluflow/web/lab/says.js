@@ -1,0 +1,132 @@
+// What it says: why, extremal vectors, phases and the certified end, the diagnosis, the theorems. Asked for lazily.
+// @ts-check
+import { element, shown, shownTime, table, vectorText } from "./dom.js";
+import { explained } from "./explanations.js";
+import { whyOf } from "./why.js";
+
+const TABS = [["why", "Why"], ["end", "Phases and end"], ["extremal", "Extremal vectors"], ["diagnosis", "Diagnosis"], ["theorems", "Theorems"], ["take", "Take away"]];
+const KINDS = {
+  "global-minimum": "a global minimum", "local-minimum": "a local minimum", saddle: "a saddle", "kkt-direction": "a KKT direction of the margin problem",
+  "max-margin": "the max-margin direction", "partial-direction": "a direction that leaves some samples at output 0", "not-stationary": "no stationary point",
+};
+
+export class Says {
+  /** @param {HTMLElement} root @param {any} app @param {any} take */
+  constructor(root, app, take) {
+    Object.assign(this, { root, app, take, current: "why" });
+    this.tabs = TABS.map(([key, words]) => element("button", { type: "button", role: "tab", id: `tab-${key}`, "aria-controls": "says-panel", "aria-selected": "false", tabindex: -1, onclick: () => this.open(key), onkeydown: (event) => this.key(event) }, words));
+    this.panel = element("div", { role: "tabpanel", id: "says-panel", tabindex: 0 });
+    root.append(element("div", { role: "tablist", "aria-label": "What it says", class: "tabs" }, this.tabs), this.panel);
+    this.open("why");
+  }
+
+  key(event) {
+    const at = TABS.findIndex(([key]) => key === this.current);
+    const by = { ArrowRight: 1, ArrowLeft: TABS.length - 1 }[event.key];
+    if (by === undefined) return;
+    this.open(TABS[(at + by) % TABS.length][0]);
+    this.tabs[(at + by) % TABS.length].focus();
+    event.preventDefault();
+  }
+
+  open(key) {
+    this.current = key;
+    TABS.forEach(([name], k) => {
+      this.tabs[k].setAttribute("aria-selected", String(name === key));
+      this.tabs[k].tabIndex = name === key ? 0 : -1;
+    });
+    this.panel.setAttribute("aria-labelledby", `tab-${key}`);
+    if (["diagnosis", "theorems"].includes(key)) this.app.askDiagnosis();
+    this.show();
+  }
+
+  /** Write the open tab. */
+  show() {
+    if (!this.app.localData) { this.panel.replaceChildren(element("p", {}, "Waiting for the server …")); return; }
+    const writers = { why: () => this.why(), end: () => this.end(), extremal: () => this.extremal(), diagnosis: () => this.diagnosis(), theorems: () => this.theorems(), take: () => this.take.content() };
+    if (["diagnosis", "theorems"].includes(this.current) && !this.app.answers.diagnosis) this.app.askDiagnosis();
+    this.panel.replaceChildren(...writers[this.current]().filter(Boolean));
+  }
+
+  why() {
+    const model = this.app.model(), { neuron } = this.app.selection;
+    const counts = this.app.answers.geometry?.counts;
+    const forecast = counts ? `As the scale vanishes: ${Object.entries(counts).filter(([, count]) => count).map(([end, count]) => `${count} ${end === "dead" ? "die" : end === "open" ? "stay open" : `end at a ${end}`}`).join(", ")}.` : "";
+    if (neuron === null || !model.run) {
+      return [element("p", {}, "Click a neuron to read why it went where it went."), forecast ? element("p", {}, forecast) : null, this.summary(model)];
+    }
+    return whyOf(model, neuron).map((sentence) => element("p", {}, sentence));
+  }
+
+  summary(model) {
+    const { run } = model;
+    if (!run) return element("p", {}, "The exact flow is being computed …");
+    const { header } = run;
+    return element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`);
+  }
+
+  end() {
+    const { run } = this.app, { limit, ghostLimit } = this.app.answers;
+    if (!run) return [element("p", {}, "The exact flow is being computed …")];
+    const { header } = run;
+    const nodes = [
+      table(["phase", "from", "to"], header.phases.map((phase) => [explained(phase.name), shownTime(phase.start, header.log_time), shownTime(phase.end, header.log_time)]), "Phases of the run"),
+    ];
+    if (!limit) nodes.push(element("p", {}, "The end is being certified …"));
+    else nodes.push(...this.limitNodes(limit, "The end"));
+    if (this.app.ghost) {
+      const ghost = this.app.ghost.header;
+      nodes.push(element("h2", {}, "Second run"), element("p", {}, `${ghost.method}: ${ghost.sentence} Loss ${shown(ghost.loss, 6)} at t = ${shownTime(ghost.time, ghost.log_time)}.`));
+      if (ghostLimit) nodes.push(...this.limitNodes(ghostLimit, "Its end"));
+    }
+    return nodes;
+  }
+
+  limitNodes(limit, title) {
+    const rows = Object.entries(limit.residuals).map(([name, value]) => [`residual: ${name}`, shown(value)]);
+    for (const [name, key] of [["margin", "margin"], ["best linear margin", "best_linear_margin"], ["largest margin of any network", "global_margin"]]) if (limit[key] !== null) rows.push([name, shown(limit[key], 6)]);
+    return [
+      element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
+      element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),
+      limit.ignored?.length ? element("p", {}, `Samples whose output stays 0: ${limit.ignored.map((k) => k + 1).join(", ")}.`) : null,
+      rows.length ? table(["quantity", "value"], rows) : null,
+    ].filter(Boolean);
+  }
+
+  extremal() {
+    const model = this.app.model(), answer = this.app.answers.geometry;
+    const rows = model.extremal.slice(0, 60).map((one, k) => [`${k + 1}`, vectorText(one.vector), shown(one.norm, 6), explained(one.kind), one.side > 0 ? "+1" : "−1", typeof one.pattern === "string" ? one.pattern : one.pattern.map((u) => "-0+"[u + 1]).join("")]);
+    return [
+      element("p", {}, answer && !answer.exact ? "Those found by search; there may be more." : `${model.extremal.length} extremal vector${model.extremal.length === 1 ? "" : "s"}: where neurons can align as the scale vanishes.`),
+      ...(answer?.degenerate ?? []).map((words) => element("p", { class: "hint" }, `Not in general position: ${words}.`)),
+      table(["number", "D", "|D|", "kind", "side", "pattern"], rows),
+      model.extremal.length > 60 ? element("p", {}, `${model.extremal.length - 60} more are not listed here; \`reluflow extremal\` lists all.`) : null,
+    ];
+  }
+
+  diagnosis() {
+    const answer = this.app.answers.diagnosis;
+    if (!answer || answer === "asked") return [element("p", {}, "Every assumption of the five papers is being checked …")];
+    const words = { true: "holds", false: "fails", null: "open" };
+    return [table(["condition", "answer", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the five papers on these data")];
+  }
+
+  theorems() {
+    const answer = this.app.answers.diagnosis;
+    if (!answer || answer === "asked") return [element("p", {}, "Which theorems the data allow is being checked …")];
+    const { verdicts } = this.app.answers;
+    const order = [...answer.theorems].sort((one, two) => Number(two.applicable !== false) - Number(one.applicable !== false));
+    const rows = order.map((one) => {
+      const verdict = verdicts[one.key];
+      const cell = verdict === "asked" ? "asking …" : verdict ? this.verdictNode(verdict) : one.applicable === false ? "not applicable" : element("button", { type: "button", "aria-label": `Check ${one.key}`, onclick: () => this.app.askVerdict(one.key) }, "check");
+      return [element("details", {}, element("summary", {}, one.key), element("p", {}, one.statement || "")), cell, one.why];
+    });
+    return [element("p", {}, "Each theorem is asked in the setting it is stated in, with its loss, its initialisation and the scale it asks for, on these data."), table(["theorem", "verdict", "data"], rows)];
+  }
+
+  verdictNode(verdict) {
+    if (!verdict.verdict) return verdict.sentence;
+    const slack = (verdict.conclusions ?? []).filter((one) => one.slack !== null).map((one) => [one.name, shown(one.measured), shown(one.bound), shown(one.slack)]);
+    return element("details", {}, element("summary", {}, element("span", { class: `verdict ${verdict.verdict}` }, verdict.verdict)), element("p", {}, verdict.why), slack.length ? table(["conclusion", "measured", "bound", "slack"], slack) : "", verdict.erratum ? element("p", {}, `Erratum: ${verdict.erratum}`) : "");
+  }
+}

@@ -1,0 +1,78 @@
+// The sphere of directions for d = 3: great circles of the samples, extremal vectors, neurons; drag to turn it.
+// @ts-check
+
+export class Sphere {
+  /** @param {HTMLCanvasElement} canvas @param {any} surface */
+  constructor(canvas, surface) {
+    this.canvas = canvas;
+    this.surface = surface;
+    [this.turn, this.tilt] = [0.6, 0.35];
+  }
+
+  show(model) { this.model = model; }
+
+  rotate(dx, dy) {
+    this.turn += 0.008 * dx;
+    this.tilt = Math.max(-1.5, Math.min(1.5, this.tilt + 0.008 * dy));
+  }
+
+  /** Seen from the front: right, up, and towards the viewer. */
+  view([x, y, z]) {
+    const a = Math.cos(this.turn) * x + Math.sin(this.turn) * y, b = -Math.sin(this.turn) * x + Math.cos(this.turn) * y;
+    return [a, Math.cos(this.tilt) * z - Math.sin(this.tilt) * b, Math.sin(this.tilt) * z + Math.cos(this.tilt) * b];
+  }
+
+  draw(state, ghostState) {
+    this.surface.resize();
+    this.drawOn(this.surface, state, ghostState);
+  }
+
+  drawOn(surface, state) {
+    const colors = this.model.palette, { X, y } = this.model.data;
+    const R = 0.5 * Math.min(surface.width, surface.height) - 26, cx = surface.width / 2, cy = surface.height / 2;
+    surface.clear(colors.paper);
+    surface.circle(cx, cy, R, { fill: colors.accent, alpha: 0.06 });
+    surface.circle(cx, cy, R, { stroke: colors.line, width: 1.5 });
+    X.forEach((x) => this.greatCircle(surface, x, R, cx, cy, colors));
+    const place = (unit) => { const [a, b, c] = this.view(unit); return [cx + R * a, cy - R * b, c]; };
+    this.model.extremal.slice(0, 60).forEach((found, index) => {
+      const [px, py, depth] = place(found.direction);
+      const color = colors.targets[index % colors.targets.length];
+      surface.text(px, py, `${{ maximum: "▲", minimum: "▼", saddle: "◆" }[found.kind]}${index + 1}`, { color, size: 15, align: "center", weight: "bold", alpha: depth > 0 ? 1 : 0.35, halo: colors.paper });
+    });
+    X.forEach((x, k) => {
+      const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
+      const color = y[k] >= 0 ? colors.positive : colors.negative;
+      if (y[k] >= 0) surface.circle(px, py, 6, { fill: color, stroke: colors.paper, width: 1.5, alpha: depth > 0 ? 1 : 0.35 });
+      else surface.rect(px - 6, py - 6, 12, 12, { fill: color, alpha: depth > 0 ? 1 : 0.35 });
+      if (X.length <= 30) surface.text(px + 10, py - 9, String(k + 1), { color: colors.ink, size: 11, alpha: depth > 0 ? 1 : 0.4 });
+    });
+    if (!state) return;
+    const groups = { front: { plus: [], minus: [] }, back: { plus: [], minus: [] } };
+    for (let j = 0; j < state.m; j++) {
+      const [px, py, depth] = place([state.units[3 * j], state.units[3 * j + 1], state.units[3 * j + 2]]);
+      (depth > 0 ? groups.front : groups.back)[state.signs[j] > 0 ? "plus" : "minus"].push(px, py);
+    }
+    for (const [side, alpha] of /** @type {[("back"|"front"), number][]} */ ([["back", 0.3], ["front", 0.95]])) {
+      surface.marks(groups[side].plus, 3.4, { fill: colors.positive, alpha });
+      surface.marks(groups[side].minus, 3.4, { fill: colors.negative, alpha, diamond: true });
+    }
+  }
+
+  /** Where <w, x> = 0; the far half is faint. */
+  greatCircle(surface, x, R, cx, cy, colors) {
+    const norm = Math.hypot(...x), n = x.map((value) => value / norm);
+    const helper = Math.abs(n[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0];
+    const u = cross(n, helper), size = Math.hypot(...u), e = u.map((value) => value / size), f = cross(n, e);
+    for (const isFront of [false, true]) {
+      const points = Array.from({ length: 121 }, (_, k) => {
+        const angle = (2 * Math.PI * k) / 120;
+        const [a, b, c] = this.view(e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i]));
+        return /** @type {[number, number]} */ (c > 0 === isFront ? [cx + R * a, cy - R * b] : [NaN, NaN]);
+      });
+      surface.path(points, { stroke: colors.quiet, width: 1, alpha: isFront ? 0.8 : 0.25 });
+    }
+  }
+}
+
+function cross(a, b) { return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]; }

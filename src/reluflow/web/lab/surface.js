@@ -1,0 +1,186 @@
+// Two surfaces with one set of strokes: a canvas for the screen, SVG text to take away.
+// @ts-check
+
+/** The colours of the page, from its style sheet, so that light and dark are said in one place. */
+export function palette(node = document.documentElement) {
+  const style = getComputedStyle(node);
+  const read = (name) => style.getPropertyValue(`--${name}`).trim();
+  return {
+    paper: read("paper"), ink: read("ink"), quiet: read("quiet"), faint: read("faint"), line: read("line"),
+    positive: read("positive"), negative: read("negative"), accent: read("accent"), dead: read("dead"),
+    maximum: read("maximum"), minimum: read("minimum"), saddle: read("saddle"),
+    targets: [1, 2, 3, 4, 5, 6].map((k) => read(`target-${k}`)),
+  };
+}
+
+export class CanvasSurface {
+  /** @param {HTMLCanvasElement} canvas */
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    this.resize();
+  }
+
+  /** Match the canvas to its size on the page; true if it changed. */
+  resize() {
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.max(1, Math.round(this.canvas.clientWidth)), height = Math.max(1, Math.round(this.canvas.clientHeight));
+    const isNew = width !== this.width || height !== this.height || ratio !== this.ratio;
+    if (isNew) {
+      [this.width, this.height, this.ratio] = [width, height, ratio];
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+    }
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return isNew;
+  }
+
+  clear(color) {
+    this.context.globalAlpha = 1;
+    this.context.fillStyle = color;
+    this.context.fillRect(0, 0, this.width, this.height);
+  }
+
+  /** @param {[number, number][]} points */
+  path(points, { stroke = null, fill = null, width = 1, dash = [], alpha = 1, close = false } = {}) {
+    if (!points.length) return;
+    const c = this.context;
+    c.globalAlpha = alpha;
+    c.beginPath();
+    let isDown = false;
+    for (const [x, y] of points) {
+      if (!Number.isFinite(x) || !Number.isFinite(y)) { isDown = false; continue; }
+      if (isDown) c.lineTo(x, y); else c.moveTo(x, y);
+      isDown = true;
+    }
+    if (close) c.closePath();
+    this.finish(stroke, fill, width, dash);
+  }
+
+  arc(x, y, radius, start, end, { stroke = null, fill = null, width = 1, alpha = 1, wedge = false, dash = [] } = {}) {
+    const c = this.context;
+    c.globalAlpha = alpha;
+    c.beginPath();
+    if (wedge) c.moveTo(x, y);
+    c.arc(x, y, radius, -start, -end, true);
+    if (wedge) c.closePath();
+    this.finish(stroke, fill, width, dash);
+  }
+
+  circle(x, y, radius, options = {}) { this.arc(x, y, radius, 0, 2 * Math.PI, options); }
+
+  /** Many equal marks in one stroke: circles, or diamonds. */
+  marks(places, radius, { fill = null, stroke = null, width = 1, alpha = 1, diamond = false } = {}) {
+    const c = this.context;
+    c.globalAlpha = alpha;
+    c.beginPath();
+    for (let k = 0; k < places.length; k += 2) {
+      const x = places[k], y = places[k + 1];
+      if (diamond) {
+        const r = 1.25 * radius;
+        c.moveTo(x + r, y); c.lineTo(x, y - r); c.lineTo(x - r, y); c.lineTo(x, y + r); c.closePath();
+      } else {
+        c.moveTo(x + radius, y);
+        c.arc(x, y, radius, 0, 2 * Math.PI);
+      }
+    }
+    if (stroke) this.finish(stroke, null, width, []); // first the rims, so that a crowd keeps its colour
+    if (fill) this.finish(null, fill, width, []);
+  }
+
+  rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {
+    this.context.globalAlpha = alpha;
+    if (fill) { this.context.fillStyle = fill; this.context.fillRect(x, y, width, height); }
+    if (stroke) { this.context.strokeStyle = stroke; this.context.strokeRect(x, y, width, height); }
+  }
+
+  text(x, y, words, { color = "#000", size = 12, align = "left", base = "middle", weight = "normal", alpha = 1, halo = null } = {}) {
+    const c = this.context;
+    c.globalAlpha = alpha;
+    c.font = `${weight} ${size}px system-ui, sans-serif`;
+    c.textAlign = /** @type {CanvasTextAlign} */ (align);
+    c.textBaseline = /** @type {CanvasTextBaseline} */ (base);
+    if (halo) {
+      c.lineJoin = "round";
+      c.strokeStyle = halo;
+      c.lineWidth = 3.5;
+      c.setLineDash([]);
+      c.strokeText(words, x, y);
+    }
+    c.fillStyle = color;
+    c.fillText(words, x, y);
+  }
+
+  finish(stroke, fill, width, dash) {
+    const c = this.context;
+    if (fill) { c.fillStyle = fill; c.fill(); }
+    if (stroke) { c.strokeStyle = stroke; c.lineWidth = width; c.setLineDash(dash); c.stroke(); }
+  }
+}
+
+const round = (x) => Math.round(x * 100) / 100;
+const escaped = (words) => String(words).replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }[sign] || sign));
+
+export class SvgSurface {
+  constructor(width, height) {
+    [this.width, this.height] = [width, height];
+    this.parts = [];
+  }
+
+  clear(color) { this.parts = [`<rect width="100%" height="100%" fill="${color}"/>`]; }
+
+  path(points, options = {}) {
+    let words = "", isDown = false;
+    for (const [x, y] of points) {
+      if (!Number.isFinite(x) || !Number.isFinite(y)) { isDown = false; continue; }
+      words += `${isDown ? "L" : "M"}${round(x)} ${round(y)}`;
+      isDown = true;
+    }
+    if (words) this.parts.push(`<path d="${words}${options.close ? "Z" : ""}" ${look(options)}/>`);
+  }
+
+  arc(x, y, radius, start, end, options = {}) {
+    if (Math.abs(end - start) >= 2 * Math.PI - 1e-9) {
+      this.parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(radius)}" ${look(options)}/>`);
+      return;
+    }
+    const steps = Math.max(2, Math.ceil(Math.abs(end - start) / 0.1));
+    const points = Array.from({ length: steps + 1 }, (_, i) => {
+      const angle = start + ((end - start) * i) / steps;
+      return [x + radius * Math.cos(angle), y - radius * Math.sin(angle)];
+    });
+    this.path(options.wedge ? [[x, y], ...points] : points, { ...options, close: options.wedge });
+  }
+
+  circle(x, y, radius, options = {}) { this.arc(x, y, radius, 0, 2 * Math.PI, options); }
+
+  marks(places, radius, options = {}) {
+    for (let k = 0; k < places.length; k += 2) {
+      const x = places[k], y = places[k + 1], r = 1.25 * radius;
+      if (options.diamond) this.path([[x + r, y], [x, y - r], [x - r, y], [x, y + r]], { ...options, close: true });
+      else this.circle(x, y, radius, options);
+    }
+  }
+
+  rect(x, y, width, height, options = {}) {
+    this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" ${look(options)}/>`);
+  }
+
+  text(x, y, words, { color = "#000", size = 12, align = "left", base = "middle", weight = "normal", alpha = 1, halo = null } = {}) {
+    const anchor = { left: "start", center: "middle", right: "end" }[align] || "start";
+    const shift = base === "middle" ? 0.35 * size : base === "top" ? 0.8 * size : 0;
+    const around = halo ? ` stroke="${halo}" stroke-width="3.5" paint-order="stroke" stroke-linejoin="round"` : "";
+    this.parts.push(
+      `<text x="${round(x)}" y="${round(y + shift)}" fill="${color}" font-size="${size}" font-weight="${weight}" ` +
+      `font-family="system-ui, sans-serif" text-anchor="${anchor}" opacity="${alpha}"${around}>${escaped(words)}</text>`);
+  }
+
+  toString() {
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">\n${this.parts.join("\n")}\n</svg>\n`;
+  }
+}
+
+function look({ stroke = null, fill = null, width = 1, dash = [], alpha = 1 } = {}) {
+  const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
+  return `fill="${fill || "none"}" stroke="${stroke || "none"}" stroke-width="${width}" opacity="${alpha}"${dashes}`;
+}

@@ -1,0 +1,86 @@
+// Take it away: the link, the command, Python lines, pictures, tables, an animation, the study report.
+// @ts-check
+import { dataCsv, neuronCsv, runCsv } from "./csv.js";
+import { download, element } from "./dom.js";
+import { animatedGif } from "./gif.js";
+import { SvgSurface } from "./surface.js";
+
+const GIF_FRAMES = 60, GIF_SIDE = 480;
+
+export class TakeAway {
+  /** @param {any} app @param {any} viewer */
+  constructor(app, viewer) {
+    Object.assign(this, { app, viewer });
+    app.onReport = (message) => {
+      if (!message) return;
+      download(`${this.name()}-report.html`, message.html, "text/html");
+      app.say("The report is in your downloads.");
+    };
+  }
+
+  name() { return this.app.state.run.name.replace(/[^a-z0-9]+/gi, "-").slice(0, 40) || "run"; }
+
+  content() {
+    const { app } = this, data = app.answers.data;
+    const copy = (title, text, id) => [
+      element("div", { class: "copy-head" }, element("h2", {}, title), element("button", { type: "button", "aria-label": `Copy: ${title}`, onclick: (event) => this.copy(text(), event.currentTarget) }, "copy")),
+      element("pre", { id, tabindex: 0 }, text()),
+    ];
+    const button = (words, act) => element("button", { type: "button", onclick: act }, words);
+    const fitsDouble = app.localData && Math.abs(app.localData.logScale) < 300;
+    app.writeAddressNow();
+    return [
+      ...copy("This run as a link", () => location.href, "take-link"),
+      ...(data && !app.isDragging ? copy("as a command", () => data.command, "take-command") : []),
+      app.state.run.neurons && !fitsDouble ? element("p", { class: "hint" }, "Neurons of this scale do not fit a file of doubles; the Python lines give the same run.") : null,
+      ...(data && !app.isDragging ? copy("in Python", () => data.python, "take-python") : []),
+      element("h2", {}, "Files"),
+      element("div", { class: "buttons" },
+        button("PNG", () => this.viewer.planeCanvas.toBlob((blob) => blob && download(`${this.name()}.png`, blob, "image/png"))),
+        button("SVG", () => download(`${this.name()}.svg`, this.svg(), "image/svg+xml")),
+        button("CSV of the data", () => download("data.csv", dataCsv(app.localData.X, app.localData.y), "text/csv")),
+        fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
+        button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
+        button("GIF of the run", () => this.gif()),
+        button("Study report", () => { app.say("The study is being written …"); app.connection.ask("report", app.state.run); })),
+    ];
+  }
+
+  async copy(text, target) {
+    await navigator.clipboard.writeText(text);
+    target.textContent = "copied";
+    setTimeout(() => { target.textContent = "copy"; }, 1500);
+  }
+
+  /** The plane as it stands, as SVG text. */
+  svg() {
+    const { plane, sphere, isSphere } = this.viewer, state = this.viewer.displayed();
+    const surface = new SvgSurface(plane.surface.width, plane.surface.height);
+    if (isSphere) sphere.drawOn(surface, state);
+    else {
+      plane.drawStill(surface, this.viewer.model.palette);
+      plane.drawMoving(surface, state, null);
+    }
+    return surface.toString();
+  }
+
+  /** The whole run as a GIF, from the frames that are kept. */
+  async gif() {
+    const { viewer, app } = this;
+    if (!app.run) return;
+    viewer.pause();
+    const before = viewer.model.view.at, small = document.createElement("canvas");
+    const context = /** @type {CanvasRenderingContext2D} */ (small.getContext("2d", { willReadFrequently: true }));
+    const { width, height } = viewer.planeCanvas, factor = Math.min(1, GIF_SIDE / Math.max(width, height));
+    [small.width, small.height] = [Math.round(width * factor), Math.round(height * factor)];
+    const blob = await animatedGif((k) => {
+      viewer.position = (k / (GIF_FRAMES - 1)) * (app.run.T - 1);
+      viewer.paint();
+      context.drawImage(viewer.planeCanvas, 0, 0, small.width, small.height);
+      return context.getImageData(0, 0, small.width, small.height);
+    }, GIF_FRAMES, 8, (share) => app.say(`The animation: ${Math.round(100 * share)} %`));
+    viewer.scrub(before);
+    app.say("The animation is in your downloads.");
+    download(`${this.name()}.gif`, blob, "image/gif");
+  }
+}

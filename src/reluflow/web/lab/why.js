@@ -1,0 +1,86 @@
+// Why a neuron did what it did, from the events of the run and the forecast: sentences that claim no more than is known.
+// @ts-check
+import { shown, shownTime, vectorText } from "./dom.js";
+
+const PAST = ["crossed", "began to slide along", "left", "died at", "met a ridge at"];
+
+/**
+ * @param {any} model of the viewer
+ * @param {number} j the neuron
+ * @returns {string[]} one sentence each
+ */
+export function whyOf(model, j) {
+  const { run, data, geometryAnswer, extremal } = model;
+  if (!run || j >= run.m) return [];
+  const d = run.d, m = run.m;
+  const startUnit = Array.from(run.units.subarray(j * d, (j + 1) * d));
+  const sign = run.signs[j];
+  const active = data.X.map((x, k) => [x.reduce((sum, value, i) => sum + value * startUnit[i], 0), k]).filter(([z]) => z > 0).map(([, k]) => k + 1);
+  const sentences = [
+    `Neuron ${j + 1} starts with a ${sign > 0 ? "> 0: it is drawn towards maxima of G" : sign < 0 ? "< 0: it is drawn towards minima of G" : "= 0"}, |w| = ${size(run.logW[j])}, ` +
+    (d === 2 ? `at ${shown((Math.atan2(startUnit[1], startUnit[0]) * 180) / Math.PI, 4)}°, ` : "") +
+    (active.length ? `active on sample${active.length > 1 ? "s" : ""} ${list(active)}.` : "active on no sample."),
+  ];
+  if (!active.length && run.leak === 0) {
+    sentences.push("Nothing pulls it: every <w, x> is at most 0 and the leak is 0, so it does not move. It is dead from the start.");
+    return sentences;
+  }
+  sentences.push(...eventSentences(run, j));
+  sentences.push(...forecastSentences(geometryAnswer, extremal, j));
+  const last = (run.T - 1) * m + j;
+  const endUnit = Array.from(run.units.subarray(last * d, (last + 1) * d));
+  const heaviest = run.logW.subarray((run.T - 1) * m).reduce((most, value) => Math.max(most, value), -Infinity);
+  const isLight = run.logW[last] < heaviest - 7;
+  const nearest = nearestExtremal(endUnit, extremal);
+  const grown = (run.logW[last] - run.logW[j]) / Math.LN10;
+  sentences.push(
+    `At the end of the run |w| = ${size(run.logW[last])}${grown >= 0.3 ? `, grown by 10^${shown(grown, 3)}` : ""}` +
+    (isLight ? ": too small to matter for the function" : "") +
+    (nearest ? `; its direction is ${shown(nearest.angle, 3)}° from extremal vector ${nearest.index + 1} (${nearest.kind})` : "") +
+    `, w/|w| = ${vectorText(endUnit, 4)}.`);
+  return sentences;
+}
+
+function eventSentences(run, j) {
+  const { neuron, sample, t, kind } = run.events;
+  const found = [];
+  for (let k = 0; k < t.length; k++) if (neuron[k] === j) found.push(k);
+  if (!found.length) return run.header.events_complete ? ["It crossed no boundary."] : ["Its events are not among those that were sent; `reluflow train --save` keeps all."];
+  const told = found.slice(0, 6).map((k) => kind[k] === 5
+    ? `its output weight changed sign at t = ${when(t[k], run)}`
+    : `it ${PAST[kind[k]]} the boundary of sample ${sample[k] + 1} at t = ${when(t[k], run)}`);
+  const sentences = [`${capital(told.join("; "))}${found.length > 6 ? `; and ${found.length - 6} more events` : ""}.`];
+  const lastEvent = found[found.length - 1];
+  if (kind[lastEvent] === 3) sentences.push("It died there: on the side it came to nothing pulls it, so it no longer moves.");
+  return sentences;
+}
+
+function forecastSentences(answer, extremal, j) {
+  if (!answer) return [];
+  const end = answer.ends[answer.arrays.end.data[j]], target = answer.arrays.target.data[j];
+  const time = answer.arrays.alignment_time.data[j];
+  if (end === undefined) return [];
+  if (end === "dead") return ["As the scale vanishes, this neuron dies: it reaches a cone where nothing pulls it."];
+  if (end === "open") return ["As the scale vanishes, its end is open: the flow is not unique on its way, or it was not followed to the end."];
+  if (target < 0) return [`As the scale vanishes, it ends at a ${end} of G.`];
+  return [`As the scale vanishes, it aligns with extremal vector ${target + 1}, a ${extremal[target]?.kind ?? end} of G with |D| = ${shown(extremal[target]?.norm)}; it enters its last cone at t = ${shown(time)} of the frozen flow.`];
+}
+
+function nearestExtremal(unit, extremal) {
+  let best = null;
+  extremal.forEach((found, index) => {
+    const direction = found.direction ?? [Math.cos(found.angle), Math.sin(found.angle)];
+    const cosine = direction.reduce((sum, value, i) => sum + value * unit[i], 0);
+    const angle = (Math.acos(Math.max(-1, Math.min(1, cosine))) * 180) / Math.PI;
+    if (!best || angle < best.angle) best = { index, angle: angle < 0.05 ? 0 : angle, kind: found.kind };
+  });
+  return best;
+}
+
+function size(log) {
+  if (log === -Infinity) return "0";
+  return Math.abs(log) < 600 ? shown(Math.exp(log), 3) : `10^${shown(log / Math.LN10, 5)}`;
+}
+function when(t, run) { return Number.isFinite(t) ? shown(t, 4) : shownTime(null, run.header.log_time); }
+function list(numbers) { return numbers.length > 8 ? `${numbers.slice(0, 7).join(", ")}, … (${numbers.length})` : numbers.join(", "); }
+function capital(words) { return words.charAt(0).toUpperCase() + words.slice(1); }

@@ -1,0 +1,69 @@
+"""The process that computes: it takes one request at a time, and looks for a cancellation after every step."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+Message = tuple[int, str, Any]  # job, kind (frame, stage, error, done), content
+
+
+class _Cancelled(BaseException):
+    """The page asked for something newer."""
+
+
+def work(pipe: Connection) -> None:
+    """Answer requests from the server until it goes away."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's business
+    if hasattr(os, "setsid"):
+        os.setsid()  # and a terminal sends it to the whole group
+    while True:
+        try:
+            job, kind, request = pipe.recv()
+        except (EOFError, OSError):
+            return
+        if kind == "cancel":
+            continue  # it was answered already
+        try:
+            _work_on(job, request, pipe)
+        except _Cancelled:
+            pipe.send((job, "done", None))
+        except (BrokenPipeError, EOFError):
+            return
+
+
+def _work_on(job: int, request: Any, pipe: Connection) -> None:
+    from reluflow.errors import ReluflowError
+    from reluflow.web.answers import answer
+
+    began = time.monotonic()
+
+    def look() -> None:
+        if pipe.poll():
+            other, kind, _content = pipe.recv()
+            if kind == "cancel" and other == job:
+                raise _Cancelled
+
+    def step(_: Any) -> None:
+        look()
+        if time.monotonic() - began > request.seconds:
+            raise KeyboardInterrupt  # the run keeps what was done and says that it was interrupted
+
+    def stage(words: str) -> None:
+        look()
+        pipe.send((job, "stage", words))
+
+    try:
+        for frame in answer(request, step, stage):
+            pipe.send((job, "frame", frame))
+            look()
+    except ReluflowError as error:
+        pipe.send((job, "error", str(error)))
+    except MemoryError:
+        pipe.send((job, "error", "This needs more memory than the machine has; take fewer samples or neurons."))
+    except KeyboardInterrupt:
+        pipe.send((job, "error", f"This took longer than {request.seconds:g} seconds; the command line has no limit."))
+    pipe.send((job, "done", None))

@@ -1,0 +1,108 @@
+"""The states that travel: the first and the last of the run, in order, as many as fit, even in what changes."""
+
+import numpy as np
+import pytest
+
+from reluflow.web import adapter
+from reluflow.web.answers import Request, answer
+from reluflow.web.frames import MOST_FRAMES, FrameKeeper, most_frames
+from reluflow.web.state import read_state
+from reluflow.web.wire import unpack
+
+
+def request(settings, what="run"):
+    return Request(7, what, "main", read_state(settings), "", 60.0)
+
+
+def frames_of(settings):
+    answered = [unpack(frame) for frame in answer(request(settings), lambda run: None, lambda words: None)]
+    assert [header["what"] for header, _ in answered] == ["run", "limit"]
+    return answered[0]
+
+
+def test_frames_begin_and_end_with_the_run():
+    settings = {"name": "min-toy", "loss": "logistic", "width": 30, "seed": 2}
+    header, arrays = frames_of(settings)
+    problem = adapter.problem_of(read_state(settings))
+    assert header["outcome"] == "direction-converged"
+    assert len(arrays["t"]) <= MOST_FRAMES
+    assert arrays["t"][0] == 0.0
+    assert arrays["t"][-1] == header["time"]
+    assert arrays["frame_loss"][-1] == header["loss"]
+    assert np.all(np.diff(arrays["log_t"]) > 0)
+    w = problem.network.w
+    np.testing.assert_allclose(arrays["units"][0], w / np.linalg.norm(w, axis=1)[:, None], atol=1e-6)
+    sizes = np.log(np.linalg.norm(w, axis=1)) + problem.network.log_scale
+    np.testing.assert_allclose(arrays["log_w"][0], sizes, rtol=1e-6)
+
+
+def test_many_steps_leave_few_frames_even_in_what_changes():
+    _, arrays = frames_of({"name": "min-toy", "loss": "logistic", "width": 60, "scale": "1e-100"})
+    assert 100 <= len(arrays["t"]) <= MOST_FRAMES + 2
+    steps = np.diff(arrays["change"])
+    assert np.all(steps > 0)
+    assert np.max(steps) < 12 * np.mean(steps)
+
+
+def test_the_closed_form_start_of_a_tiny_scale_is_drawn_in_between():
+    """At scale 1e-100 one step of the flow carried neurons through several cones, and the page drew them straight."""
+    settings = {"name": "min-toy", "loss": "logistic", "width": 30, "scale": "1e-100"}
+    _, arrays = frames_of(settings)
+    cosines = np.sum(arrays["units"][1:] * arrays["units"][:-1], axis=2)
+    assert np.degrees(np.arccos(np.clip(cosines.min(), -1, 1))) < 30  # it was 94
+    middle = len(arrays["t"]) // 6
+    state = read_state(settings)
+    problem = adapter.problem_of(state)
+    time = float(arrays["t"][middle])
+    (when, _, network), *_ = adapter.states_between(problem, problem.network, 0.0, np.array([time]), lambda run: None)
+    assert when == time
+    units = network.w / np.linalg.norm(network.w, axis=1)[:, None]
+    np.testing.assert_allclose(arrays["units"][middle], units, atol=1e-5)
+
+
+def test_h_from_the_frames_is_that_of_the_network():
+    """What the page draws, from single-precision logarithms, agrees with the library's own outputs."""
+    settings = {"width": 40}
+    header, arrays = frames_of(settings)
+    X = adapter.problem_of(read_state(settings)).dataset.X
+    w = arrays["units"][-1] * np.exp(arrays["log_w"][-1])[:, None].astype(np.float64)
+    a = arrays["signs"][-1] * np.exp(arrays["log_a"][-1].astype(np.float64))
+    np.testing.assert_allclose(np.maximum(w @ X.T, 0).T @ a, arrays["predictions"], rtol=1e-4)
+    assert header["kinds"][3] == "death"
+
+
+def test_infinitely_many_neurons_travel_as_directions_with_weights():
+    header, arrays = frames_of({"width": "inf"})
+    assert header["num_neurons"] == len(arrays["weight"]) == arrays["units"].shape[1]
+    assert arrays["weight"].sum() == pytest.approx(2.0)
+    X = adapter.problem_of(read_state({"width": "inf"})).dataset.X
+    a = arrays["weight"] * arrays["signs"][-1] * np.exp((arrays["log_a"][-1] + arrays["log_w"][-1]).astype(np.float64))
+    outputs = a @ np.maximum(arrays["units"][-1] @ X.T, 0)
+    np.testing.assert_allclose(outputs, arrays["predictions"], rtol=1e-4)
+
+
+def test_large_networks_send_fewer_frames():
+    assert most_frames(200, 2) == MOST_FRAMES
+    assert most_frames(5000, 20) < 60
+    assert most_frames(5000, 200) == 30
+
+
+def test_a_run_stopped_by_the_clock_says_so_and_shows_what_was_done():
+    def stop(run):
+        if run.steps >= 20:
+            raise KeyboardInterrupt
+
+    asked = request({"width": 60})
+    (header, arrays), (limit, _) = (unpack(frame) for frame in answer(asked, stop, lambda words: None))
+    assert header["outcome"] == "interrupted"
+    assert "Stopped after 60 seconds of computing" in header["sentence"]
+    assert len(arrays["t"]) > 10
+    assert limit["proof"] is False
+
+
+def test_a_start_without_steps_is_a_run_of_one_state():
+    problem = adapter.problem_of(read_state({"width": 5}))
+    keeper = FrameKeeper(problem.network, problem.initial_loss)
+    frames = keeper.finish(problem.network, 0.0, -np.inf, problem.initial_loss)
+    assert len(frames) == 2
+    assert frames[-1].time == 0.0

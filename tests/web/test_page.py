@@ -1,0 +1,389 @@
+"""The page in a real browser: load, drag, scrub, links, tour, own data, reconnect, geometry, accessibility."""
+
+import json
+
+import numpy as np
+import pytest
+
+import reluflow
+from reluflow.geometry.extremal import extremal_vectors_of
+from reluflow.web import adapter
+from reluflow.web.state import read_state
+
+MIN_TOY = "v=1&name=min-toy&loss=exponential&width=30&scale=1e-4"
+
+
+COUNT_SENDS = """() => {
+  window.sends = 0;
+  const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (...words) { window.sends += 1; return send.apply(this, words); };
+}"""
+
+
+def until(page, expression):
+    """Wait until an expression is true; by asking again, since the page allows no evaluation of text."""
+    for _ in range(600):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{expression} did not become true")
+
+
+def run_of(page):
+    return page.evaluate("reluflow.run()")
+
+
+def box_of(page, selector=".plane"):
+    return page.locator(selector).bounding_box()
+
+
+def drag(page, start, end, *, steps=6, selector=".plane"):
+    box = box_of(page, selector)
+    page.mouse.move(box["x"] + start[0], box["y"] + start[1])
+    page.mouse.down()
+    page.mouse.move(box["x"] + end[0], box["y"] + end[1], steps=steps)
+    page.mouse.up()
+
+
+def test_it_loads_and_shows_the_run_of_the_command_line(open_page):
+    page = open_page()
+    assert page.title() == "three-points · reluflow laboratory"
+    state = page.evaluate("reluflow.state()")
+    assert state["run"]["name"] == "three-points"
+    ours = read_state(state["run"])
+    trajectory = adapter.run_of(ours, adapter.problem_of(ours), lambda run: None)
+    assert run_of(page)["loss"] == trajectory.loss
+    assert run_of(page)["time"] == trajectory.time
+    page.click("#tab-end")
+    assert "a local minimum (certified)" in " ".join(page.inner_text("#says-panel").split())
+    page.click("#tab-extremal")
+    assert "maximum" in page.inner_text("#says-panel")
+
+
+def test_dragging_a_sample_moves_the_geometry_at_once_and_the_flow_after(open_page):
+    page = open_page(MIN_TOY)
+    before = page.evaluate("[reluflow.geometry().extremal, reluflow.run().loss]")
+    start = page.evaluate("reluflow.plane().samples[0]")
+    drag(page, start, [start[0] - 40, start[1] - 70])
+    page.evaluate("reluflow.settled()")
+    state = page.evaluate("reluflow.state()")
+    moved = np.array(state["run"]["X"])
+    original = reluflow.load("min-toy").X
+    assert np.linalg.norm(moved[0] - original[0]) > 0.1
+    np.testing.assert_array_equal(moved[1:], original[1:])
+    after = page.evaluate("[reluflow.geometry().extremal, reluflow.run().loss]")
+    assert before != after
+    ours = read_state(state["run"])
+    assert run_of(page)["loss"] == adapter.run_of(ours, adapter.problem_of(ours), lambda run: None).loss
+    assert "edited" in page.title()
+
+
+def test_dragging_a_neuron_starts_it_elsewhere(open_page):
+    page = open_page("v=1&width=12&view.at=0")
+    start = page.evaluate("reluflow.plane().neuron(2)")
+    drag(page, start, [start[0] + 60, start[1] - 30])
+    page.evaluate("reluflow.settled()")
+    state = page.evaluate("reluflow.state()")
+    assert len(state["run"]["neurons"]) == 12
+    drawn = adapter.problem_of(read_state({"width": 12})).network
+    shape = np.array(state["run"]["neurons"])
+    assert not np.allclose(
+        shape[2, :2] / np.linalg.norm(shape[2, :2]), drawn.w[2] / np.linalg.norm(drawn.w[2]), atol=0.05
+    )
+    np.testing.assert_allclose(shape[3, :2], drawn.w[3] / np.sqrt(12), rtol=1e-5)
+    page.get_by_role("button", name="Draw the neurons again").click()
+    page.evaluate("reluflow.settled()")
+    assert page.evaluate("reluflow.state().run.neurons") is None
+
+
+def test_dragging_a_point_of_the_function_changes_its_label(open_page):
+    page = open_page("v=1&width=12")
+    box = box_of(page, ".function")
+    # the middle sample x = -0.5, y = 0.1 of the published data
+    low, high = -0.75 - 0.35 * 0.875, 0.125 + 0.35 * 0.875
+    bottom, top = 0.0 - 0.25, 1.1 + 0.25
+    start = [
+        38 + (-0.5 - low) / (high - low) * (box["width"] - 48),
+        16 + (1 - (0.1 - bottom) / (top - bottom)) * (box["height"] - 42),
+    ]
+    drag(page, start, [start[0], start[1] - 60], selector=".function")
+    page.evaluate("reluflow.settled()")
+    labels = page.evaluate("reluflow.state().run.y")
+    assert labels[1] > 0.2
+    assert labels[0] == 1.1
+
+
+def test_scrubbing_asks_the_server_nothing(open_page):
+    page = open_page()
+    sent = []
+    page.on("websocket", lambda _: sent.append("opened"))
+    page.evaluate(COUNT_SENDS)
+    shown = []
+    for place in (0, 0.25, 0.5, 0.75, 1):
+        page.evaluate(f"reluflow.paint({place})")
+        shown.append(page.inner_text(".readout"))
+    assert len(set(shown)) == 5
+    assert shown[0].startswith("t = 0,")
+    page.locator(".time").focus()
+    page.keyboard.press("ArrowLeft")
+    page.evaluate("reluflow.paint(0)")
+    page.get_by_role("button", name="Play", exact=True).click()
+    page.wait_for_timeout(300)
+    page.get_by_role("button", name="Pause").click()
+    assert page.evaluate("window.sends") == 0
+    assert sent == []
+
+
+def test_a_link_gives_the_same_state_and_the_same_run_to_the_last_digit(open_page):
+    first = open_page("v=1&width=14&seed=3&scale=1e-40&ghost.scale=1e-80&view.axis=change&view.at=0.25&view.neuron=2")
+    start = first.evaluate("reluflow.plane().samples[1]")
+    drag(first, start, [start[0] + 33, start[1]])
+    first.evaluate("reluflow.settled()")
+    first.wait_for_timeout(300)
+    link, state, run = first.evaluate("[location.hash, reluflow.state(), reluflow.run()]")
+    assert state["ghost"] == {"scale": "1e-80"}
+    second = open_page(link.removeprefix("#"))
+    assert second.evaluate("reluflow.state()") == state
+    again = second.evaluate("reluflow.run()")
+    for key in ("loss", "time", "steps", "crossings"):
+        assert again[key] == run[key]
+
+
+BAD_LINKS = [
+    ("v=1&leak=7", "`leak` must be a number in [0, 1]"),
+    ("v=2&name=three-points", "`version` must be 1, got 2"),
+    ("name=three-points", "must say its version"),
+    ("v=1&X=1,2;3&y=1,2", "`X` must be rows of numbers"),
+    ("v=1&width=ten", "a number must be a decimal, got ten"),
+    ("v=1&code=alert(1)", "`code` is not a field of a run"),
+    ("v=1&view.plane=<script>", "`plane` must be auto"),
+]
+
+
+def test_a_bad_link_is_refused_in_a_sentence_and_the_page_opens_all_the_same(open_page):
+    """The sentence was once wiped away by the run that followed it."""
+    fragment, sentence = BAD_LINKS[0]
+    page = open_page(fragment)
+    assert sentence in page.inner_text("#status")
+    before = page.evaluate("reluflow.state()")
+    assert before["run"]["name"] == "three-points"
+    for fragment, sentence in BAD_LINKS[1:]:
+        page.evaluate("(fragment) => { location.hash = fragment; }", fragment)
+        until(page, f"document.getElementById('status').textContent.includes({json.dumps(sentence)})")
+        assert page.evaluate("reluflow.state()") == before
+
+
+def test_data_of_ones_own_are_pasted_and_bad_data_refused(open_page):
+    page = open_page("v=1&width=10")
+    page.get_by_text("Your own data", exact=True).click()
+    for text, sentence in (
+        ("x1,x2,y\n1,2,1\n3,four,1", 'Line 3, column 2 must be a number, got "four".'),
+        ("1,2,1\n3,4", "Line 2 must hold 3 numbers like the first, got 2."),
+        ("0,0,1\n1,2,1", "Sample 1 is zero"),
+        ("", "must hold one sample per line, got nothing"),
+        ("1,1,1\n1,1,1", "must hold distinct samples"),
+    ):
+        page.fill("#paste", text)
+        page.click("#use-data")
+        page.evaluate("reluflow.settled()")
+        assert sentence in page.inner_text("#status")
+    page.fill("#paste", "x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")
+    page.click("#use-data")
+    page.evaluate("reluflow.settled()")
+    state = page.evaluate("reluflow.state().run")
+    assert state["X"] == [[1, 0.2], [0.4, 1], [-1, 0.3]]
+    assert state["loss"] == "logistic"
+    assert run_of(page)["outcome"] == "direction-converged"
+
+
+def test_the_tour_has_six_scenes_that_run(open_page):
+    page = open_page("v=1&width=5")
+    page.click("#start-tour")
+    titles = []
+    for index in range(6):
+        until(page, f"reluflow.state().view.scene === {index}")
+        page.evaluate("reluflow.settled()")
+        titles.append(page.inner_text("#tour h2"))
+        assert run_of(page)["outcome"] in ("stationary", "direction-converged"), titles
+        name = "Next" if index < 5 else "End the tour"
+        page.locator("#tour").get_by_role("button", name=name).click()
+    assert len(set(titles)) == 6
+    assert page.locator("#tour").is_hidden()
+
+
+def test_what_the_tour_says_of_its_scenes_is_true():
+    """Two sentences each: the ends they promise are those of the library."""
+    ends = [
+        ({"width": 60}, "local-minimum"),
+        ({"name": "lyu-symmetric", "loss": "logistic", "leak": 0.5, "width": 40, "scale": "1e-4"}, "max-margin"),
+        ({"name": "lee-flat-minimum", "init": "lee", "width": 3}, "global-minimum"),
+    ]
+    for settings, kind in ends:
+        state = read_state(settings)
+        limit = adapter.limit_of(adapter.run_of(state, adapter.problem_of(state), lambda run: None))
+        assert (limit["kind"], limit["proof"]) == (kind, True)
+    steps = read_state({"X": [[1.0, 0.25], [-1.0, 0.25]], "y": [1.0, 0.4], "width": 40, "scale": "1e-30"})
+    phases = adapter.run_of(steps, adapter.problem_of(steps), lambda run: None).phases
+    assert "plateau" in [phase.name for phase in phases]
+
+
+def test_a_lost_line_is_taken_up_again(open_page):
+    page = open_page("v=1&width=9", expect_errors=True)
+    before = page.evaluate("reluflow.state()")
+    page.evaluate("reluflow.drop()")
+    until(page, "document.getElementById('connection').textContent === 'not connected'")
+    until(page, "document.getElementById('connection').textContent === ''")
+    assert page.evaluate("reluflow.state()") == before
+    page.fill("#seed", "5")
+    page.keyboard.press("Enter")
+    page.evaluate("reluflow.settled()")
+    assert page.evaluate("[reluflow.state().run.seed, reluflow.run().num_neurons]") == [5, 9]
+
+
+def test_the_keyboard_reaches_samples_and_neurons(open_page):
+    page = open_page("v=1&width=9")
+    page.locator(".plane").focus()
+    page.keyboard.press("]")
+    page.keyboard.press("]")
+    assert "Sample 2 of 3" in page.inner_text("#editor")
+    page.keyboard.press("ArrowRight")
+    page.evaluate("reluflow.settled()")
+    assert page.evaluate("reluflow.state().run.X[1][0]") > -0.5
+    page.keyboard.press("f")
+    page.evaluate("reluflow.settled()")
+    assert page.evaluate("reluflow.state().run.y[1]") == -0.1
+    page.keyboard.press("Delete")
+    page.evaluate("reluflow.settled()")
+    assert page.evaluate("reluflow.state().run.X.length") == 2
+    page.keyboard.press("}")
+    assert "Neuron 1 of 9" in page.inner_text("#editor")
+    assert "Neuron 1 starts with a" in page.inner_text("#says-panel")
+
+
+def test_the_command_and_the_lines_are_those_of_the_run(open_page):
+    page = open_page("v=1&name=min-toy&loss=logistic&width=11&scale=1e-5&seed=4&leak=0.25")
+    page.click("#tab-take")
+    assert page.inner_text("#take-command") == (
+        "reluflow train min-toy --loss logistic --leak 0.25 --width 11 --scale 1e-5 --init balanced --seed 4"
+    )
+    assert "reluflow.load('min-toy', seed=4)" in page.inner_text("#take-python")
+
+
+@pytest.mark.parametrize("name", ["PNG", "SVG", "CSV of the data", "CSV of the run", "GIF of the run"])
+def test_files_are_taken_away(open_page, name, tmp_path):
+    page = open_page("v=1&width=8")
+    page.click("#tab-take")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=name, exact=True).click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    content = path.read_bytes()
+    if name == "CSV of the data":
+        assert reluflow.read_dataset(path) == reluflow.load("three-points")
+    elif name == "SVG":
+        assert content.startswith(b"<svg")
+        assert content.count(b"<circle") > 8
+    elif name == "CSV of the run":
+        rows = np.genfromtxt(path, delimiter=",", names=True)
+        assert set(rows["neuron"]) == set(range(8))
+        assert rows["loss"][-1] == run_of(page)["loss"]
+    else:
+        from PIL import Image
+
+        image = Image.open(path)
+        assert image.width > 200
+        if name == "GIF of the run":
+            assert image.n_frames == 60
+            image.seek(59)
+            assert len(image.convert("RGB").getcolors(100_000)) > 4
+
+
+def test_the_geometry_of_the_page_is_that_of_the_library(open_page, rng):
+    page = open_page("v=1&width=5")
+    for trial in range(40):
+        n = int(rng.integers(1, 9))
+        X = rng.standard_normal((n, 2))
+        forces = rng.standard_normal(n)
+        leak = float(rng.choice([0.0, 0.0, 0.3, 0.7]))
+        ours = extremal_vectors_of(X, forces, leak)
+        theirs = page.evaluate("([X, f, leak]) => reluflow.planar(X, f, leak)", [X.tolist(), forces.tolist(), leak])
+        assert len(theirs) == len(ours), (trial, n, leak)
+        for row, vector, kind, side, pattern in zip(
+            theirs, ours.vectors, ours.kinds, ours.sides, ours.patterns, strict=True
+        ):
+            np.testing.assert_allclose(row["vector"], vector, atol=1e-10)
+            assert (row["kind"], row["side"], row["pattern"]) == (kind, side, pattern.tolist())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["width=80", "name=min-toy&loss=logistic&width=80", "name=lyu-symmetric&loss=logistic&leak=0.5&width=80"],
+)
+def test_the_forecast_of_the_page_is_that_of_the_library(open_page, settings):
+    """Where neurons turn to, by the basins of the page, against the closed-form alignment of the server."""
+    page = open_page(f"v=1&{settings}")
+    state = read_state(page.evaluate("reluflow.state().run"))
+    problem = adapter.problem_of(state)
+    header, arrays = adapter.geometry_of(problem)
+    forecast = page.evaluate("reluflow.geometry().forecast")
+    assert len(forecast) == 80
+    for told, end, target in zip(forecast, arrays["end"], arrays["target"], strict=True):
+        name = header["ends"][end]
+        if isinstance(told, int):
+            assert told == target
+        else:
+            assert told in ("dead", "open")
+            assert name in ("dead", "open", "saddle")
+
+
+def test_the_page_fits_a_telephone_and_is_accessible_in_light_and_dark(open_page):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page("v=1&width=9&view.neuron=2")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for tab in ("why", "end", "extremal", "diagnosis", "theorems", "take") if scheme == "light" else ("theorems",):
+            page.click(f"#tab-{tab}")
+            if tab in ("diagnosis", "theorems"):
+                page.wait_for_selector("#says-panel table")
+            found = Axe().run(page)
+            assert found.violations_count == 0, json.dumps(
+                [(one["id"], [node["html"][:120] for node in one["nodes"]][:4]) for one in found.response["violations"]]
+            )
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    for selector in (".plane", ".time", "#data", "#tab-take"):
+        box = page.locator(selector).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_three_dimensions_have_a_sphere_and_planes_to_choose(open_page):
+    page = open_page("v=1&name=lyu-orthogonal&loss=logistic&leak=0.5&width=10")
+    page.select_option("#plane", "sphere")
+    assert "sphere" in page.inner_text(".plane-words")
+    page.select_option("#plane", "samples-0-2")
+    assert "samples 1 and 3" in page.inner_text(".plane-words")
+
+
+def test_infinitely_many_neurons_and_a_second_run(open_page):
+    page = open_page("v=1&width=10")
+    page.check("#infinite")
+    page.evaluate("reluflow.settled()")
+    assert run_of(page)["num_neurons"] > 1000
+    page.uncheck("#infinite")
+    page.select_option("#ghost", "gd")
+    page.evaluate("reluflow.settled()")
+    page.click("#tab-end")
+    assert "gradient descent" in page.inner_text("#says-panel")
+
+
+def test_theorems_are_asked_one_by_one(open_page):
+    page = open_page("v=1&width=10")
+    page.click("#tab-theorems")
+    page.get_by_role("button", name="Check boursier2024:thm1", exact=True).click()
+    page.wait_for_selector("#says-panel .verdict")
+    assert page.inner_text("#says-panel .verdict") in ("holds", "not-applicable", "inconclusive")
