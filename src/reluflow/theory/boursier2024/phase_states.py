@@ -12,7 +12,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.theory.boursier2024.spurious_constants import SpuriousConstants, constants_of
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -201,15 +201,10 @@ class PhaseState:
         return float(np.log(largest)) if largest > RESOLUTION else -np.inf
 
 
+@kept
 def phase_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     """Every snapshot of the run as Appendix F reads it, computed once."""
-
-    def read() -> tuple[PhaseState, ...]:
-        problem, constants = evidence.problem, constants_of(evidence)
-        sets = neuron_sets(problem)
-        X, y = problem.dataset.X, problem.dataset.y
-        return tuple(
-            PhaseState(snapshot, problem.network, sets, X, y, constants) for snapshot in evidence.run.snapshots
-        )
-
-    return evidence.once("phase states", read)
+    problem, constants = evidence.problem, constants_of(evidence)
+    sets = neuron_sets(problem)
+    X, y = problem.dataset.X, problem.dataset.y
+    return tuple(PhaseState(snapshot, problem.network, sets, X, y, constants) for snapshot in evidence.run.snapshots)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import DatasetFacts
 
 FloatArray = NDArray[np.float64]
@@ -143,9 +143,10 @@ def spurious_constants(facts: DatasetFacts) -> SpuriousConstants:
     )
 
 
+@kept
 def constants_of(evidence: Evidence) -> SpuriousConstants:
     """The constants of the evidence's dataset, computed once."""
-    return evidence.once("spurious constants", lambda: spurious_constants(evidence.facts))
+    return spurious_constants(evidence.facts)
 
 
 def _least_facet_push(facts: DatasetFacts, residuals: FloatArray) -> float:

@@ -25,7 +25,7 @@ from reluflow.theory.lee2022.implicit_time import implicit_error
 from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SETTING, layers, start, student
 from reluflow.theory.lee2022.one_layer_results import sample_gradient, vector_angle, vector_flow_plan, vector_magnitude
 from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, balanced_flow_plan, run_of
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, nothing
 from reluflow.theory.theorem import Conclusion, Constants, Parameter, Reference, Theorem
 
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
@@ -58,7 +58,7 @@ def _dead_layer(evidence: Evidence) -> Measurement:
     """Largest output on the samples with v_2 < 0, and with every parameter moved by 1e-3 of its size."""
     one = student(evidence)
     if one.q < 2:
-        return at_most(0.0, 0.0, detail="vacuous: with one scalar layer there is none below the first")
+        return nothing("with one scalar layer there is none below the first")
     v = one.v.copy()
     v[1] = -v[1]
     v = evidence.witness("dead layers", lambda: v)

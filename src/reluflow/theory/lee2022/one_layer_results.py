@@ -62,8 +62,8 @@ def sample_gradient(evidence: Evidence) -> Measurement:
     """Gradient of the finite sample at the start against the population's, in standard errors of its coordinates."""
     one, other = student(evidence), teacher(evidence)
     X, y = evidence.dataset.X, evidence.dataset.y
-    active = X @ one.w > 0
-    terms = (one.product * (one.outputs(X) - y) * active)[:, None] * X
+    residuals = evidence.witness("residuals", lambda: one.outputs(X) - y)
+    terms = (one.product * residuals * (X @ one.w > 0))[:, None] * X
     error = terms.std(axis=0, ddof=1) / np.sqrt(len(X))
     away = float(np.max(np.abs(terms.mean(axis=0) - population_gradient(one, other).w) / np.maximum(error, 1e-300)))
     return at_most(away, STANDARD_ERRORS, detail=f"largest deviation {away:.3g} standard errors over {len(X)} samples")

@@ -12,7 +12,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, has_arrived, start_constants
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
 from reluflow.theory.lee2022.runs import balanced_flow_plan
-from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
 
@@ -76,7 +76,7 @@ def _rebuilt_inside(evidence: Evidence) -> Measurement:
     """Smallest slack of the run in the bands rebuilt on its way, in units of v*."""
     run = flow(evidence)
     slack = min(
-        float(np.min(rebuilt_magnitude_band(run, k).slack(run.magnitude[k:])[1:][~has_arrived(run)[k + 1 :]]))
+        float(np.min(rebuilt_magnitude_band(run, k).slack(run.magnitude[k:])[1:][~has_arrived(evidence)[k + 1 :]]))
         for k in _restarts(run)
     )
     return at_least(slack / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
@@ -88,7 +88,7 @@ def _nested(evidence: Evidence) -> Measurement:
     bands = [rebuilt_magnitude_band(run, k) for k in indices]
     worst = np.inf
     for first, second, k, later in zip(bands[:-1], bands[1:], indices[:-1], indices[1:], strict=True):
-        seen = ~has_arrived(run)[later:]
+        seen = ~has_arrived(evidence)[later:]
         below = second.lower - first.lower[later - k :]
         above = first.upper[later - k :] - second.upper
         worst = min(worst, float(np.min(below[seen])), float(np.min(above[seen])))
@@ -137,19 +137,34 @@ def _phases(evidence: Evidence) -> Measurement:
 
 
 def _turning(evidence: Evidence) -> Measurement:
-    """Distance of the least recorded v from the predicted minimum, in units of v*; v is never below it."""
+    """The predicted minimum against the least recorded v: not above it, nor farther below than its neighbours are."""
     run, point = flow(evidence), _turning_point(evidence)
     if isinstance(point, str):
         return missing(point)
-    least = float(np.min(run.magnitude))
+    index = int(np.argmin(run.magnitude))
+    least = float(run.magnitude[index])
     if point is None:
         ends = min(run.magnitude[0], run.magnitude[-1])
         words = f"v is monotone; its least value {least:.8g} is at an end"
         return at_least((least - ends) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words)
-    words = f"least v {least:.8g}, predicted {point.neuron.magnitude:.8g} at t = {point.time:.6g}"
-    return at_least(
-        (least - point.neuron.magnitude) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words
-    )
+    around = run.magnitude[max(index - 1, 0) : index + 2]
+    lead = (least - point.neuron.magnitude) / run.start.teacher_magnitude
+    spread = float(np.max(around) - least) / run.start.teacher_magnitude
+    words = f"least v {least:.8g}, predicted {point.neuron.magnitude:.8g}, neighbours up to {float(np.max(around)):.8g}"
+    return at_least(min(lead, spread - lead), 0.0, allowance=ROUNDING, detail=words)
+
+
+def _turning_time(evidence: Evidence) -> Measurement:
+    """The predicted time of the turn against the recorded times before and after the least v."""
+    run, point = flow(evidence), _turning_point(evidence)
+    if isinstance(point, str):
+        return missing(point)
+    if point is None:
+        return nothing("v is monotone and has no turn")
+    index = int(np.argmin(run.magnitude))
+    before, after = run.times[max(index - 1, 0)], run.times[min(index + 1, run.times.size - 1)]
+    words = f"predicted at t = {point.time:.6g}; the least v is recorded between {before:.6g} and {after:.6g}"
+    return at_least(min(point.time - before, after - point.time), 0.0, detail=words)
 
 
 SECTION_5_2 = Theorem(
@@ -163,6 +178,7 @@ SECTION_5_2 = Theorem(
     conclusions=(
         Conclusion("phases", "as many changes of direction as predicted", _phases, level=Level.EXACT),
         Conclusion("turning", "the least magnitude is the predicted one", _turning),
+        Conclusion("time", "it is reached at the predicted time", _turning_time),
     ),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),

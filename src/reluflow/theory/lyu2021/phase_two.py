@@ -16,7 +16,7 @@ import numpy as np
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, FloatArray, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
@@ -92,9 +92,10 @@ class AlignedStart:
         return cls(flow, rows, noise / m_norm(noise), threshold, float(strength))
 
 
+@kept
 def aligned_start(evidence: Evidence) -> AlignedStart:
     """The well-aligned start of a draw, computed once."""
-    return evidence.once("aligned start", lambda: AlignedStart.of(evidence))
+    return AlignedStart.of(evidence)
 
 
 def _base_network(start: AlignedStart, log_r: float, leak: float) -> Network:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 
 FloatArray = NDArray[np.float64]
@@ -214,9 +214,10 @@ def force_excess(loss: AbstractLoss, outputs: FloatArray, y: FloatArray) -> Floa
     return -outputs
 
 
+@kept
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
     """One moment per snapshot, in order of time."""
-    return evidence.once("min2024 moments", lambda: tuple(_moments(evidence)))
+    return tuple(_moments(evidence))
 
 
 def _moments(evidence: Evidence) -> list[Moment]:
