@@ -9,11 +9,10 @@ from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import rebuilt_magnitude_band
 from reluflow.single_neuron.phases import TurningPoint, has_two_phases, turning_point
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, has_arrived, start_constants
-from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
-from reluflow.theory.lee2022.runs import balanced_flow_plan
+from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, flow_theorem, has_arrived, start_constants
+from reluflow.theory.lee2022.model import start
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.theorem import Conclusion, Parameter, Reference
 
 
 def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
@@ -46,14 +45,13 @@ def _direction(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=int(np.sum(clear)))
 
 
-EQUATION_11 = Theorem(
+EQUATION_11 = flow_theorem(
     key="lee2022:eq11",
     reference=Reference("lee2022", "Eq. (11)"),
     statement=(
         "dv/dt < 0 exactly when v > v*(1-eps(phi))^(1/(q+1)); the threshold grows, so v changes its direction at most "
         "once, from falling to rising."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("direction", "v falls exactly above the threshold", _direction, level=Level.EXACT),
         Conclusion("threshold", "the threshold never falls", _threshold_grows, level=Level.EXACT),
@@ -61,9 +59,6 @@ EQUATION_11 = Theorem(
     ),
     constants=start_constants,
     parameters=(Parameter("q", 2.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -95,20 +90,16 @@ def _nested(evidence: Evidence) -> Measurement:
     return at_least(worst / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
 
 
-APPENDIX_D_1 = Theorem(
+APPENDIX_D_1 = flow_theorem(
     key="lee2022:appD.1",
     reference=Reference("lee2022", "App. D.1, Fig. 3"),
     statement="Magnitude bounds rebuilt from a later state hold from there on and lie inside the earlier ones.",
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("inside", "the run stays in every rebuilt band", _rebuilt_inside),
         Conclusion("nested", "each later band lies inside the earlier one", _nested),
     ),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E10: the bounds are not all convex; from below u is convex up to (qA/(2q+1))^(1/(q+1)) and concave later.",
 )
 
@@ -167,14 +158,13 @@ def _turning_time(evidence: Evidence) -> Measurement:
     return at_least(min(point.time - before, after - point.time), 0.0, detail=words)
 
 
-SECTION_5_2 = Theorem(
+SECTION_5_2 = flow_theorem(
     key="lee2022:sec5.2",
     reference=Reference("lee2022", "Sec. 5.2, conjecture on large norms"),
     statement=(
         "v falls and then rises exactly when v_0 exceeds v*(1-eps_0)^(1/(q+1)) and, for q = 0, "
         "phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0; the turn is the root of v^(q+1) = V (1-eps) along the orbit."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("phases", "as many changes of direction as predicted", _phases, level=Level.EXACT),
         Conclusion("turning", "the least magnitude is the predicted one", _turning),
@@ -182,8 +172,5 @@ SECTION_5_2 = Theorem(
     ),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E11: the paper conjectures two phases for every large start; for q = 0 some fall for ever.",
 )
