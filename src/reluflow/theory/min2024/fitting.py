@@ -35,9 +35,7 @@ from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting, 
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
-SLOWEST_EXPONENT = (
-    -0.25
-)  # of the gap in log t: -1 where support samples span their class, else -1/2 (from -0.38 measured)
+SLOWEST_EXPONENT = -0.25  # of the gap in log t: -1 where support samples span their class, else -1/2; -0.38 was seen
 LARGEST_EXPONENT = 700.0  # e^700 still is a double; a bound above it is as good as that
 KEPT = 1e-9  # error of the integration, relative; 6e-16 was measured
 RANK_ROUNDING = 1e-28  # a matrix of rank one is stored with a relative rest of (1e-15)^2
