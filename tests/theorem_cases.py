@@ -1,9 +1,18 @@
-"""The contract every theorem goes through: a problem on which it holds, one it does not apply to, a forged run."""
+"""The contract every theorem goes through: a problem on which it holds, one it does not apply to, and forgeries.
+
+Every conclusion has its own forgery, written as data in `theory/<paper>/forgeries.toml`: evidence on which it says no,
+though every hypothesis holds. Alone where that is possible; where a violation carries others with it, they are named
+under `also`, and exactly those must fail. A conclusion without a forgery is none.
+"""
 
 from __future__ import annotations
 
+import tomllib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
@@ -30,11 +39,12 @@ class TheoremCase:
     """What the contract needs to know of one theorem.
 
     `problem` is one it holds on; `inapplicable` one on which the hypothesis named `failing` fails, or None for a result
-    without hypotheses, with `universal` saying so; `forge` turns the evidence of `problem` into false evidence.
+    without hypotheses, with `universal` saying so; `forge` turns the evidence of `problem` into false evidence in a way
+    of its own, beside those of forgeries.toml.
     """
 
     key: str
-    forge: Callable[[Evidence], Evidence]
+    forge: Callable[[Evidence], Evidence] | None = None
     failing: str = ""
     inapplicable: Callable[[], TrainingProblem] | None = None
     problem: Callable[[Theorem], TrainingProblem] = own_problem
@@ -45,8 +55,31 @@ class TheoremCase:
         return theorem_named(self.key)
 
 
+@dataclass(frozen=True)
+class Forgery:
+    """False evidence for one conclusion, and the conclusions that fail with it."""
+
+    text: str
+    also: tuple[str, ...] = ()
+
+
+@cache
+def forgeries_of(paper: str) -> dict[str, dict[str, Forgery]]:
+    """Theorem key to conclusion name to forgery."""
+    table = tomllib.loads((Path(__file__).parent / "theory" / paper / "forgeries.toml").read_text())
+    return {
+        f"{paper}:{key}": {
+            name: Forgery(line) if isinstance(line, str) else Forgery(line["forge"], tuple(line["also"]))
+            for name, line in conclusions.items()
+        }
+        for key, conclusions in table.items()
+    }
+
+
 def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
-    """One run serves both: the true evidence holds with its slack, the forged one fails."""
+    """One run serves all: the true evidence holds with its slack, and every forgery fails where it should."""
+    from forging import forge
+
     theorem = case.theorem
     evidence = gather(theorem, case.problem(theorem))
     verdict = theorem.check(evidence)
@@ -54,9 +87,19 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
     assert verdict.conclusions
     assert all(c.detail for c in verdict.conclusions)
     assert any(c.slack is not None for c in verdict.conclusions)
-    forged = theorem.check(case.forge(evidence))
-    assert forged.kind is VerdictKind.FAILS, forged.why
-    assert forged.failing_conclusions
+    assert [c.name for c in verdict.conclusions if c.is_empty] == [], "on its case every conclusion measures something"
+    for name, forgery in forgeries_of(theorem.paper)[theorem.key].items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # forged numbers may leave the domain of a logarithm
+            forged = theorem.check(forge(evidence, forgery.text))
+        assert forged.kind is VerdictKind.FAILS, f"{name}: {forged.why}"
+        assert set(forged.failing_conclusions) == {name, *forgery.also}, f"{name}: {forged.why}"
+    if case.forge is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            forged = theorem.check(case.forge(evidence))
+        assert forged.kind is VerdictKind.FAILS, forged.why
+        assert forged.failing_conclusions
 
 
 def assert_not_applicable(case: TheoremCase) -> None:

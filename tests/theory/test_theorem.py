@@ -18,7 +18,7 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import initialization_named
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.measurement import all_of, at_least, at_most, equals, fitted_slope, missing, none_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
@@ -150,10 +150,17 @@ def test_without_a_run_there_is_no_verdict(problem):
 
 def test_what_is_kept_is_not_carried_to_other_evidence(problem):
     """A forged run must be measured anew: a value kept from the true one would let it pass."""
+    asked = []
+
+    @kept
+    def count(evidence, step=1):
+        asked.append(step)
+        return sum(asked)
+
     evidence = Evidence(problem)
-    assert evidence.once("value", lambda: 1) == 1
-    assert evidence.once("value", lambda: 2) == 1
-    assert replace(evidence, witnesses={"draw": 5}).once("value", lambda: 2) == 2
+    assert [count(evidence), count(evidence), count(evidence, 10), count(evidence, 10)] == [1, 1, 11, 11]
+    assert count(replace(evidence, witnesses={"draw": 5})) == 12
+    assert count(replace(evidence, witnesses={count: 7})) == 7
     assert replace(evidence, witnesses={"draw": 5}).witness("draw", lambda: 3) == 5
     assert evidence.witness("draw", lambda: 3) == 3
 

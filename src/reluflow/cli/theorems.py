@@ -18,6 +18,9 @@ def command(
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Print the coverage table of docs/coverage.md instead.")
     ] = False,
+    errata: Annotated[
+        bool, typer.Option("--errata", help="Print the errata of docs/errata.md instead; measures their cases.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """List every encoded result of the five papers; `reluflow check KEY` judges one.
@@ -33,6 +36,11 @@ def command(
     if coverage:
         print(coverage_page(papers), end="")
         return
+    if errata:
+        from reluflow.theory.erratum import errata_page
+
+        print(errata_page(papers), end="")
+        return
     listed = theorems(papers)
     if json:
         rows = [
@@ -42,6 +50,7 @@ def command(
                 "reference": str(theorem.reference),
                 "statement": theorem.statement,
                 "erratum": theorem.erratum or None,
+                "errata": list(theorem.errata),
                 "parameters": [
                     {"name": p.name, "default": p.default, "meaning": p.meaning} for p in theorem.parameters
                 ],
@@ -51,5 +60,5 @@ def command(
         ]
         print_json({"theorems": rows})
         return
-    print_table(("key", "erratum", "statement"), [(t.key, erratum_name(t.erratum), t.statement) for t in listed])
+    print_table(("key", "erratum", "statement"), [(t.key, erratum_name(t), t.statement) for t in listed])
     print(f"{len(listed)} results; judge one with: reluflow check KEY [DATASET]")

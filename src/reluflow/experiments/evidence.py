@@ -76,7 +76,8 @@ def gather(
             sweep.append(replace(other, trajectory=run(its_plan, other.problem)))
     companions = {
         companion.name: run(
-            replace(plan, times=companion.times, until=companion.until), replace(problem, network=companion.network)
+            replace(plan, times=companion.times, until=companion.until, ridge=companion.ridge or plan.ridge),
+            replace(problem, network=companion.network),
         )
         for companion in plan.companions
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
+from reluflow.papers.figure import Size
 from reluflow.papers.registry import PAPERS
 from reluflow.papers.reproduction import Reproduction
 
@@ -54,11 +55,17 @@ def _opening(items: tuple[Reproduction, ...]) -> str:
     claims = [claim for item in items for claim in item.claims]
     failing = [claim for claim in claims if claim.holds is False]
     open_ones = sum(claim.holds is None for claim in claims)
+    quick = [item.key for item in items if item.size is Size.QUICK]
+    sizes = (
+        "Everything was run at full size." if not quick else f"At quick size, as their rows say: {', '.join(quick)}."
+    )
+    if len(quick) == len(items):
+        sizes = "Everything was run at quick size."
     return (
         "# Reproductions\n\n"
         f"Of {len(claims)} claims on {len(items)} figures and tables {sum(c.holds is True for c in claims)} hold, "
         f"{len(failing)} do not ({sum(c.finding for c in failing)} of these known and explained) and {open_ones} are "
-        "open at the size run. `reluflow reproduce --all --full --table FILE.md` writes this page."
+        f"open at the size run. {sizes} `reluflow reproduce --all --full --table FILE.md` writes this page."
     )
 
 
@@ -72,4 +79,6 @@ def _row(*cells: str) -> str:
 
 
 def _seconds(seconds: float) -> str:
+    if seconds < 0.05:
+        return "from another figure's run"
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"

@@ -13,14 +13,9 @@ from typing import Any
 
 from reluflow.errors import InvalidInputError
 from reluflow.papers.figure import PaperFigure
+from reluflow.theory.bibliography import BIBLIOGRAPHY
 
-PAPERS = {
-    "min2024": "Min, Mallada & Vidal, Early Neuron Alignment in Two-layer ReLU Networks with Small Initialization",
-    "boursier2024": "Boursier & Flammarion, Early alignment in two-layer networks training is a two-edged sword",
-    "lyu2021": "Lyu, Li, Wang & Arora, Gradient Descent on Two-layer Nets: Margin Maximization and Simplicity Bias",
-    "lee2022": "Lee, Sim & Ye, Magnitude and Angle Dynamics in Training Single ReLU Neurons",
-    "phuong2021": "Phuong & Lampert, The inductive bias of ReLU networks on orthogonally separable data",
-}
+PAPERS = {key: BIBLIOGRAPHY[key].titled for key in ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021")}
 
 _FILE = re.compile(r"(figure|table)_(\d+)\.py")
 _SHORT = {"figure": "fig", "table": "table"}

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
+from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.registry import PAPERS, Elsewhere, results_of
 from reluflow.theory.theorem import Theorem
 
-_TESTS = Path(__file__).resolve().parents[3] / "tests" / "theory"  # in a checkout; an installed package has none
-
-_TITLES = {
-    "boursier2024": "Boursier & Flammarion (2024), early alignment is a two-edged sword",
-    "min2024": "Min, Mallada & Vidal (2024), early neuron alignment",
-    "lyu2021": "Lyu, Li, Wang & Arora (2021), margin maximisation and simplicity bias",
-    "lee2022": "Lee, Sim & Ye (2022), magnitude and angle of a single neuron",
-    "phuong2021": "Phuong & Lampert (2021), orthogonally separable data",
-}
+_TESTS = Path(__file__).resolve().parents[3] / "tests"  # in a checkout; an installed package has none
+_COUNTED = ("theorem", "condition", "definition", "left out")
 
 _HEAD = """# Coverage
 
@@ -27,7 +21,8 @@ Every named result of the five papers that has numerical content, in each paper'
 - **theorem**: `reluflow check KEY` judges it: hypotheses with margins, constants, conclusions with slack.
 - **condition**: an assumption on data, judged by `reluflow diagnose` under the key given.
 - **definition**: computed by the function given.
-- **part**: contained in the check of the result given.
+- **part**: a name within another result, contained in its check; not counted again.
+- **ours**: a sharper or further statement that the paper does not make; not counted among its results.
 - **left out**: nothing to compute, for the reason given.
 """
 
@@ -36,57 +31,74 @@ def coverage_page(papers: Iterable[str] = PAPERS) -> str:
     """The coverage table of the given papers as Markdown."""
     papers = tuple(papers)
     lines = [_HEAD]
-    lines += ["| paper | theorem | condition | definition | part | left out |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [f"| paper | results | {' | '.join(_COUNTED)} | part | ours |", "| --- " * (len(_COUNTED) + 4) + "|"]
     for paper in papers:
         statuses = [_status(result) for result in results_of(paper)]
-        counts = [str(statuses.count(name)) for name in ("theorem", "condition", "definition", "part", "left out")]
-        lines.append(f"| {paper} | {' | '.join(counts)} |")
+        counts = [statuses.count(name) for name in (*_COUNTED, "part", "ours")]
+        cells = [str(count) for count in (sum(counts[: len(_COUNTED)]), *counts)]
+        lines.append(f"| {paper} | {' | '.join(cells)} |")
     for paper in papers:
-        lines += ["", f"## {_TITLES[paper]}", "", "| result | status | key or place | what | erratum | test |"]
-        lines.append("| --- | --- | --- | --- | --- | --- |")
+        lines += ["", f"## {BIBLIOGRAPHY[paper].cited}", ""]
+        lines += ["| result | status | key or place | what | erratum | test |", "| --- " * 6 + "|"]
         lines += [_row(result) for result in results_of(paper)]
     return "\n".join(lines) + "\n"
 
 
 def _status(result: Theorem | Elsewhere) -> str:
-    return "theorem" if isinstance(result, Theorem) else result.status
+    if isinstance(result, Elsewhere):
+        return result.status
+    return "ours" if result.departs.startswith("Not in the paper") else "theorem"
 
 
 def _row(result: Theorem | Elsewhere) -> str:
     if isinstance(result, Elsewhere):
-        cells = [result.locator, result.status, _code(result.where), result.note, "", _code(result.test)]
+        cells = [result.locator, result.status, _code(result.where), result.note, "", _code(_test_of_place(result))]
     else:
         cells = [
             result.reference.locator,
-            "theorem",
+            _status(result),
             _code(result.key),
             result.statement,
-            erratum_name(result.erratum),
+            erratum_name(result),
             _code(_test_of(result)),
         ]
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
-def erratum_name(erratum: str) -> str:
-    """The numbers alone, as in E3; `misprint` for a correction too small to have one.
-
-    >>> erratum_name("E3: a factor is missing"), erratum_name("(36) prints t_2"), erratum_name("")
-    ('E3', 'misprint', '')
-    """
-    if not erratum:
-        return ""
-    numbered = re.match(r"([A-Z]\d+(?:(?:, | and )[A-Z]\d+)*)\b", erratum)
-    return numbered.group(1) if numbered else "misprint"
+def erratum_name(theorem: Theorem) -> str:
+    """The codes alone, as in E3, of the errata a result incorporates; `misprint` for one too small to have a code."""
+    return ", ".join(key.partition(":")[2] for key in theorem.errata) or ("misprint" if theorem.erratum else "")
 
 
 def _test_of(theorem: Theorem) -> str:
     """The test file that takes the result through the contract; nothing where the tests are not at hand."""
     paper, _, result = theorem.key.partition(":")
-    for wanted in (f'"{theorem.key}"', f'"{result}"'):
-        for file in sorted((_TESTS / paper).glob("test_*.py")):
-            if wanted in file.read_text():
-                return f"tests/theory/{paper}/{file.name}"
+    return _first_with((f'"{theorem.key}"', f'"{result}"'), f"theory/{paper}/")
+
+
+def _test_of_place(result: Elsewhere) -> str:
+    """A test file that names the function or the condition; for a part, that of the containing result."""
+    paper = result.key.partition(":")[0]
+    if result.status == "part":
+        return _first_with((f'"{result.where}"', f'"{result.where.partition(":")[2]}"'), f"theory/{paper}/")
+    name = result.where.rpartition(".")[2] if result.status == "definition" else f'"{result.where}"'
+    return _first_with((name,), f"theory/{paper}/", "") if result.where else ""
+
+
+def _first_with(words: Iterable[str], *folders: str) -> str:
+    """The first test file, in the first of the folders that has one, in which one of the words stands."""
+    for folder in folders:
+        for word in words:
+            for name, text in _test_files().items():
+                if name.startswith(folder) and word in text:
+                    return f"tests/{name}"
     return ""
+
+
+@cache
+def _test_files() -> dict[str, str]:
+    found = sorted(_TESTS.glob("**/test_*.py"))
+    return {str(file.relative_to(_TESTS).as_posix()): file.read_text(encoding="utf-8") for file in found}
 
 
 def _code(text: str) -> str:

@@ -130,7 +130,13 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "Lemma 2: samples independent, no D_u on the boundary of its cone",
         boursier2024.general_position,
     ),
-    Assumption("no-saddle", "boursier2024", "Theorem 1: G has no saddle on the sphere", boursier2024.no_saddle),
+    Assumption("no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of G", boursier2024.no_saddle),
+    Assumption(
+        "no-dead-saddle",
+        "boursier2024",
+        "Theorem 1 (E14): no saddle of G on a cone with D_u = 0 either",
+        boursier2024.no_dead_saddle,
+    ),
     Assumption(
         "three-point-box",
         "boursier2024",
@@ -176,14 +182,12 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
 
 @dataclass(frozen=True)
 class DataHypotheses:
-    """The data part of a theorem's hypotheses.
+    """The data part of a theorem's hypotheses, read off the theorem itself.
 
     Parameters
     ----------
     key
         `paper:result`.
-    conditions
-        Keys of the assumptions it needs.
     losses
         Names of the losses it speaks of.
     leaks
@@ -191,52 +195,47 @@ class DataHypotheses:
     total_force
         Force of one sample at h = 0 for which its times are stated, summed over samples; None if no time is stated.
         Another factor or the mean over samples runs through the same trajectory at another speed.
+    apart
+        Assumptions of the theorem that say nothing of the data: of the draw, or of the unit of time.
     """
 
     key: str
-    conditions: tuple[str, ...]
     losses: tuple[str, ...] = ("square", "logistic", "exponential")
     leaks: str = "any"
     total_force: float | None = None
+    apart: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Keys of the assumptions among the theorem's own hypotheses, in its order."""
+        from reluflow.theory.registry import theorem_named
+
+        known = {assumption.key for assumption in ASSUMPTIONS} - set(self.apart)
+        return tuple(h.name for h in theorem_named(self.key).hypotheses if h.name in known)
 
 
 _CLASSIFICATION = ("logistic", "exponential")
 
 THEOREMS: tuple[DataHypotheses, ...] = (
-    DataHypotheses("boursier2024:thm1", ("boursier-a1", "general-position", "no-saddle")),
-    DataHypotheses("boursier2024:thm2", ("three-point-box-corrected",), losses=("square",), leaks="relu"),
-    DataHypotheses("boursier2024:thm3", ("boursier-a1", "general-position")),
+    DataHypotheses("boursier2024:thm1"),
+    DataHypotheses("boursier2024:thm2", losses=("square",), leaks="relu"),
+    DataHypotheses("boursier2024:thm3"),
+    DataHypotheses("boursier2024:thm4", losses=("square",), leaks="relu"),
     DataHypotheses(
-        "boursier2024:thm4", ("boursier-a4", "boursier-a5", "boursier-a6"), losses=("square",), leaks="relu"
+        "min2024:thm1",
+        losses=_CLASSIFICATION,
+        leaks="relu",
+        total_force=1.0,
+        apart=("min-loss", "summed-loss", "min-a2"),
     ),
-    DataHypotheses(
-        "min2024:thm1", ("orthogonally-separable-strict",), losses=_CLASSIFICATION, leaks="relu", total_force=1.0
-    ),
-    DataHypotheses(
-        "phuong2021:thm1", ("orthogonally-separable", "support-spans"), losses=_CLASSIFICATION, leaks="relu"
-    ),
-    DataHypotheses("lyu2021:thm4.2", ("linearly-separable", "symmetric"), losses=_CLASSIFICATION),
-    DataHypotheses(
-        "lyu2021:thm4.3",
-        ("linearly-separable", "symmetric", "lyu-4.5", "non-branching"),
-        losses=("logistic",),
-        leaks="leaky",
-    ),
-    DataHypotheses("lyu2021:thm6.2", ("hinted", "non-branching"), losses=("logistic",), leaks="leaky"),
-    DataHypotheses(
-        "lyu2021:thmA.7",
-        ("linearly-separable", "lyu-a2", "lyu-a3", "lyu-a5-star", "non-branching"),
-        losses=("logistic",),
-        leaks="leaky",
-    ),
-    DataHypotheses(
-        "lyu2021:thmA.10",
-        ("linearly-separable", "lyu-a2", "lyu-a8", "lyu-a9", "non-branching"),
-        losses=("logistic",),
-        leaks="leaky",
-    ),
-    DataHypotheses("lyu2021:thmH.2", ("orthogonally-separable",), losses=_CLASSIFICATION, leaks="relu"),
-    DataHypotheses("lee2022:thm3.2", ("lee-gaussian", "lee-realizable"), losses=("square",), leaks="relu"),
+    DataHypotheses("phuong2021:thm1", losses=_CLASSIFICATION, leaks="relu"),
+    DataHypotheses("lyu2021:thm4.2", losses=_CLASSIFICATION),
+    DataHypotheses("lyu2021:thm4.3", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thm6.2", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmA.7", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmA.10", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmH.2", losses=_CLASSIFICATION, leaks="relu"),
+    DataHypotheses("lee2022:thm3.2", losses=("square",), leaks="relu"),
 )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, TypeVar, cast
+from functools import cached_property, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
@@ -17,6 +17,8 @@ from reluflow.network import Network
 from reluflow.theory.facts import DatasetFacts
 
 Value = TypeVar("Value")
+More = ParamSpec("More")
+Ridge = Literal["stop", "positive", "negative", "stay"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +33,15 @@ class Companion:
         The network at time 0.
     times, until
         As in `FlowPlan`.
+    ridge
+        As in `FlowPlan`; None does what the plan does.
     """
 
     name: str
     network: Network
     times: tuple[float, ...] = ()
     until: AbstractStoppingRule | None = None
+    ridge: Ridge | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class FlowPlan:
     horizon: float = float("inf")
     log_horizon: float = float("inf")
     sweep: tuple[float, ...] = ()
-    ridge: Literal["stop", "positive", "negative", "stay"] = "stop"
+    ridge: Ridge = "stop"
     companions: tuple[Companion, ...] = ()
 
 
@@ -104,7 +109,8 @@ class Evidence:
     companions
         The runs of the plan's companions, by name.
     witnesses
-        Objects that take the place of those a check would draw by itself (random cones, random outputs), by name.
+        Objects that take the place of those a check would draw by itself (random cones, random outputs), by name, or
+        of what a `kept` function would compute, by function.
     """
 
     problem: TrainingProblem
@@ -113,8 +119,8 @@ class Evidence:
     sweep: tuple[Evidence, ...] = ()
     population: Any = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
-    witnesses: Mapping[str, Any] = field(default_factory=dict)
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    witnesses: Mapping[Any, Any] = field(default_factory=dict)
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def dataset(self) -> Dataset:
@@ -153,19 +159,22 @@ class Evidence:
         """Whether the trajectory was made by a gradient flow, not by a descent."""
         return self.trajectory is not None and self.trajectory.law is Law.FLOW
 
+    def beside(self, name: str) -> Evidence | None:
+        """The companion of this name with its run as evidence of its own, or None where it was not run."""
+        run = self.companions.get(name)
+        return None if run is None else replace(self, problem=run.problem, trajectory=run, sweep=(), companions={})
+
     def parameter(self, name: str) -> float:
         """The value of a number the result leaves to its reader."""
         return float(self.parameters[name])
 
-    def once(self, name: str, compute: Callable[[], Value]) -> Value:
-        """A quantity shared by hypotheses, constants and conclusions, computed at the first asking."""
-        if name not in self._kept:
-            self._kept[name] = compute()
-        return cast(Value, self._kept[name])
-
     def witness(self, name: str, draw: Callable[[], Value]) -> Value:
-        """The given witness of this name, or the one drawn here."""
-        return cast(Value, self.witnesses[name]) if name in self.witnesses else self.once(f"witness {name}", draw)
+        """The given witness of this name, or the one drawn here at the first asking."""
+        if name in self.witnesses:
+            return cast(Value, self.witnesses[name])
+        if name not in self._kept:
+            self._kept[name] = draw()
+        return cast(Value, self._kept[name])
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Evidence:
         """The same evidence with other parameters, also in its sweep; nothing computed is carried over."""
@@ -173,3 +182,27 @@ class Evidence:
             return self
         sweep = tuple(e.with_parameters(parameters) for e in self.sweep)
         return replace(self, parameters=dict(parameters), sweep=sweep)
+
+
+def kept(
+    compute: Callable[Concatenate[Evidence, More], Value],
+) -> Callable[Concatenate[Evidence, More], Value]:
+    """A function of evidence that hypotheses, constants and conclusions share: computed at the first asking.
+
+    Nothing is carried over to other evidence, so a forged run is measured anew.
+
+    >>> @kept
+    ... def dimension(evidence: Evidence) -> int:
+    ...     return evidence.dataset.d
+    """
+
+    @wraps(compute)
+    def asked(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Value:
+        if asked in evidence.witnesses:
+            return cast(Value, evidence.witnesses[asked])
+        key = (asked, args, tuple(kwargs.items()))
+        if key not in evidence._kept:
+            evidence._kept[key] = compute(evidence, *args, **kwargs)
+        return cast(Value, evidence._kept[key])
+
+    return asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,6 +33,9 @@ class Measurement:
         Distance to the boundary of the statement, at least 0 exactly where it holds (up to the allowance).
     detail
         The comparison in words.
+    is_empty
+        Whether there is nothing the statement speaks of (no negative neuron, 0 of 0): neither a pass nor in the way of
+        the other conclusions.
     """
 
     holds: bool | None
@@ -40,6 +43,7 @@ class Measurement:
     bound: float | None
     slack: float | None
     detail: str
+    is_empty: bool = False
 
     def __post_init__(self) -> None:
         if self.holds is not None:
@@ -84,20 +88,45 @@ def equals(measured: float, expected: float, *, atol: float, detail: str = "") -
 
 
 def none_of(count: int, *, total: int | None = None, detail: str = "") -> Measurement:
-    """A count of violations that must be 0; slack = -count."""
+    """A count of violations that must be 0; slack = -count. Of 0 things it says nothing.
+
+    >>> none_of(0, total=0).holds is None
+    True
+    """
+    if total == 0:
+        return nothing(detail or "0 of 0")
     among = "" if total is None else f" of {total}"
     return Measurement(count == 0, float(count), 0.0, float(-count), detail or f"{count}{among} violate it")
 
 
 def all_of(statements: Iterable[tuple[bool, str]], *, detail: str = "") -> Measurement:
     """Several yes-or-no statements that must all be true; slack = minus the number of false ones."""
-    false_ones = [words for is_true, words in statements if not is_true]
-    return none_of(len(false_ones), detail="; ".join(false_ones) if false_ones else detail or "all true")
+    asked = list(statements)
+    false_ones = [words for is_true, words in asked if not is_true]
+    return none_of(len(false_ones), total=len(asked), detail="; ".join(false_ones) or detail or "all true")
+
+
+def nothing(why: str) -> Measurement:
+    """The evidence holds nothing the statement speaks of, for example no negative neuron."""
+    return Measurement(None, None, None, None, f"nothing to measure: {why}", is_empty=True)
 
 
 def missing(what: str) -> Measurement:
     """The evidence does not hold what is needed: undecided, never a pass."""
     return Measurement(None, None, None, None, what)
+
+
+def closes_in(distances: Sequence[float], *, share: float = 0.9, floor: float = 1e-9, detail: str = "") -> Measurement:
+    """Distances to a limit on the way: the last is at most a share of the first, or below the floor of rounding.
+
+    >>> closes_in([0.3, 0.3]).holds, closes_in([0.3, 0.1]).holds
+    (False, True)
+    """
+    if len(distances) < 2:
+        return missing("two states on the way to the limit")
+    first, last = float(distances[0]), float(distances[-1])
+    words = detail or f"distance {first:.3g} at first, {last:.3g} at last, at most {share:g} of it"
+    return at_most(last, max(share * first, floor), detail=words)
 
 
 def fitted_slope(abscissae: ArrayLike, ordinates: ArrayLike) -> float:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
 from reluflow.errors import InvalidInputError
+from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.theorem import Theorem
 
-PAPERS = ("boursier2024", "min2024", "lyu2021", "lee2022", "phuong2021")
+PAPERS = tuple(BIBLIOGRAPHY)
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,6 @@ class Elsewhere:
         The condition's key, the function's dotted name, or the containing result's key; empty where left out.
     note
         What it says, or the reason for leaving it out.
-    test
-        The file that tests it; empty where left out.
     """
 
     key: str
@@ -40,7 +40,40 @@ class Elsewhere:
     status: str
     where: str
     note: str
-    test: str = ""
+
+
+def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
+    """Read a paper's table of results.
+
+    A line with a key alone stands for the theorem of that key, wherever in the paper's folder it is defined. Other
+    lines have five cells, `key | locator | status | place | note`; the place is a condition's key, a dotted name within
+    this package, or the key of the containing result. An indented line goes on with the one before.
+    """
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(" ") and lines:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    known = _theorems_in(paper)
+    found: list[Theorem | Elsewhere] = []
+    for line in lines:
+        cells = [cell.strip() for cell in line.split(" | ", 4)]
+        if len(cells) == 1:
+            found.append(known[f"{paper}:{cells[0]}"])
+            continue
+        key, locator, status, place, note = cells
+        prefix = {"definition": "reluflow.", "part": f"{paper}:"}.get(status, "")
+        found.append(Elsewhere(f"{paper}:{key}", locator, status, prefix + place, note))
+    return tuple(found)
+
+
+def _theorems_in(paper: str) -> dict[str, Theorem]:
+    """Every theorem defined in the modules of a paper's folder, by key."""
+    folder = import_module(f"reluflow.theory.{paper}")
+    names = [module.name for module in iter_modules(folder.__path__) if module.name not in ("results", "errata")]
+    modules = [import_module(f"{folder.__name__}.{name}") for name in sorted(names)]
+    return {value.key: value for module in modules for value in vars(module).values() if isinstance(value, Theorem)}
 
 
 @cache
@@ -48,7 +81,7 @@ def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
     if paper not in PAPERS:
         raise InvalidInputError(f"`paper` must be one of {', '.join(PAPERS)}, got {paper!r}.")
-    results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}").RESULTS
+    results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}.results").RESULTS
     return results
 
 

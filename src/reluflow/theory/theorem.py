@@ -9,6 +9,7 @@ from typing import Any, Literal
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.erratum import erratum_keys
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
 from reluflow.theory.measurement import Level, Measurement
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
@@ -191,6 +192,11 @@ class Theorem:
         """Key of the paper in references.bib."""
         return self.reference.paper
 
+    @property
+    def errata(self) -> tuple[str, ...]:
+        """Keys of the errata it incorporates, as docs/errata.md lists them."""
+        return erratum_keys(self.paper, f"{self.erratum} {self.statement} {self.departs}")
+
     def parameter_values(self, chosen: Mapping[str, float]) -> dict[str, float]:
         """All parameters of this result, with the chosen values checked and the defaults filled in."""
         names = [parameter.name for parameter in self.parameters]
@@ -218,7 +224,7 @@ class Theorem:
         Verdict
             `holds` where every hypothesis and every conclusion does; `not-applicable` where a hypothesis fails;
             `fails` where all hypotheses hold and a conclusion does not; `inconclusive` where something could not be
-            decided. Missing evidence is never a pass.
+            decided or nothing was measured. Missing evidence is never a pass.
         """
         if isinstance(evidence, Trajectory):
             evidence = Evidence(problem=evidence.problem, trajectory=evidence)
@@ -263,7 +269,15 @@ def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
     m = conclusion.measure(evidence)
     return MeasuredConclusion(
-        conclusion.name, conclusion.statement, conclusion.level, m.holds, m.measured, m.bound, m.slack, m.detail
+        conclusion.name,
+        conclusion.statement,
+        conclusion.level,
+        m.holds,
+        m.measured,
+        m.bound,
+        m.slack,
+        m.detail,
+        is_empty=m.is_empty,
     )
 
 
@@ -274,7 +288,7 @@ def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredC
         return VerdictKind.INCONCLUSIVE
     if any(c.holds is False for c in conclusions):
         return VerdictKind.FAILS
-    if any(c.holds is None for c in conclusions):
+    if any(c.holds is None and not c.is_empty for c in conclusions) or all(c.is_empty for c in conclusions):
         return VerdictKind.INCONCLUSIVE
     return VerdictKind.HOLDS
 

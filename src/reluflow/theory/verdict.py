@@ -54,6 +54,7 @@ class MeasuredConclusion:
     bound: float | None
     slack: float | None
     detail: str
+    is_empty: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,11 +113,13 @@ class Verdict:
             open_ones = [(h.name, h.detail) for h in self.hypotheses if h.holds is None]
             open_ones += [(c.name, c.detail) for c in self.conclusions if c.holds is None]
             return "inconclusive: " + "; ".join(f"{name} is undecided ({detail})" for name, detail in open_ones)
+        words = ["holds"]
         slacks = {c.name: c.slack for c in self.conclusions if c.slack is not None and c.level is not Level.EXACT}
-        if not slacks:
-            return "holds"
-        tightest = min(slacks, key=slacks.__getitem__)
-        return f"holds; the smallest slack is {slacks[tightest]:.4g} ({tightest})"
+        if slacks:
+            tightest = min(slacks, key=slacks.__getitem__)
+            words.append(f"the smallest slack is {slacks[tightest]:.4g} ({tightest})")
+        words += [f"{c.name} has {c.detail}" for c in self.conclusions if c.is_empty]
+        return "; ".join(words)
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as the command line prints it."""
@@ -146,6 +149,7 @@ class Verdict:
                 for c in self.conclusions
             ],
             "erratum": self.theorem.erratum or None,
+            "errata": list(self.theorem.errata),
             "departs": self.theorem.departs or None,
         }
 

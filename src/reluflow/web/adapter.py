@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load, registered_datasets, suggested_settings
 from reluflow.dynamics.problem import TrainingProblem
@@ -22,7 +23,6 @@ from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
 from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RunState, check_size
 
-FloatArray = NDArray[np.float64]
 OnStep = Callable[[AbstractRun], None]
 
 _LARGEST_PARAMETER = 500  # of a whole-number parameter of a registered dataset, its size for example

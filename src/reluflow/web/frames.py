@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.network import Network
 
-FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 
 MOST_FRAMES = 240

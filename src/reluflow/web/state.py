@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
-
-FloatArray = NDArray[np.float64]
 
 VERSION = 1
 LOSSES = ("square", "logistic", "exponential")

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from forging import forge
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -73,16 +74,12 @@ CASES = (
     ),
     TheoremCase(
         "boursier2024:example1",
-        problem=_one_point,
-        forge=lambda evidence: with_networks(evidence, lambda k, network: network.replace(w=network.w + 1e-9 * k)),
-        failing="at-zero",
-        inapplicable=lambda: example_problem(remarks.EXAMPLE_1),
+        forge=lambda evidence: forge(evidence, "companion:staying/network[last] | w-plus 1e-6"),
+        failing="one-sample",
+        inapplicable=lambda: example_problem(remarks.EXAMPLE_1, "three-points"),
     ),
     TheoremCase(
         "boursier2024:appD.7",
-        forge=lambda evidence: replace(
-            evidence, witnesses={"constants": {remarks.QUARTER: 0.2501, remarks.INVERSE_E: 0.3678}}
-        ),
         universal="inequalities between functions of one variable",
     ),
 )
@@ -114,11 +111,15 @@ def test_example_1_without_a_policy_the_run_stops():
     assert run.time == 0.0
 
 
-def test_example_1_only_staying_meets_condition_2():
-    """The run that leaves at once is judged: it is a solution, but not the one the example singles out."""
+def test_example_1_is_measured_on_two_runs_from_one_start():
+    """By default every neuron of the draw started off 0, so that the example was not applicable to its own data."""
     theorem = remarks.EXAMPLE_1
-    evidence = gather(theorem, _one_point(), solver=EventDrivenFlow(ridge="positive"))
-    assert theorem.check(evidence).failing_conclusions == ("stays",)
+    evidence = gather(theorem, example_problem(theorem))
+    assert theorem.check(evidence).kind is VerdictKind.HOLDS
+    staying, leaving = evidence.companions["staying"], evidence.companions["leaving"]
+    assert staying.problem.network is leaving.problem.network
+    swapped = replace(evidence, companions={"staying": leaving, "leaving": staying})
+    assert theorem.check(swapped).failing_conclusions == ("stays", "leaves")
 
 
 def test_remark_1_fraction_excluded_vanishes_with_alpha_0():

@@ -13,10 +13,10 @@ from reluflow.dynamics.train import train
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.theory.boursier2024.confinement import COROLLARY_1, LEMMA_7, LEMMA_24, farthest_move
-from reluflow.theory.boursier2024.convergence_results import RESULTS
 from reluflow.theory.boursier2024.local_lemmas import largest_travel
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
 from reluflow.theory.boursier2024.phase_clock import parameter_distance, phase_clock
+from reluflow.theory.boursier2024.results import RESULTS
 from reluflow.theory.boursier2024.spurious_limit import LEMMA_8
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem

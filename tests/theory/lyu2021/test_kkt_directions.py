@@ -15,7 +15,7 @@ from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.lyu2021.kkt_directions import limit_of
+from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks

@@ -16,7 +16,7 @@ from reluflow.losses import loss_named
 from reluflow.network import initialization_named
 from reluflow.theory.diagnosis import ASSUMPTIONS, diagnose
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.general_results import RESULTS
+from reluflow.theory.lyu2021.results import RESULTS
 from reluflow.theory.registry import Elsewhere, theorem_named
 from reluflow.theory.theorem import Theorem
 

@@ -18,10 +18,10 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.non_symmetric_limit import (
     THEOREM_A_7,
     THEOREM_A_10,
-    limit_of,
     losing_share,
     one_neuron_distance,
     side_of,

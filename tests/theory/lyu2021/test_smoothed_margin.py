@@ -46,13 +46,11 @@ def _mislabelled(evidence):
     """kappa of margins that are not those of the network."""
     from reluflow.theory.lyu2021 import smoothed_margin as module
 
-    states = [(s, MarginState(s.network, evidence.dataset.X, evidence.dataset.y)) for s in evidence.run.snapshots]
+    states = module.states_of(replace(evidence))
+    assert states
     for _, state in states:
         state.__dict__["kappa"] = 2.0 * state.kappa
-    forged = replace(evidence)
-    forged.once("margin states", lambda: states)
-    assert module.states_of(forged)
-    return forged
+    return replace(evidence, witnesses={module.states_of: states})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)

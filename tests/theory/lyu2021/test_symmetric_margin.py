@@ -20,6 +20,7 @@ from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.limit import LimitIdentified, certified_limit
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import small_enough
 from reluflow.theory.lyu2021.symmetric_margin import symmetrized
 from reluflow.theory.registry import theorem_named
@@ -42,7 +43,8 @@ def _one_signed(evidence):
 
 def _larger_margin(evidence):
     found = network_margin(evidence.dataset, evidence.leak)
-    return replace(evidence, witnesses={"margin": replace(found, margin=1.01 * found.margin, upper=1.01 * found.upper)})
+    forged = replace(found, margin=1.01 * found.margin, upper=1.01 * found.upper)
+    return replace(evidence, witnesses={best_network: forged})
 
 
 CASES = (

@@ -13,6 +13,7 @@ from reluflow.experiments.evidence import gather
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants
+from reluflow.theory.min2024.fitting import stable_rank
 from reluflow.theory.min2024.moving_neurons import moments
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -48,7 +49,7 @@ def _inactive_draws(evidence):
 
 
 CASES = (
-    TheoremCase("min2024:thm1", last_snapshot(turned(90.0)), "orthogonally-separable-strict", not_separated),
+    TheoremCase("min2024:thm1", None, "orthogonally-separable-strict", not_separated),
     TheoremCase("min2024:refined-alignment", _one_looks_away, "scale-28", large_scale),
     TheoremCase("min2024:random-start", _inactive_draws, "summed-loss", averaged),
 )
@@ -77,8 +78,10 @@ def test_theorem_1_at_the_explicit_scale(explicit):
     assert verdict.constants["T"] == pytest.approx(verdict.constants["t_1"], rel=1e-6)
     assert verdict.predictions["alignment_time"] == pytest.approx(0.950063, abs=5e-7)
     assert verdict.predictions["t_2"] == pytest.approx(839.7236, abs=1e-4)
-    assert verdict.conclusion("limit-rank").measured == pytest.approx(1.007654, abs=5e-7)
-    assert verdict.conclusion("limit-rank").measured < 2.0 / (1.0 + verdict.constants["mu"])  # erratum E9: not 2
+    assert verdict.conclusion("limit-rank").is_empty  # in the plane
+    rank = stable_rank(explicit.run.snapshots[-1].network.w)
+    assert rank == pytest.approx(1.007654, abs=5e-7)
+    assert rank < 2.0 / (1.0 + verdict.constants["mu"])  # erratum E9: not 2
     assert verdict.conclusion("classified").detail.endswith("{'S_+': 6, 'S_-': 6, 'S_dead': 0}")
 
 

@@ -50,16 +50,11 @@ def _unbalanced(network):
     return network.replace(a=network.a * np.linspace(0.5, 1.5, network.num_neurons))
 
 
-def _full_rank(network):
-    w = np.tile(np.eye(2), (network.num_neurons // 2, 1))
-    return network.replace(w=w, a=np.sign(network.a) * np.sqrt(2.0))
-
-
 CASES = (
     TheoremCase("min2024:lemma15", everywhere(_dead_relu), "linear", drawn_problem),
     TheoremCase("min2024:rate", _frozen_at_the_fit, "scale-28", large_scale),
     TheoremCase("min2024:appD.3", everywhere(_unbalanced), "orthogonally-separable-strict", not_separated),
-    TheoremCase("min2024:stable-rank", everywhere(_full_rank), "min-loss", plain_logistic),
+    TheoremCase("min2024:stable-rank", None, "min-loss", plain_logistic),
 )
 
 

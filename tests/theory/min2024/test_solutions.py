@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
+from forging import forge
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -16,7 +17,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, constant_path_residual, euler_path, path_residual
+from reluflow.theory.min2024.boundary_solutions import LeavingPath, euler_path, path_residual
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
@@ -42,7 +43,9 @@ CASES = (
     ),
     TheoremCase(
         "min2024:remark2",
-        with_witness(injected=(np.array([1e-3, 0.0]), 1e-3)),
+        lambda evidence: forge(
+            evidence, "companion:zeroed/still[last] | times 1 and companion:zeroed/end | a-plus 1e-9"
+        ),
         universal="a neuron at zero does not move on any data, with any loss and leak",
     ),
     TheoremCase(
@@ -115,7 +118,8 @@ def test_the_clock_against_adaptive_quadrature_and_an_ode_solver():
 
 def test_residuals_of_right_and_wrong_paths():
     assert path_residual(LeavingPath(0.5), 2.0, label=1.0, slope_at_zero=0.0, breaks=(0.5, 0.6, 1.0)) < 1e-10
-    assert constant_path_residual(2.0, label=-1.0, slope_at_zero=0.3) == pytest.approx(0.6)
+    resting = path_residual(lambda t: np.column_stack([0.0 * t, 1.0 + 0.0 * t]), 2.0, label=-1.0, slope_at_zero=0.3)
+    assert resting == pytest.approx(0.6)
     wrong = path_residual(lambda t: np.column_stack([t, 1.0 + t]), 1.0, label=1.0, slope_at_zero=0.0)
     assert wrong > 0.1
 
@@ -139,7 +143,7 @@ def test_an_injected_zero_neuron_never_moves():
     evidence = gather(remark, TrainingProblem(problem.dataset, EXPONENTIAL, network))
     verdict = remark.check(evidence)
     assert verdict.kind is VerdictKind.HOLDS
-    assert verdict.conclusion("zeros").detail == "0 of 1 neurons that start at zero have moved"
+    assert verdict.conclusion("zeros").detail.startswith("0 of 24 states")  # its own and the companion's two, 8 states
     assert not np.any(evidence.run.snapshots[-1].network.w[-1])
 
 

@@ -110,13 +110,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         Claim.below(
             "in every panel network and SVM decide nearly alike (largest share of the plane where they differ, %)",
             np.max(results["plane_difference"]),
-            12.0,
+            4.0,
         ),
         Claim.below(
             "the boundary of the network has the direction of the SVM's (largest angle between them, upper and lower "
             "half, degrees)",
             np.nanmax(off),
-            15.0,
+            6.0,
         ),
         Claim.below(
             "the SVM approaches the true separator as n grows (its angle to it at the largest n over that at the "

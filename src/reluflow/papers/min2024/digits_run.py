@@ -81,7 +81,6 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
                 negative / np.sum(data.y < 0),
             ]
         ),
-        "class_cosine": float(cosines(positive[None], negative)[0]),
         "accuracy": float(np.mean(data.y * run[-1].outputs > 0)),
         **correlations(data),
     }

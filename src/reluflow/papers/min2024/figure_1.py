@@ -61,11 +61,12 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     """What the caption says."""
     difference = np.max(np.abs(results["x_a"] - (DATA.X[0] - DATA.X[1])))
-    steps = np.diff(results["cosines"], axis=1)[:, : settings.num_times // 4]
+    quarter = settings.num_times // 4
+    rates = np.gradient(results["cosines"], results["times"], axis=1)[:, :quarter]  # per unit of time
     return (
         Claim.below("x_1 and x_2 activate the neuron, so that x_a(w) = x_1 - x_2 (difference)", difference, 1e-15),
-        Claim.above("a positive neuron turns towards x_a (smallest change of the cosine)", np.min(steps[0]), 0.0),
-        Claim.below("a negative neuron turns away from it (largest change of the cosine)", np.max(steps[1]), 0.0),
+        Claim.above("a positive neuron turns towards x_a (smallest rate of the cosine)", np.min(rates[0]), 0.05),
+        Claim.below("a negative neuron turns away from it (largest rate of the cosine)", np.max(rates[1]), -0.05),
         Claim.below(
             f"at scale {settings.scale:g} the exact flow turns as Eq. (4) says up to t = {settings.horizon:g} (largest "
             "angle between them, degrees)",

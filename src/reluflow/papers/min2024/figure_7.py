@@ -11,11 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.paper import smallest_correlation
 from reluflow.papers.min2024.plane_figure import draw_plane, every_start_claim, flow_claims
 from reluflow.papers.min2024.plane_run import ALIGNED, Settings, compute
 
@@ -26,7 +24,6 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     """App. A.2 for t = 0.1."""
     seeds = f"{len(settings.seeds)} seeds"
     return (
-        Claim.near("mu = <x_1, x_2>", smallest_correlation(load(settings.dataset)), float(np.sin(0.1)), atol=1e-12),
         Claim.equal(
             "at iteration 7000 all living positive neurons have reached S_+ (outside in the run drawn)",
             int(results["num_positive_outside"][0, 1]),

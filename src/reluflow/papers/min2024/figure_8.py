@@ -12,12 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.figure_7 import MOMENTS
-from reluflow.papers.min2024.paper import smallest_correlation
 from reluflow.papers.min2024.plane_figure import draw_plane, flow_claims
 from reluflow.papers.min2024.plane_run import Settings, compute
 
@@ -28,7 +26,6 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     outside = results["num_positive_outside"]
     share = float(np.mean(outside[:, -1] >= 1))
     return (
-        Claim.near("mu = <x_1, x_2>", smallest_correlation(load(settings.dataset)), float(np.sin(0.001)), atol=1e-12),
         Claim.above(
             f"at iteration 7000 some living positive neurons are still outside S_+ (fewest of {seeds})",
             int(np.min(outside[:, 1])),

@@ -19,6 +19,8 @@ from reluflow.papers.phuong2021.convolutional_run import FULL, QUICK, Convolutio
 
 SIGNIFICANT = 0.05  # of the largest: a singular value below it would not be told from zero in the paper's picture
 
+SMALLEST_CLUSTER = 2  # a single neuron is a point, not a cluster
+
 
 def three_clusters(points: NDArray[np.float64]) -> NDArray[np.intp]:
     """Cluster of every neuron: 0 near the origin, 1 on the left, 2 on the right.
@@ -43,6 +45,9 @@ def claims(settings: ConvolutionalSettings, results: Results) -> tuple[Claim, ..
     inner, left, right = (signs[cluster == k] for k in range(3))
     centres = [float(np.linalg.norm(results["plane"][cluster == k].mean(axis=0))) for k in range(3)]
     leaning = [float(np.mean(group)) for group in (left, right)]  # -1 or 1 where a cluster has one sign
+    sizes = (inner.size, left.size, right.size)
+    is_shown = min(sizes) >= SMALLEST_CLUSTER
+    too_few = f"an outer cluster has {min(sizes)} of {sum(sizes)} neurons, too few to be called one."
     return (
         Claim.between(
             "few singular values are clearly not zero, perhaps five or ten (above 5 % of the largest)",
@@ -52,10 +57,19 @@ def claims(settings: ConvolutionalSettings, results: Results) -> tuple[Claim, ..
             finding=True,
             why="The paper reads the number off its picture; the line at 5 % is ours.",
         ),
-        Claim.below(
-            "three clusters, one of them near the origin (distance of its centre over that of the nearer other one)",
+        Claim(
+            f"there are three clusters, of at least {SMALLEST_CLUSTER} neurons (near the origin, left, right)",
+            True if is_shown else None,
+            sizes,
+            f"at least {SMALLEST_CLUSTER} each",
+            why="" if is_shown else too_few,
+        ),
+        Claim(
+            "one of them is near the origin (distance of its centre over that of the nearer other one)",
+            centres[0] / min(centres[1:]) <= 0.75 if is_shown else None,
             centres[0] / min(centres[1:]),
-            0.75,
+            "at most 0.75",
+            why="" if is_shown else too_few,
         ),
         Claim(
             "the cluster near the origin is mixed: neurons with positive and with negative weight in the last layer",
@@ -65,9 +79,10 @@ def claims(settings: ConvolutionalSettings, results: Results) -> tuple[Claim, ..
         ),
         Claim(
             "the two others belong to the two signs of the last layer (mean sign of either)",
-            leaning[0] * leaning[1] < 0 and min(map(abs, leaning)) >= 0.7,
+            leaning[0] * leaning[1] < 0 and min(map(abs, leaning)) >= 0.7 if is_shown else None,
             (leaning[0], leaning[1]),
             "opposite, at least 0.7 in size",
+            why="" if is_shown else too_few,
         ),
     )
 

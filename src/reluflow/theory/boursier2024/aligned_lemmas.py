@@ -23,7 +23,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
@@ -83,7 +83,7 @@ def _alignment_exponent(evidence: Evidence) -> Measurement:
         return missing("a sweep of at least two scales")
     points = [(log_lambda, np.log(gap)) for log_lambda, gap in gaps if gap > RESOLUTION]
     if len(points) < 2:
-        return none_of(0, detail=f"aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
+        return nothing(f"aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
     slope, eps = fitted_slope(*zip(*points, strict=True)), evidence.parameter("eps")
     detail = f"fitted exponent {slope:.6g} over {len(points)} scales, claimed at least {eps:g}, expected {2 * eps:g}"
     return at_least(slope, eps, detail=detail)
@@ -109,7 +109,7 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
         return missing("states of this phase")
     members = states[0].sets.negative
     if not np.any(members):
-        return none_of(0, total=0, detail="there is no negative neuron")
+        return nothing("there is no negative neuron")
     if any(state.has_lost_neurons for state in states):
         return missing("negative neurons too light for a double beside the positive ones; take a larger scale")
     flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
@@ -126,7 +126,7 @@ def _resting(evidence: Evidence) -> Measurement:
         return missing("snapshots")
     members = states[0].sets.resting
     if not np.any(members):
-        return none_of(0, total=0, detail="no positive neuron starts dead")
+        return nothing("no positive neuron starts dead")
     if any(np.any(state.network.a[members] == 0.0) for state in states):
         return missing("dead neurons too light for a double beside the positive ones; take a larger scale")
     grown = max(float(np.max(np.abs(s.log_output_weights - s.log_start_weights)[members])) for s in states)

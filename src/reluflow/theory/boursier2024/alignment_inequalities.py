@@ -41,7 +41,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
@@ -233,7 +233,7 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measure
         gained = (after.alignments - before.alignments)[still] / (after.time - before.time)
         worst, count = min(worst, float(np.min(gained, initial=np.inf))), count + int(np.sum(still))
     if count == 0 and np.all(_ended(states[0], states[0])[met]):
-        return none_of(0, detail=f"all {int(np.sum(met))} neurons with the condition start in their last cone")
+        return nothing(f"all {int(np.sum(met))} neurons with the condition start in their last cone")
     if count == 0:
         return missing("every neuron has ended at the first recorded time after 0")
     return at_least(worst, rate, detail=f"slowest ascent {worst:.6g} against {rate:.6g}, {count} stretches")
@@ -246,7 +246,7 @@ EQUATION_33 = Theorem(
         "A neuron with Condition 1 has entered its last cone by t_2 <= 4 D_max/(D_min min(alpha_min, alpha_0))^2; "
         "until then <w/a, D> grows at rate D_min^2 min(alpha_min, alpha_0)^2/2 or faster."
     ),
-    hypotheses=(*ALIGNMENT_SETTING, NO_SADDLE, SMALL_SCALE, SETTLED),
+    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
     conclusions=(
         Conclusion("t_2", "every neuron with Condition 1 is in its last cone by t_2", _settles_by(settling_time)),
         Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
@@ -329,7 +329,7 @@ EQUATION_36 = Theorem(
         "In its last cone, up to tau, <w/a, D> >= c_j tanh(c_j (t - t_0)) with c_j^2 = |D|^2 - 2 |D| lambda^(2-4eps) S,"
         " and >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2)))."
     ),
-    hypotheses=(*ALIGNMENT_SETTING, NO_SADDLE, SMALL_SCALE),
+    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
     conclusions=(
         Conclusion("tanh", "<w/a, D> stays above the hyperbolic tangent", _hyperbolic),
         Conclusion("exponential", "<w/a, D> stays above the exponential", _exponential),

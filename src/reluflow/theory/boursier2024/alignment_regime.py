@@ -11,7 +11,7 @@ from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
 from reluflow.theory.measurement import Measurement, missing
@@ -31,27 +31,24 @@ AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 Bound = Callable[[AlignmentConstants, Evidence], float]
 
 
+@kept
 def constants_of(evidence: Evidence) -> AlignmentConstants | None:
     """The constants of App. D.1, or None where there are too many cones to visit."""
     if not evidence.facts.has_affordable_cones:
         return None
-    return evidence.once(
-        "alignment constants",
-        lambda: alignment_constants(
-            evidence.dataset,
-            evidence.loss,
-            leak=evidence.leak,
-            extremal=evidence.facts.extremal,
-            max_cones=MAX_FACES,
-        ),
+    return alignment_constants(
+        evidence.dataset,
+        evidence.loss,
+        leak=evidence.leak,
+        extremal=evidence.facts.extremal,
+        max_cones=MAX_FACES,
     )
 
 
+@kept
 def recorded_states(evidence: Evidence) -> tuple[NeuronStates, ...]:
     """The neurons at all recorded times."""
-    return evidence.once(
-        "neuron states", lambda: tuple(NeuronStates.at(s, evidence.problem) for s in evidence.run.snapshots)
-    )
+    return tuple(NeuronStates.at(s, evidence.problem) for s in evidence.run.snapshots)
 
 
 def states_of(evidence: Evidence) -> tuple[NeuronStates, ...]:
@@ -68,13 +65,11 @@ def reaches_tau(evidence: Evidence) -> bool:
     return any(abs(snapshot.time - tau) <= AT_TAU * tau for snapshot in evidence.trajectory.snapshots)
 
 
+@kept
 def start_of(evidence: Evidence) -> NeuronStates:
     """The neurons at time 0, with or without a run."""
     network = evidence.network
-    return evidence.once(
-        "neurons at the start",
-        lambda: NeuronStates(evidence.problem, 0.0, network, network.outputs(evidence.dataset.X)),
-    )
+    return NeuronStates(evidence.problem, 0.0, network, network.outputs(evidence.dataset.X))
 
 
 def met_at_start(evidence: Evidence, alpha_0: float) -> BoolArray:
@@ -242,4 +237,4 @@ SETTLED_WITH_SADDLES = regime(
 GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), POSITIVE_CONSTANTS)
 NONZERO = Hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined", _judge_nonzero)
 ALIGNMENT_SETTING = (*GENERIC_DATA, NONZERO, dominated_start())
-NO_SADDLE = data_assumption("no-saddle")
+NO_SADDLE = (data_assumption("no-saddle"), data_assumption("no-dead-saddle"))

@@ -34,12 +34,13 @@ from reluflow.theory.boursier2024.neuron_states import (
     satisfies_condition_2,
 )
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, relu_activation
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
 
 
+@kept
 def _needed_alpha(evidence: Evidence) -> float | None:
     """The smallest alpha_0 a living neuron needs: the length of w/a across D, of those that start against D."""
     start = start_of(evidence)
@@ -57,7 +58,9 @@ def _covered(evidence: Evidence) -> Measurement:
     needed = _needed_alpha(evidence)
     if needed is None:
         return missing("every neuron is dead at the start")
-    return at_least(needed, 0.0, detail=f"every living neuron has Condition 1(1) for alpha_0 < {needed:.4g}")
+    start = start_of(evidence)
+    left = int(np.sum(~start.is_dead & ~satisfies_condition_1(start, min(0.999 * needed, 1.0))))
+    return none_of(left, detail=f"{left} living neurons lack Condition 1(1) for alpha_0 just below {needed:.4g}")
 
 
 def _start_is_generic(evidence: Evidence) -> Judgement:
@@ -198,26 +201,46 @@ def _one_sample(evidence: Evidence) -> Judgement:
     return Judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
 
 
-def _neuron_at_zero(evidence: Evidence) -> Judgement:
-    network, force = evidence.network, evidence.loss.label_forces(evidence.dataset.y)[0]
-    waiting = ~np.any(network.w, axis=1) & (network.a * force > 0.0)
-    return Judgement(bool(np.all(waiting)), None, f"{int(np.sum(waiting))} of {network.num_neurons} neurons wait at 0")
+def _waiting_plan(evidence: Evidence) -> FlowPlan:
+    """From w = 0 and a y > 0, the size of the given network: one run that stays where it can and one that leaves."""
+    until = evidence.parameter("until")
+    times = tuple(np.linspace(0.0, until, 4).tolist())
+    force = float(evidence.loss.label_forces(evidence.dataset.y)[0])
+    network = evidence.network.replace(
+        w=np.zeros_like(evidence.network.w), a=np.sign(force) * np.abs(evidence.network.a)
+    )
+    return FlowPlan(
+        times=times,
+        ridge="stay",
+        companions=(
+            Companion("staying", network, times, ridge="stay"),
+            Companion("leaving", network, times, ridge="positive" if evidence.dataset.X[0, 0] > 0.0 else "negative"),
+        ),
+    )
+
+
+def _farthest(evidence: Evidence, name: str) -> float | None:
+    """The largest |w|/|a| of a companion at its last snapshot."""
+    run = evidence.companions.get(name)
+    if run is None or not run.snapshots:
+        return None
+    last = run.snapshots[-1].network
+    return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
 
 
 def _stays(evidence: Evidence) -> Measurement:
-    if evidence.trajectory is None or not evidence.trajectory.snapshots:
-        return missing("no run was made")
-    largest = max(float(np.max(np.abs(s.network.w))) for s in evidence.run.snapshots)
-    return at_most(largest, 0.0, detail=f"largest |w| {largest:.3g} with the policy to stay")
+    farthest = _farthest(evidence, "staying")
+    if farthest is None:
+        return missing("no run from w = 0 that stays was made")
+    return at_most(farthest, 0.0, detail=f"|w|/|a| = {farthest:.3g} at the end with the policy to stay")
 
 
-def _could_leave(evidence: Evidence) -> Measurement:
-    """0 and a r x are both admissible velocities at w = 0: staying and leaving, at any time, are both solutions."""
-    force = float(evidence.loss.label_forces(evidence.dataset.y)[0]) * float(evidence.dataset.X[0, 0])
-    least = float(np.min(np.sign(evidence.dataset.X[0, 0]) * evidence.network.a * force))
-    return at_least(
-        least, np.nextafter(0.0, 1.0), detail=f"outward speed {least:.3g} on the active side, 0 on the other"
-    )
+def _leaves(evidence: Evidence) -> Measurement:
+    """The other solution, w = a(0) sinh(t r x) while the output is small, is away from 0 at once."""
+    farthest = _farthest(evidence, "leaving")
+    if farthest is None:
+        return missing("no run from w = 0 that leaves was made")
+    return at_least(farthest, 1e-6, detail=f"|w|/|a| = {farthest:.6g} at the end with the policy to leave")
 
 
 EXAMPLE_1 = Theorem(
@@ -231,29 +254,29 @@ EXAMPLE_1 = Theorem(
         data_assumption("boursier-a1"),
         relu_activation(),
         Hypothesis("one-sample", "one sample in dimension 1", _one_sample),
-        Hypothesis("at-zero", "every neuron has w = 0 and is pulled to the active side", _neuron_at_zero),
     ),
     conclusions=(
-        Conclusion("stays", "the solution that stays where it can is w = 0", _stays, Level.EXACT),
-        Conclusion("could-leave", "the active side pulls outwards", _could_leave, Level.EXACT),
+        Conclusion("stays", "one solution from w = 0 stays there", _stays, Level.EXACT),
+        Conclusion("leaves", "another one from the same start leaves at once", _leaves),
     ),
-    parameters=(Parameter("until", 3.0, "time up to which the run is followed", low=0.0),),
-    plan=lambda evidence: FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), 4)), ridge="stay"),
+    parameters=(Parameter("until", 3.0, "time up to which the runs are followed", low=0.0),),
+    plan=_waiting_plan,
     example="one-point",
+    departs="The start is the given network with w = 0 and the sign of a that pulls; leaving later is not tried.",
 )
 
-QUARTER, INVERSE_E = "quarter", "inverse_e"
+QUARTER, INVERSE_E, UNIT = "quarter", "inverse_e", "unit"
 
 
 def _constants(evidence: Evidence) -> Mapping[str, float]:
-    return evidence.witness("constants", lambda: {QUARTER: 0.25, INVERSE_E: math.exp(-1.0)})
+    return evidence.witness("constants", lambda: {QUARTER: 0.25, INVERSE_E: math.exp(-1.0), UNIT: 1.0})
 
 
 def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
-    """1 - exp(-x) <= tanh x <= exp(x) - 1; both differences without cancellation."""
+    """1 - exp(-x) <= c tanh x <= exp(x) - 1 with c = 1, the only one; both differences without cancellation."""
     x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.geomspace(1e-8, 1.0, 200), -np.geomspace(1e-8, 1.0, 200)])
-    above = np.expm1(x) - np.tanh(x)
-    below = np.tanh(x) + np.expm1(-x)
+    tanh = _constants(evidence)[UNIT] * np.tanh(x)
+    above, below = np.expm1(x) - tanh, tanh + np.expm1(-x)
     return at_least(float(min(np.min(above), np.min(below))), 0.0, allowance=1e-15)
 
 

@@ -23,7 +23,7 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Hypothesis
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
@@ -71,7 +71,7 @@ def _negative_moves(evidence: Evidence) -> Measurement:
         return missing("states of Phase 3")
     members = states[0].sets.negative
     if not np.any(members):
-        return none_of(0, detail="there is no negative neuron")
+        return nothing("there is no negative neuron")
     if any(s.has_lost_neurons for s in states):
         return missing("negative neurons too light for a double; take a larger scale")
     factor = float(np.exp(min(largest_negative_growth(evidence, states), LARGEST_EXPONENT)))

@@ -27,10 +27,9 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.critical_points import extremal_of, forces_of, kind_by_sampling, size_of
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of, nothing
+from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
 DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10_000.5)
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up
@@ -46,16 +45,13 @@ class ConeTable:
     is_zero: NDArray[np.bool_]
 
 
+@kept
 def cone_table(evidence: Evidence) -> ConeTable:
     """All nonempty cones at zero output."""
-
-    def table() -> ConeTable:
-        patterns, X = evidence.facts.cones.patterns, evidence.dataset.X
-        pulls = pulls_of(patterns, X, forces_of(evidence), evidence.leak)
-        is_zero = np.linalg.norm(pulls, axis=1) <= NO_PULL * size_of(evidence)
-        return ConeTable(patterns, pulls, sides_of(patterns, pulls, X), is_zero)
-
-    return evidence.once("cone table", table)
+    patterns, X = evidence.facts.cones.patterns, evidence.dataset.X
+    pulls = pulls_of(patterns, X, forces_of(evidence), evidence.leak)
+    is_zero = np.linalg.norm(pulls, axis=1) <= NO_PULL * size_of(evidence)
+    return ConeTable(patterns, pulls, sides_of(patterns, pulls, X), is_zero)
 
 
 def random_outputs(evidence: Evidence, *, keep_signs: bool) -> FloatArray:
@@ -174,19 +170,10 @@ def _one_sign(evidence: Evidence) -> Measurement:
             return none_of(1, detail=f"around cone {pattern.tolist()} the sign depends on the outputs")
         count += 1
     if count == 0:
-        return none_of(0, detail="no critical cone lies on a hyperplane")
+        return nothing("no critical cone lies on a hyperplane")
     detail = f"largest slope of the wrong sign {worst:.3g} (relative) around {count} critical cones"
     return at_most(worst, 0.0, allowance=1e-12, detail=detail)
 
-
-def _no_dead_saddle(evidence: Evidence) -> Judgement:
-    if not evidence.facts.has_affordable_cones:
-        return undecided("there are too many cones to visit")
-    found = len(evidence.facts.extremal.dead_saddles)
-    return Judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
-
-
-NO_DEAD_SADDLE = Hypothesis("no-dead-saddle", "no saddle of G on a cone with D_u = 0 either (E14)", _no_dead_saddle)
 
 LEMMA_12 = Theorem(
     key="boursier2024:lemma12",
@@ -195,7 +182,7 @@ LEMMA_12 = Theorem(
         "Without saddles of G, around a critical cone <v, D^theta_{u(v)}> has one sign for all v orthogonal to the "
         "cone, for all outputs with c sum_k |h(x_k)| |x_k| < delta_0 and |h(x_k)| < |l'(0, y_k)|."
     ),
-    hypotheses=(*GENERIC_DATA, NO_SADDLE, NO_DEAD_SADDLE),
+    hypotheses=(*GENERIC_DATA, *NO_SADDLE),
     conclusions=(Conclusion("one-sign", "all slopes across a critical cone have one sign", _one_sign, Level.EXACT),),
     parameters=(DRAWS,),
     example="lyu-ridge",
@@ -227,7 +214,7 @@ LEMMA_13 = Theorem(
         "Without saddles of G and for lambda < lambda*_1, once a_j D(w_j, theta) lies in the cone of w_j != 0 or is 0, "
         "the activation pattern of neuron j is frozen until tau."
     ),
-    hypotheses=(*ALIGNMENT_SETTING, NO_SADDLE, SMALL_SCALE),
+    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
     conclusions=(Conclusion("frozen", "no later change of pattern up to tau", _frozen_patterns, Level.EXACT),),
     parameters=(EPSILON,),
     plan=alignment_plan,

@@ -13,7 +13,7 @@ from reluflow.theory.boursier2024.alignment_regime import GENERIC_DATA
 from reluflow.theory.boursier2024.neuron_states import pulls_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, at_most, none_of
+from reluflow.theory.measurement import Level, Measurement, at_most, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
@@ -119,7 +119,7 @@ def _critical_values(evidence: Evidence) -> Measurement:
     """At side * D/|D|: G = side |D|, and D is a subgradient there."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
     if len(vectors) == 0:
-        return none_of(0, detail="there is no extremal vector")
+        return nothing("there is no extremal vector")
     values = alignment_potential(vectors.directions, X, forces, leak=evidence.leak)
     value_error = np.max(np.abs(values - vectors.sides * vectors.norms))
     pulls = pulls_of(vectors.patterns, X, forces, evidence.leak)
@@ -160,7 +160,7 @@ def _minimum_norm(evidence: Evidence) -> Measurement:
     """Three ways to the same vector: the extremal one, the shortest in its set, the projection of D~_u."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
     if len(vectors) == 0:
-        return none_of(0, detail="there is no extremal vector")
+        return nothing("there is no extremal vector")
     shortest = pulls_of(vectors.patterns, X, forces, evidence.leak)
     projected = np.array([projected_pull(evidence, pattern) for pattern in vectors.patterns])
     errors = [np.max(np.linalg.norm(vectors.vectors - other, axis=1)) for other in (shortest, projected)]
@@ -193,7 +193,7 @@ def signed_pull(evidence: Evidence, vectors: ExtremalVectors, index: int, sign: 
 def _sign_of_z(evidence: Evidence) -> Measurement:
     vectors = extremal_of(evidence)
     if len(vectors) == 0:
-        return none_of(0, detail="there is no extremal vector")
+        return nothing("there is no extremal vector")
     rebuilt = np.array([signed_pull(evidence, vectors, index, -1) for index in range(len(vectors))])
     worst = float(np.max(np.linalg.norm(rebuilt - vectors.vectors, axis=1))) / size_of(evidence)
     num_boundary = int(np.sum(np.any(vectors.patterns == 0, axis=1)))

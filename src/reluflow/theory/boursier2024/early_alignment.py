@@ -35,7 +35,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
@@ -111,7 +111,7 @@ def _gap_within(log_c: LogConstant, *, may_be_opposite: bool) -> Callable[[Evide
         if not np.any(alive):
             return missing("no neuron satisfies the condition at the start and is alive at tau")
         if not np.any(judged):
-            return none_of(0, detail=f"all {int(np.sum(alive))} living neurons are on the ray of -D")
+            return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
         overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
         rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
         log_bounds = log_c(constants, evidence) + rate * log_lambda(evidence.network)
@@ -172,7 +172,7 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurem
             slope = fitted_slope(scales[usable], np.log(column[usable]))
             ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
     if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
-        return none_of(0, detail=f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
+        return nothing(f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
     if not ratios:
         return missing("no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
     decades = (scales.max() - scales.min()) / math.log(10.0)
@@ -261,7 +261,7 @@ THEOREM_1 = Theorem(
         "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
         "a_j > 0, a minimum for a_j < 0."
     ),
-    hypotheses=(*ALIGNMENT_SETTING, NO_SADDLE, SMALL_SCALE, SETTLED),
+    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
     conclusions=(
         _GROWTH,
         Conclusion("dominance", "|w_j| <= |a_j| up to tau", _dominance),

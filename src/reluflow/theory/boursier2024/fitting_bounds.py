@@ -24,7 +24,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
@@ -132,7 +132,7 @@ def _facet_pull(evidence: Evidence) -> Measurement:
     constants = constants_of(evidence)
     facets = constants.facets
     if not facets.size:
-        return none_of(0, detail="the all-active cone has no facet")
+        return nothing("the all-active cone has no facet")
     slope = largest_positive_mass(evidence) * constants.lengths[facets] / evidence.dataset.n
     base = constants.facet_gaps - facet_remainders(evidence)
     samples = evidence.dataset.X[facets]

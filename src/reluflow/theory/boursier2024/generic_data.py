@@ -15,7 +15,7 @@ from reluflow.geometry.extremal import extremal_vectors
 from reluflow.geometry.general_position import general_position
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
@@ -43,6 +43,11 @@ def _datasets(evidence: Evidence) -> tuple[Dataset, ...]:
 
 def _constants_of(dataset: Dataset, evidence: Evidence) -> AlignmentConstants:
     return alignment_constants(dataset, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES)
+
+
+@kept
+def _constants_around(evidence: Evidence) -> list[AlignmentConstants]:
+    return [_constants_of(data, evidence) for data in _datasets(evidence)]
 
 
 def _affordable(evidence: Evidence) -> Judgement:
@@ -89,7 +94,7 @@ def _positive(*names: str) -> Callable[[Evidence], Measurement]:
 
     @_on_draws
     def measure(evidence: Evidence) -> Measurement:
-        found = [_constants_of(data, evidence) for data in _datasets(evidence)]
+        found = _constants_around(evidence)
         values = [min(float(getattr(constants, name)) for name in names) for constants in found]
         not_positive = sum(value <= 0.0 for value in values)
         smallest = ", ".join(f"{name} >= {min(float(getattr(c, name)) for c in found):.4g}" for name in names)

@@ -20,7 +20,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     worst_over,
 )
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, nothing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
@@ -81,14 +81,14 @@ def _pairs(evidence: Evidence) -> Measurement:
 
 def _pair_exponent(evidence: Evidence) -> Measurement:
     if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
-        return none_of(0, detail="there is one positive neuron and no pair")
+        return nothing("there is one positive neuron and no pair")
     clocks = [phase_clock(other) for other in evidence.sweep]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
     if len(gaps) < 2:
         return missing("a sweep of at least two scales that reach tau_2")
     points = [point for point in gaps if np.isfinite(point[1])]
     if len(points) < 2:
-        return none_of(0, detail=f"pairs are aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
+        return nothing(f"pairs are aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
     slope, claimed = fitted_slope(*zip(*points, strict=True)), 1.0 - evidence.parameter("eps")
     detail = f"fitted exponent {slope:.6g} over {len(points)} scales, claimed at least {claimed:g}"
     return at_least(slope, claimed, detail=detail)

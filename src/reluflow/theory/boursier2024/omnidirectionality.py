@@ -15,7 +15,7 @@ from reluflow.geometry.alignment import align
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.theory.boursier2024.confinement import at_the_limit
-from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS, phase_plan
+from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
 from reluflow.theory.boursier2024.phase_states import KINK
 from reluflow.theory.boursier2024.residual_forecast import (
     NEAR_THE_LINE,
@@ -28,18 +28,19 @@ from reluflow.theory.boursier2024.residual_forecast import (
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
     EXAMPLE,
-    FITTED,
     GROWN,
     LOSS,
     RESIDUAL,
+    SETTLED,
     on_a_run,
     on_positive_data,
     scale_factor,
+    settled_plan,
 )
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of
+from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of, nothing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
@@ -147,7 +148,7 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
     room = start.balancedness()
     dominated = room > 1e-12 * start.a**2
     if not np.any(dominated):
-        return none_of(0, detail="no neuron starts strictly dominated")
+        return nothing("no neuron starts strictly dominated")
     with np.errstate(divide="ignore"):
         logs = np.log(np.abs(end.a[dominated])) + end.log_scale - start.log_scale - 0.5 * np.log(room[dominated])
     detail = f"least ln |a_j| - ln sqrt(a_j(0)^2 - |w_j(0)|^2) over {int(dominated.sum())} dominated neurons"
@@ -161,7 +162,7 @@ NATURE = Theorem(
         "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
         "vanishes; with a neuron that is zero it is a saddle."
     ),
-    hypotheses=(*RESIDUAL, GROWN, FITTED),
+    hypotheses=(*RESIDUAL, GROWN, SETTLED),
     conclusions=(
         Conclusion(
             "nature", "saddle with a zero neuron, local minimum without", at_the_limit(_nature), level=Level.EXACT
@@ -169,7 +170,7 @@ NATURE = Theorem(
         Conclusion("dominated", "no strictly dominated neuron vanishes", at_the_limit(_dominated_never_zero)),
     ),
     parameters=CLOCK_PARAMETERS,
-    plan=phase_plan,
+    plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -40.0),
     setting=Setting(init="dominated", width=20),
     example=EXAMPLE,
@@ -211,7 +212,7 @@ OMNIDIRECTIONALITY = Theorem(
         *RESIDUAL,
         Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits)),
         GROWN,
-        FITTED,
+        SETTLED,
     ),
     conclusions=(
         Conclusion(
@@ -222,7 +223,7 @@ OMNIDIRECTIONALITY = Theorem(
         ),
     ),
     parameters=CLOCK_PARAMETERS,
-    plan=phase_plan,
+    plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
     setting=Setting(width=20),
     example=EXAMPLE,

@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.dynamics.stopping import Stationary
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.theorem import Parameter
 
 EPS = Parameter("eps", 0.25, "share of -ln(lambda)/|D*| that the alignment phase lasts", low=0.0, high=1.0 / 3.0)
@@ -76,15 +76,12 @@ class PhaseClock:
         return self.states[end.index] if end.index < len(self.states) else None
 
 
+@kept
 def phase_clock(evidence: Evidence) -> PhaseClock:
     """Read the clock of a run for the parameters eps, eps_2, eps_3, eps_4, delta_prime, delta_4 of the evidence.
 
     A parameter that the result at hand does not have takes its default.
     """
-    return evidence.once("phase clock", lambda: _read(evidence))
-
-
-def _read(evidence: Evidence) -> PhaseClock:
     states, constants = phase_states(evidence), constants_of(evidence)
     log_lambda = log_scale_of(evidence.network)
     eps, eps_2, eps_3, eps_4, delta_prime, delta_4 = (_chosen(evidence, p) for p in CLOCK_PARAMETERS)

@@ -13,7 +13,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.theory.boursier2024.spurious_constants import SpuriousConstants, constants_of
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 
 KINK = 1e-9  # a neuron that dies stops on the boundary; rounding leaves it within 1e-15 of it, on either side
 RESOLUTION = 1e-30  # 1 - <wbar_i, wbar_j> below this is the square of rounding in the directions
@@ -199,15 +199,10 @@ class PhaseState:
         return float(np.log(largest)) if largest > RESOLUTION else -np.inf
 
 
+@kept
 def phase_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     """Every snapshot of the run as Appendix F reads it, computed once."""
-
-    def read() -> tuple[PhaseState, ...]:
-        problem, constants = evidence.problem, constants_of(evidence)
-        sets = neuron_sets(problem)
-        X, y = problem.dataset.X, problem.dataset.y
-        return tuple(
-            PhaseState(snapshot, problem.network, sets, X, y, constants) for snapshot in evidence.run.snapshots
-        )
-
-    return evidence.once("phase states", read)
+    problem, constants = evidence.problem, constants_of(evidence)
+    sets = neuron_sets(problem)
+    X, y = problem.dataset.X, problem.dataset.y
+    return tuple(PhaseState(snapshot, problem.network, sets, X, y, constants) for snapshot in evidence.run.snapshots)

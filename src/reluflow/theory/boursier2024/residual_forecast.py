@@ -15,7 +15,7 @@ from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, LOSS, on_a_run
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Measurement, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
@@ -98,10 +98,11 @@ def escape_forecast(X: ArrayLike, forces: ArrayLike, *, leak: float = 0.0, atol:
     return EscapeForecast(found.directions[keep], signs.astype(np.int64), found.norms[keep], found.exact)
 
 
+@kept
 def line_forecast(evidence: Evidence) -> EscapeForecast:
     """The forecast at the least-squares line itself, computed once."""
     forces = evidence.loss.forces(evidence.dataset.X @ evidence.facts.least_squares, evidence.dataset.y)
-    return evidence.once("line forecast", lambda: escape_forecast(evidence.dataset.X, forces, leak=evidence.leak))
+    return escape_forecast(evidence.dataset.X, forces, leak=evidence.leak)
 
 
 def plateau_plan(evidence: Evidence) -> FlowPlan:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import DatasetFacts
 
 
@@ -142,9 +142,10 @@ def spurious_constants(facts: DatasetFacts) -> SpuriousConstants:
     )
 
 
+@kept
 def constants_of(evidence: Evidence) -> SpuriousConstants:
     """The constants of the evidence's dataset, computed once."""
-    return evidence.once("spurious constants", lambda: spurious_constants(evidence.facts))
+    return spurious_constants(evidence.facts)
 
 
 def _least_facet_push(facts: DatasetFacts, residuals: FloatArray) -> float:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.dynamics.stopping import Stationary
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
-from reluflow.theory.boursier2024.phase_clock import phase_clock
+from reluflow.network import Network
+from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.boursier2024 import acute_positive_data
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.theorem import Hypothesis, Setting
 
@@ -45,14 +49,18 @@ FACETS = (*ACUTE, data_assumption("boursier-a5"))
 RESIDUAL = (*FACETS, data_assumption("boursier-a6"))
 
 
+@kept
+def _is_acute(evidence: Evidence) -> Judgement:
+    return acute_positive_data(evidence.facts)
+
+
 def on_positive_data(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
     """The judgement where Assumption 4 holds, undecided elsewhere: thresholds and phases are defined there only."""
 
     def guarded(evidence: Evidence) -> Judgement:
         if not evidence.facts.has_affordable_cones:
             return undecided("the activation cones are too many to enumerate")
-        acute = evidence.once("assumption 4", lambda: acute_positive_data(evidence.facts))
-        return judge(evidence) if acute.holds else undecided("it has no meaning without Assumption 4")
+        return judge(evidence) if _is_acute(evidence).holds else undecided("it has no meaning without Assumption 4")
 
     return guarded
 
@@ -73,9 +81,10 @@ def scale_factor(evidence: Evidence, log_lambda: float) -> float:
     return log_lambda - log_scale_of(evidence.network)
 
 
+@kept
 def early_constants(evidence: Evidence) -> AlignmentConstants:
     """Constants of Theorem 1 for the data, computed once."""
-    return evidence.once("early constants", lambda: alignment_constants(evidence.dataset, evidence.loss))
+    return alignment_constants(evidence.dataset, evidence.loss)
 
 
 def log_early_threshold(evidence: Evidence, eps: float) -> float:
@@ -175,6 +184,43 @@ def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
 
 GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
 FITTED = ended_by("fitting", "fitted", "Phase 2b ended because |beta* - beta_I| reached eps_3")
+
+
+SMALLER = "smaller"
+SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
+
+
+def _smaller_start(evidence: Evidence) -> Network:
+    """The same draw at lambda^2, or at e^-5 lambda where lambda is not small."""
+    return evidence.network.scaled(min(log_scale_of(evidence.network), -5.0))
+
+
+def settled_plan(evidence: Evidence) -> FlowPlan:
+    """The phases of the run, and beside it the same draw at the square of its scale, run to rest."""
+    smaller = Companion(SMALLER, _smaller_start(evidence), until=Stationary())
+    return replace(phase_plan(evidence), companions=(smaller,))
+
+
+def _is_settled(evidence: Evidence) -> Judgement:
+    """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
+    smaller = evidence.companions.get(SMALLER)
+    if smaller is None:
+        return undecided("no run at the square of the scale was made")
+    for name, run in (("the run", evidence.run), ("the run at the square of the scale", smaller)):
+        if run.outcome is not Outcome.STATIONARY:
+            return undecided(f"{name} did not come to rest ({run.outcome})")
+    gap = float(np.max(np.abs(smaller.predictions - evidence.run.predictions)))
+    allowed = SETTLED_RTOL * float(np.max(np.abs(evidence.dataset.y)))
+    return Judgement(gap <= allowed, allowed - gap, f"at the square of the scale the outputs end {gap:.3g} away")
+
+
+SETTLED = Hypothesis(
+    "scale-settled",
+    "the scale is so small that the same draw at its square ends at the same outputs",
+    on_a_run(_is_settled),
+    is_regime=True,
+    needs_trajectory=True,
+)
 
 
 def worst_over(states: tuple[PhaseState, ...], values: FloatArray) -> str:

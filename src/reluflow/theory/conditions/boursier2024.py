@@ -46,18 +46,23 @@ def general_position(facts: DatasetFacts) -> Judgement:
 
 
 def no_saddle(facts: DatasetFacts) -> Judgement:
-    """Theorem 1: G has no saddle on the sphere (non-degenerate ones decide; dead faces are reported, erratum E14)."""
+    """Theorem 1: no extremal vector is a saddle of G on the sphere; faces with D_u = 0 are `no_dead_saddle`."""
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
     extremal = facts.extremal
     if not extremal.exact:
         return undecided("the extremal vectors could not be enumerated exactly")
     saddles = sum(kind == "saddle" for kind in extremal.kinds)
-    dead = len(extremal.dead_saddles)
     detail = f"{len(extremal.kinds)} extremal vectors, {saddles} of them saddles"
-    if dead:
-        detail += f"; {dead} degenerate saddles on faces of the dead cone, where no generic neuron ends (E14)"
     return Judgement(saddles == 0, float(-saddles), detail)
+
+
+def no_dead_saddle(facts: DatasetFacts) -> Judgement:
+    """Erratum E14: a face with D_u = 0 is critical too, and G must not take both signs around it."""
+    if not facts.has_affordable_cones:
+        return undecided(_too_many_cones(facts))
+    found = len(facts.extremal.dead_saddles)
+    return Judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
 
 
 def three_point_box(facts: DatasetFacts) -> Judgement:

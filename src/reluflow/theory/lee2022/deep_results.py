@@ -8,15 +8,14 @@ from reluflow.single_neuron.comparison import escape_time
 from reluflow.single_neuron.full_parameter_flow import ParameterTrajectory
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022.flow_measurements import (
+    ANGLE_CONCLUSIONS,
     GAP,
-    above_lower,
+    MAGNITUDE_CONCLUSIONS,
     angle_constants,
     angle_grows,
-    below_upper,
     distance_at_end,
     flow,
-    gap_above_lower,
-    gap_below_upper,
+    flow_theorem,
     magnitudes,
     start_constants,
     within_range,
@@ -24,8 +23,8 @@ from reluflow.theory.lee2022.flow_measurements import (
 from reluflow.theory.lee2022.implicit_time import implicit_error
 from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SETTING, layers, start, student
 from reluflow.theory.lee2022.one_layer_results import sample_gradient, vector_angle, vector_flow_plan, vector_magnitude
-from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, balanced_flow_plan, run_of
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most
+from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, run_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, nothing
 from reluflow.theory.theorem import Conclusion, Constants, Parameter, Reference, Theorem
 
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
@@ -58,7 +57,7 @@ def _dead_layer(evidence: Evidence) -> Measurement:
     """Largest output on the samples with v_2 < 0, and with every parameter moved by 1e-3 of its size."""
     one = student(evidence)
     if one.q < 2:
-        return at_most(0.0, 0.0, detail="vacuous: with one scalar layer there is none below the first")
+        return nothing("with one scalar layer there is none below the first")
     v = one.v.copy()
     v[1] = -v[1]
     v = evidence.witness("dead layers", lambda: v)
@@ -124,11 +123,10 @@ PROP_3_6 = Theorem(
     erratum="E14: the multi-layer case is q >= 1, with v_0 = |w| in the balance.",
 )
 
-THEOREM_3_7 = Theorem(
+THEOREM_3_7 = flow_theorem(
     key="lee2022:thm3.7",
     reference=Reference("lee2022", "Theorem 3.7"),
     statement="For q >= 1, a balanced start, w_0 != 0, 0 < phi_0 < pi: phi increases strictly to pi and w tends to w*.",
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("angle", "phi increases strictly", angle_grows, level=Level.EXACT),
         Conclusion("converges", "w tends to w*", distance_at_end, level=Level.EXACT),
@@ -136,9 +134,6 @@ THEOREM_3_7 = Theorem(
     ),
     constants=start_constants,
     parameters=(LAYERS, GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -160,46 +155,34 @@ def _theorem_3_8_constants(evidence: Evidence) -> Constants:
     return constants
 
 
-THEOREM_3_8 = Theorem(
+THEOREM_3_8 = flow_theorem(
     key="lee2022:thm3.8",
     reference=Reference("lee2022", "Theorem 3.8"),
     statement=(
         "For q >= 1 and t > 0, u(t; eps_0) < v(t) < u(t; 0), where u' = -u^q (u^(q+1) - V(1-eps))/2 and u(0) = v_0; "
         "for q >= 2, F(u) - F(v_0) = -t/2 with a 2F1 that has the same eps in both terms."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("lower", "v(t) is above u(t; eps_0)", lambda e: above_lower(e, magnitudes(e))),
-        Conclusion("upper", "v(t) is below u(t; 0)", lambda e: below_upper(e, magnitudes(e))),
+        *MAGNITUDE_CONCLUSIONS,
         Conclusion("implicit", "both curves satisfy the implicit equation", _implicit, level=Level.EXACT),
     ),
     constants=_theorem_3_8_constants,
     parameters=(LAYERS, GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E1, E3: printed with eps_0 in the v_0-term of the upper curve too, which then does not start at v_0.",
 )
 
-THEOREM_3_9 = Theorem(
+THEOREM_3_9 = flow_theorem(
     key="lee2022:thm3.9",
     reference=Reference("lee2022", "Theorem 3.9"),
     statement=(
         "For q >= 1 and r < v < R, with y = cot(phi_0/2), c = phi_0 r^(q-1) V/(2 pi) and C = R^(q-1) V/2: "
         "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct)."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("range", "r <= v(t) <= R for r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*)", within_range),
-        Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
-        Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
-        Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", lambda e: gap_above_lower(e, sharp=True)),
-        Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", lambda e: gap_below_upper(e, sharp=True)),
+        *ANGLE_CONCLUSIONS,
     ),
     constants=angle_constants,
     parameters=(LAYERS, GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     departs="r and R are those that Theorem 3.8 gives, so that the hypothesis on v always holds.",
 )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import Band, angle_band, angle_rates, magnitude_band, magnitude_range
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.model import start
-from reluflow.theory.lee2022.runs import run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants, Parameter
+from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
+from reluflow.theory.lee2022.runs import balanced_flow_plan, run_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Theorem
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
+
+ARRIVED = 1e-10  # in units of v*
+SMALLEST_GAP = 1e-12  # radians; below it an angle is rounding
 
 GAP = Parameter("gap", 1e-4, "angle to the teacher until which the run is followed densely", low=1e-9, high=3.14)
 
@@ -25,37 +30,42 @@ def flow(evidence: Evidence) -> BalancedTrajectory:
 
 
 def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Measurement:
-    """The smallest slack over t > 0, with its time."""
-    later = times > 0.0
-    index = int(np.argmin(slack[later]))
-    value = float(slack[later][index])
-    words = f"smallest slack {value:.3g} {unit}, at t = {times[later][index]:.4g}; {ROUNDING:g} forgiven"
+    """The smallest slack over t > 0, with its time; a value that is no number counts as the smallest."""
+    later = np.flatnonzero((times > 0.0) & (slack < np.inf) | np.isnan(slack))
+    if later.size == 0:
+        return missing("a recorded time at which the bound says something")
+    index = later[np.argmin(slack[later])]
+    value = float(slack[index])
+    words = f"smallest slack {value:.3g} {unit}, at t = {times[index]:.4g}; {ROUNDING:g} forgiven"
     return at_least(value, 0.0, allowance=ROUNDING, detail=words)
 
 
-def has_arrived(run: BalancedTrajectory) -> NDArray[np.bool_]:
-    """Times at which the magnitude equals v* to nearly all digits, so that a difference from a curve is rounding."""
-    return np.asarray((np.abs(run.log_ratio) < 1e-11) & (run.gap < 1e-4))
+def has_arrived(evidence: Evidence) -> NDArray[np.bool_]:
+    """Times at which the upper curve of the magnitude equals v* to nearly all digits: a difference from it is rounding.
+
+    Said of the curve, not of the run: a run that claims to have arrived too early must not escape its bounds.
+    """
+    return np.asarray(np.abs(magnitudes(evidence).upper / start(evidence).teacher_magnitude - 1.0) < 1e-11)
 
 
 def above_lower(evidence: Evidence, band: Band) -> Measurement:
     """v(t) above the lower curve, in units of v*."""
     run = flow(evidence)
-    slack = np.where(has_arrived(run), np.inf, (run.magnitude - band.lower) / run.start.teacher_magnitude)
-    return _smallest(slack, run.times, "v*")
+    return _smallest((run.magnitude - band.lower) / run.start.teacher_magnitude, run.times, "v*")
 
 
 def below_upper(evidence: Evidence, band: Band) -> Measurement:
-    """v(t) below the upper curve, in units of v*."""
+    """v(t) below the upper curve, in units of v*; where the curve has arrived ten of its roundings are forgiven."""
     run = flow(evidence)
-    slack = np.where(has_arrived(run), np.inf, (band.upper - run.magnitude) / run.start.teacher_magnitude)
-    return _smallest(slack, run.times, "v*")
+    slack = (band.upper - run.magnitude) / run.start.teacher_magnitude
+    return _smallest(slack + np.where(has_arrived(evidence), ARRIVED, 0.0), run.times, "v*")
 
 
+@kept
 def magnitudes(evidence: Evidence) -> Band:
     """Theorems 3.3 and 3.8 from the start, on the recorded times."""
     run = flow(evidence)
-    return evidence.once("magnitude band", lambda: magnitude_band(start(evidence), run.times))
+    return magnitude_band(start(evidence), run.times)
 
 
 def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Measurement:
@@ -63,8 +73,9 @@ def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Measurement:
     run = flow(evidence)
     band = angle_band(start(evidence), run.times, sharp=sharp)
     slack = np.full_like(run.gap, np.inf)
-    seen = (band.lower > 0.0) & (run.gap > 1e-12)  # at the very end the rates are lost to rounding of the exponent
-    slack[seen] = np.log(run.gap[seen]) - np.log(band.lower[seen])
+    seen = band.lower > SMALLEST_GAP  # at the very end the rates are lost to rounding of the exponent
+    with np.errstate(divide="ignore"):  # a gap of 0 lies below every curve
+        slack[seen] = np.log(run.gap[seen]) - np.log(band.lower[seen])
     return _smallest(slack, run.times, "in log(pi - phi)")
 
 
@@ -72,8 +83,7 @@ def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Measurement:
     """log of the upper curve over the gap."""
     run = flow(evidence)
     band = angle_band(start(evidence), run.times, sharp=sharp)
-    seen = run.gap > 1e-12
-    slack = np.where(seen, np.log(band.upper / np.where(seen, run.gap, 1.0)), np.inf)
+    slack = np.log(np.maximum(band.upper, SMALLEST_GAP)) - np.log(np.maximum(run.gap, SMALLEST_GAP))
     return _smallest(slack, run.times, "in log(pi - phi)")
 
 
@@ -126,3 +136,16 @@ def distance_at_end(evidence: Evidence) -> Measurement:
 
 
 CONVERGED = 1e-9  # the run ends 40 relaxation times after the angle has passed `gap`
+
+flow_theorem = partial(Theorem, hypotheses=POPULATION_MODEL, plan=balanced_flow_plan, setting=SETTING, example=EXAMPLE)
+
+ANGLE_CONCLUSIONS = (
+    Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
+    Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
+    Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", partial(gap_above_lower, sharp=True)),
+    Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", partial(gap_below_upper, sharp=True)),
+)
+MAGNITUDE_CONCLUSIONS = (
+    Conclusion("lower", "v(t) is above the lower curve", lambda e: above_lower(e, magnitudes(e))),
+    Conclusion("upper", "v(t) is below the upper curve", lambda e: below_upper(e, magnitudes(e))),
+)

@@ -14,7 +14,7 @@ from reluflow.single_neuron.bounds import angle_rates, magnitude_range
 from reluflow.single_neuron.population import NeuronParameters, balanced_parameters
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.lee2022 import single_neuron_realizable
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
 from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
 from reluflow.theory.theorem import Hypothesis, Parameter, Setting
@@ -33,25 +33,19 @@ def layers(evidence: Evidence) -> int:
     return int(value)
 
 
+@kept
 def labelling_vector(evidence: Evidence) -> FloatArray:
     """beta with y_k = s(<beta, x_k>): least squares on the samples with a positive label, shape (d,)."""
-
-    def solve() -> FloatArray:
-        X, y = evidence.dataset.X, evidence.dataset.y
-        return np.asarray(np.linalg.lstsq(X[y > 0], y[y > 0], rcond=None)[0])
-
-    return evidence.once("labelling vector", solve)
+    X, y = evidence.dataset.X, evidence.dataset.y
+    return np.asarray(np.linalg.lstsq(X[y > 0], y[y > 0], rcond=None)[0])
 
 
+@kept
 def teacher(evidence: Evidence) -> NeuronParameters:
     """w* with its balanced scalar layers: |w*|^q w* is the labelling vector."""
-
-    def find() -> NeuronParameters:
-        q, beta = layers(evidence), labelling_vector(evidence)
-        length = float(np.linalg.norm(beta))
-        return balanced_parameters(beta / length * length ** (1.0 / (q + 1)), q=q)
-
-    return evidence.once("teacher", find)
+    q, beta = layers(evidence), labelling_vector(evidence)
+    length = float(np.linalg.norm(beta))
+    return balanced_parameters(beta / length * length ** (1.0 / (q + 1)), q=q)
 
 
 def student(evidence: Evidence) -> NeuronParameters:
@@ -59,15 +53,12 @@ def student(evidence: Evidence) -> NeuronParameters:
     return balanced_parameters(evidence.network.materialized().w[0], q=layers(evidence))
 
 
+@kept
 def start(evidence: Evidence) -> BalancedNeuron:
     """Magnitude and angle of the student seen from the teacher."""
-
-    def find() -> BalancedNeuron:
-        one, other = student(evidence), teacher(evidence)
-        gap = float(gap_between(one.w, other.w))
-        return BalancedNeuron(layers(evidence), one.norm, gap=gap, teacher_magnitude=other.norm)
-
-    return evidence.once("start", find)
+    one, other = student(evidence), teacher(evidence)
+    gap = float(gap_between(one.w, other.w))
+    return BalancedNeuron(layers(evidence), one.norm, gap=gap, teacher_magnitude=other.norm)
 
 
 def _half_mean_square(evidence: Evidence) -> Judgement:
@@ -89,12 +80,9 @@ def _one_neuron(evidence: Evidence) -> Judgement:
     return Judgement(True, None, f"one neuron; its {layers(evidence)} scalar layers start at |w|")
 
 
+@kept
 def turning_start(evidence: Evidence) -> Judgement:
     """Whether there are a teacher and a student at an angle that is neither 0 nor pi; what follows needs it."""
-    return evidence.once("turning start", lambda: _turning_start(evidence))
-
-
-def _turning_start(evidence: Evidence) -> Judgement:
     if single_neuron_realizable(evidence.facts).holds is False or evidence.network.num_neurons != 1:
         return Judgement(False, None, "there is no teacher or no single student")
     beta, w = labelling_vector(evidence), evidence.network.w[0]

@@ -11,21 +11,20 @@ from reluflow.single_neuron.one_layer import one_layer_flow, vanishing_start_upp
 from reluflow.single_neuron.population import population_gradient
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022.flow_measurements import (
+    ANGLE_CONCLUSIONS,
     GAP,
+    MAGNITUDE_CONCLUSIONS,
     above_lower,
     angle_constants,
     angle_grows,
-    below_upper,
     distance_at_end,
     flow,
-    gap_above_lower,
-    gap_below_upper,
-    magnitudes,
+    flow_theorem,
     start_constants,
     within_range,
 )
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, layers, start, student, teacher
-from reluflow.theory.lee2022.runs import VECTOR_FLOW, balanced_flow_plan, run_of
+from reluflow.theory.lee2022.runs import VECTOR_FLOW, run_of
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
@@ -62,8 +61,8 @@ def sample_gradient(evidence: Evidence) -> Measurement:
     """Gradient of the finite sample at the start against the population's, in standard errors of its coordinates."""
     one, other = student(evidence), teacher(evidence)
     X, y = evidence.dataset.X, evidence.dataset.y
-    active = X @ one.w > 0
-    terms = (one.product * (one.outputs(X) - y) * active)[:, None] * X
+    residuals = evidence.witness("residuals", lambda: one.outputs(X) - y)
+    terms = (one.product * residuals * (X @ one.w > 0))[:, None] * X
     error = terms.std(axis=0, ddof=1) / np.sqrt(len(X))
     away = float(np.max(np.abs(terms.mean(axis=0) - population_gradient(one, other).w) / np.maximum(error, 1e-300)))
     return at_most(away, STANDARD_ERRORS, detail=f"largest deviation {away:.3g} standard errors over {len(X)} samples")
@@ -96,38 +95,27 @@ PROP_3_1 = Theorem(
     erratum="E13: phi = pi - theta; the abstract's 'pi theta' is a misprint.",
 )
 
-THEOREM_3_2 = Theorem(
+THEOREM_3_2 = flow_theorem(
     key="lee2022:thm3.2",
     reference=Reference("lee2022", "Theorem 3.2"),
     statement="For q = 0, w_0 != 0 and 0 < phi_0 < pi, phi increases strictly to pi and w tends to w*.",
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("angle", "phi increases strictly", angle_grows, level=Level.EXACT),
         Conclusion("converges", "w tends to w*", distance_at_end, level=Level.EXACT),
     ),
     constants=start_constants,
     parameters=(GAP,),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
-THEOREM_3_3 = Theorem(
+THEOREM_3_3 = flow_theorem(
     key="lee2022:thm3.3",
     reference=Reference("lee2022", "Theorem 3.3"),
     statement=(
         "For q = 0 and t > 0, (1-eps_0)(1-e^(-t/2)) v* + |w_0| e^(-t/2) < |w(t)| < (1-e^(-t/2)) v* + |w_0| e^(-t/2)."
     ),
-    hypotheses=POPULATION_MODEL,
-    conclusions=(
-        Conclusion("lower", "|w(t)| is above the lower curve", lambda e: above_lower(e, magnitudes(e))),
-        Conclusion("upper", "|w(t)| is below the upper curve", lambda e: below_upper(e, magnitudes(e))),
-    ),
+    conclusions=(*MAGNITUDE_CONCLUSIONS,),
     constants=start_constants,
     parameters=(GAP,),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E18: equality at t = 0, strict later.",
 )
 
@@ -160,14 +148,13 @@ def _late_side(evidence: Evidence) -> Measurement:
     return none_of(int(measured is not expected), detail=words)
 
 
-EQUATION_8 = Theorem(
+EQUATION_8 = flow_theorem(
     key="lee2022:eq8",
     reference=Reference("lee2022", "Eq. (8)"),
     statement=(
         "For q = 0, (1-eps_0)(1-e^(-t/2)) v* < |w(t)| always; |w(t)| < (1-e^(-t/2)) v* fails near t = 0 for every "
         "start and holds late exactly when pi cos phi_0 + sin phi_0 > 0."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("lower", "the lower half holds", lambda e: above_lower(e, _vanishing_band(e))),
         Conclusion("early", "the upper half fails near t = 0", _broken_at_first, level=Level.EXACT),
@@ -175,31 +162,21 @@ EQUATION_8 = Theorem(
     ),
     constants=start_constants,
     parameters=(GAP,),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E2: printed as two bounds for |w_0| near 0; the upper one is a limit only.",
 )
 
-THEOREM_3_4 = Theorem(
+THEOREM_3_4 = flow_theorem(
     key="lee2022:thm3.4",
     reference=Reference("lee2022", "Theorem 3.4"),
     statement=(
         "For q = 0 and r < |w| < R, with y = cot(phi_0/2), c = v* phi_0/(2 pi R) and C = v*/(2r): "
         "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct)."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("range", "r <= |w(t)| <= R for r = min(|w_0|, (1-eps_0) v*), R = max(|w_0|, v*)", within_range),
-        Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
-        Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
-        Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", lambda e: gap_above_lower(e, sharp=True)),
-        Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", lambda e: gap_below_upper(e, sharp=True)),
+        *ANGLE_CONCLUSIONS,
     ),
     constants=angle_constants,
     parameters=(GAP,),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     departs="r and R are those that Theorem 3.3 gives, so that the hypothesis on |w| always holds.",
 )

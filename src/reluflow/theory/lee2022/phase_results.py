@@ -9,11 +9,10 @@ from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import rebuilt_magnitude_band
 from reluflow.single_neuron.phases import TurningPoint, has_two_phases, turning_point
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, has_arrived, start_constants
-from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
-from reluflow.theory.lee2022.runs import balanced_flow_plan
-from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, flow_theorem, has_arrived, start_constants
+from reluflow.theory.lee2022.model import start
+from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of, nothing
+from reluflow.theory.theorem import Conclusion, Parameter, Reference
 
 
 def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
@@ -46,14 +45,13 @@ def _direction(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=int(np.sum(clear)))
 
 
-EQUATION_11 = Theorem(
+EQUATION_11 = flow_theorem(
     key="lee2022:eq11",
     reference=Reference("lee2022", "Eq. (11)"),
     statement=(
         "dv/dt < 0 exactly when v > v*(1-eps(phi))^(1/(q+1)); the threshold grows, so v changes its direction at most "
         "once, from falling to rising."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("direction", "v falls exactly above the threshold", _direction, level=Level.EXACT),
         Conclusion("threshold", "the threshold never falls", _threshold_grows, level=Level.EXACT),
@@ -61,9 +59,6 @@ EQUATION_11 = Theorem(
     ),
     constants=start_constants,
     parameters=(Parameter("q", 2.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -76,7 +71,7 @@ def _rebuilt_inside(evidence: Evidence) -> Measurement:
     """Smallest slack of the run in the bands rebuilt on its way, in units of v*."""
     run = flow(evidence)
     slack = min(
-        float(np.min(rebuilt_magnitude_band(run, k).slack(run.magnitude[k:])[1:][~has_arrived(run)[k + 1 :]]))
+        float(np.min(rebuilt_magnitude_band(run, k).slack(run.magnitude[k:])[1:][~has_arrived(evidence)[k + 1 :]]))
         for k in _restarts(run)
     )
     return at_least(slack / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
@@ -88,27 +83,23 @@ def _nested(evidence: Evidence) -> Measurement:
     bands = [rebuilt_magnitude_band(run, k) for k in indices]
     worst = np.inf
     for first, second, k, later in zip(bands[:-1], bands[1:], indices[:-1], indices[1:], strict=True):
-        seen = ~has_arrived(run)[later:]
+        seen = ~has_arrived(evidence)[later:]
         below = second.lower - first.lower[later - k :]
         above = first.upper[later - k :] - second.upper
         worst = min(worst, float(np.min(below[seen])), float(np.min(above[seen])))
     return at_least(worst / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
 
 
-APPENDIX_D_1 = Theorem(
+APPENDIX_D_1 = flow_theorem(
     key="lee2022:appD.1",
     reference=Reference("lee2022", "App. D.1, Fig. 3"),
     statement="Magnitude bounds rebuilt from a later state hold from there on and lie inside the earlier ones.",
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("inside", "the run stays in every rebuilt band", _rebuilt_inside),
         Conclusion("nested", "each later band lies inside the earlier one", _nested),
     ),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E10: the bounds are not all convex; from below u is convex up to (qA/(2q+1))^(1/(q+1)) and concave later.",
 )
 
@@ -137,37 +128,49 @@ def _phases(evidence: Evidence) -> Measurement:
 
 
 def _turning(evidence: Evidence) -> Measurement:
-    """Distance of the least recorded v from the predicted minimum, in units of v*; v is never below it."""
+    """The predicted minimum against the least recorded v: not above it, nor farther below than its neighbours are."""
     run, point = flow(evidence), _turning_point(evidence)
     if isinstance(point, str):
         return missing(point)
-    least = float(np.min(run.magnitude))
+    index = int(np.argmin(run.magnitude))
+    least = float(run.magnitude[index])
     if point is None:
         ends = min(run.magnitude[0], run.magnitude[-1])
         words = f"v is monotone; its least value {least:.8g} is at an end"
         return at_least((least - ends) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words)
-    words = f"least v {least:.8g}, predicted {point.neuron.magnitude:.8g} at t = {point.time:.6g}"
-    return at_least(
-        (least - point.neuron.magnitude) / run.start.teacher_magnitude, 0.0, allowance=ROUNDING, detail=words
-    )
+    around = run.magnitude[max(index - 1, 0) : index + 2]
+    lead = (least - point.neuron.magnitude) / run.start.teacher_magnitude
+    spread = float(np.max(around) - least) / run.start.teacher_magnitude
+    words = f"least v {least:.8g}, predicted {point.neuron.magnitude:.8g}, neighbours up to {float(np.max(around)):.8g}"
+    return at_least(min(lead, spread - lead), 0.0, allowance=ROUNDING, detail=words)
 
 
-SECTION_5_2 = Theorem(
+def _turning_time(evidence: Evidence) -> Measurement:
+    """The predicted time of the turn against the recorded times before and after the least v."""
+    run, point = flow(evidence), _turning_point(evidence)
+    if isinstance(point, str):
+        return missing(point)
+    if point is None:
+        return nothing("v is monotone and has no turn")
+    index = int(np.argmin(run.magnitude))
+    before, after = run.times[max(index - 1, 0)], run.times[min(index + 1, run.times.size - 1)]
+    words = f"predicted at t = {point.time:.6g}; the least v is recorded between {before:.6g} and {after:.6g}"
+    return at_least(min(point.time - before, after - point.time), 0.0, detail=words)
+
+
+SECTION_5_2 = flow_theorem(
     key="lee2022:sec5.2",
     reference=Reference("lee2022", "Sec. 5.2, conjecture on large norms"),
     statement=(
         "v falls and then rises exactly when v_0 exceeds v*(1-eps_0)^(1/(q+1)) and, for q = 0, "
         "phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0; the turn is the root of v^(q+1) = V (1-eps) along the orbit."
     ),
-    hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("phases", "as many changes of direction as predicted", _phases, level=Level.EXACT),
         Conclusion("turning", "the least magnitude is the predicted one", _turning),
+        Conclusion("time", "it is reached at the predicted time", _turning_time),
     ),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
-    plan=balanced_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E11: the paper conjectures two phases for every large start; for q = 0 some fall for ever.",
 )

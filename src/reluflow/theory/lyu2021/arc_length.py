@@ -13,7 +13,8 @@ import numpy as np
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
 from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
@@ -21,19 +22,15 @@ from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 _NUM_TIMES = 40
 
 
-def _limit(evidence: Evidence) -> CertifiedLimit:
-    return evidence.once("limit", lambda: certified_limit(evidence.run))
-
-
 def _best_margin(evidence: Evidence) -> float:
-    return MarginState(unit_norm(_limit(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
+    return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
 
 
 def _is_max_margin() -> Hypothesis:
     def judge(evidence: Evidence) -> Judgement:
         if evidence.trajectory is None:
             return undecided("no run was made")
-        limit = _limit(evidence)
+        limit = limit_of(evidence)
         if not limit.is_proof:
             return undecided(f"the limit was not identified: {limit.reason}")
         kind = limit.certificate.kind
@@ -58,7 +55,7 @@ def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
     states = [state for _, state in states_of(evidence)]
     units = [unit_norm(state.network) for state in states]
     chords = [direction_distance(one, two) for one, two in pairwise(units)]
-    chords.append(direction_distance(units[-1], unit_norm(_limit(evidence).network)))
+    chords.append(direction_distance(units[-1], unit_norm(limit_of(evidence).network)))
     left = np.cumsum(chords[::-1])[::-1]
     best = _best_margin(evidence)
     return [best - state.smooth_gamma for state in states], [float(length) for length in left]

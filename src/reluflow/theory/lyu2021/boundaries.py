@@ -96,8 +96,7 @@ def _normal_speeds(evidence: Evidence) -> Measurement:
     With z = y x the speed is a_k^2 y_i-signed sum_j eta_j g_j <z_i, z_j>, least where every eta is the leak or 1.
     """
     X, y, leak = evidence.dataset.X, evidence.dataset.y, evidence.leak
-    z = y[:, None] * X
-    gram = z @ z.T
+    gram = evidence.witness("gram", lambda: (y[:, None] * X) @ (y[:, None] * X).T)
     least = np.where(gram > 0.0, leak * gram, gram)  # the slope that helps least
     worst = np.inf
     for snapshot in evidence.run.snapshots:

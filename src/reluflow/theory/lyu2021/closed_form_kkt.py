@@ -8,13 +8,13 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.certificates.network_margin import network_margin
 from reluflow.data.published.lyu2021 import symmetric_angle
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import leaky_activation
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
@@ -142,7 +142,7 @@ def _margin_formula(evidence: Evidence) -> Measurement:
 
 def _suboptimal(evidence: Evidence) -> Measurement:
     """The best margin, (1 + leak)/4, recomputed, over the direction's own."""
-    best = evidence.once("best margin", lambda: network_margin(evidence.dataset, evidence.leak))
+    best = best_network(evidence)
     if abs(best.upper - 0.25 * (1.0 + evidence.leak)) > 1e-7:
         return equals(best.upper, 0.25 * (1.0 + evidence.leak), atol=1e-7)
     ratio = best.margin / normalized_margin(_direction(evidence).network, evidence.dataset)
@@ -251,7 +251,7 @@ def _one_neuron_is_kkt(evidence: Evidence) -> Measurement:
 
 
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
-    best = evidence.once("best margin", lambda: network_margin(evidence.dataset, evidence.leak))
+    best = best_network(evidence)
     half = 0.5 * side_of(evidence, 1).margin
     words = f"best margin {best.margin:.6g}, gamma^+/2 = {half:.6g}, ratio {half / best.margin:.4g}"
     return at_least(best.margin / half, 1.0 + 1e-9, detail=words)

@@ -23,7 +23,7 @@ from reluflow.geometry.cones import activation_cones
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.lyu2021 import pairwise_condition
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 
@@ -219,11 +219,12 @@ def _entry_time(arrays: tuple[bytes, ...], leak: float, depth: float) -> float:
     return late
 
 
+@kept
 def correct_cone(evidence: Evidence) -> CorrectCone:
     """The cone of the evidence's samples, computed once; refused for labels other than -1 and 1."""
     if not evidence.dataset.is_binary:
         raise InvalidInputError("`dataset` must hold the labels -1 and 1 for the cone of correct signs, got others.")
-    return evidence.once("cone", lambda: CorrectCone.of(evidence.dataset.X, evidence.dataset.y, evidence.leak))
+    return CorrectCone.of(evidence.dataset.X, evidence.dataset.y, evidence.leak)
 
 
 def cone_obstacle(evidence: Evidence) -> str | None:
@@ -250,9 +251,10 @@ def where_cone_serves(judge: Callable[[Evidence], Judgement]) -> Callable[[Evide
     return guarded
 
 
+@kept
 def constants_of(evidence: Evidence) -> EarlyConstants:
     """Lemma G.4's constants of the evidence's network, computed once."""
-    return evidence.once("G.4", lambda: alignment_constants(correct_cone(evidence), evidence.network))
+    return alignment_constants(correct_cone(evidence), evidence.network)
 
 
 def _ray_distances(cone: CorrectCone, network: Network) -> tuple[FloatArray, FloatArray, FloatArray]:

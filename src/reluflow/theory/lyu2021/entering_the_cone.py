@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.geometry.alignment import AlignedState
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
@@ -101,13 +101,14 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, last if 0.0 < last < np.inf else 1.0, _NUM_TIMES)))
 
 
+@kept
 def _at_proof_time(evidence: Evidence) -> AlignedState:
     """The neurons at T0, in closed form.
 
     Below sigma_max the outputs are then of the order of e^(-T0), so the forces are still those of zero outputs; and
     the sizes of the neurons differ by more than a network of doubles can hold.
     """
-    return evidence.once("at T0", lambda: idealised_state(evidence, constants_of(evidence).time))
+    return idealised_state(evidence, constants_of(evidence).time)
 
 
 _TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, no_ridge_met
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, neuron_rows, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
@@ -76,6 +76,7 @@ LEMMA_B15 = _flow_theorem(
 )
 
 
+@kept
 def _rates(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Over the snapshots, per neuron and in one common scale: <w, dw/dt>, a da/dt and a^2."""
     by_w, by_a, squares = [], [], []

@@ -14,7 +14,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
@@ -33,19 +33,17 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference
 _NUM_TIMES = 12
 
 
+@kept
 def entry_time(evidence: Evidence) -> float:
     """T0: when the limit flow has every neuron in C_(delta/2)."""
-    return evidence.once("T0", lambda: idealised_time(evidence, 0.5 * correct_cone(evidence).delta))
+    return idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
 
 
+@kept
 def entry_sizes(evidence: Evidence) -> FloatArray:
     """log(|w_k(T0)| / sigma) of the limit flow for the stored shape, shape (num_neurons,)."""
-
-    def compute() -> FloatArray:
-        state = idealised_state(evidence, entry_time(evidence))
-        return np.asarray(state.log_norms + np.log(np.linalg.norm(state.w, axis=1)))
-
-    return evidence.once("sizes at T0", compute)
+    state = idealised_state(evidence, entry_time(evidence))
+    return np.asarray(state.log_norms + np.log(np.linalg.norm(state.w, axis=1)))
 
 
 def stacked(network: Network, cone: CorrectCone) -> FloatArray:
@@ -203,29 +201,26 @@ LEMMA_G_7 = Theorem(
 )
 
 
+@kept
 def growth_constants(evidence: Evidence) -> dict[str, float]:
     """The constants of Lemma G.5, in the unit ball; A and B are those of the limit flow at T0, not e^(-T0), e^(T0)."""
-
-    def compute() -> dict[str, float]:
-        cone, network, sizes = correct_cone(evidence), evidence.network, entry_sizes(evidence)
-        eps, rate, m = constants_of(evidence).eps, cone.growth(1) / cone.factor, network.num_neurons
-        smallest, largest = 0.999 * np.exp(sizes.min()), 1.001 * np.exp(sizes.max())
-        kappa = 1.0 - cone.growth(-1) / cone.growth(1)
-        r_max = np.sqrt(min(rate, eps)) / (2.0 * max(largest, 1.0))
-        log_sigma_max = largest_log_scale(cone, network, eps, cone.factor * entry_time(evidence))
-        log_C_1 = log_sigma_max + 0.5 * np.log(cone.factor) - 3.0 * np.log(r_max)
-        return {
-            "kappa": float(kappa),
-            "A": float(smallest),
-            "B": float(largest),
-            "A_bar": float(smallest / (2.0 * np.sqrt(m))),
-            "B_bar": float(largest / m ** (0.5 * (1.0 - kappa))),
-            "r_max": float(r_max),
-            "log_C_1": float(log_C_1),
-            "C_2": float(4.0 * largest**3 / (rate * np.sqrt(m)) + np.sqrt(2.0) * largest * np.exp(log_C_1)),
-        }
-
-    return evidence.once("G.5", compute)
+    cone, network, sizes = correct_cone(evidence), evidence.network, entry_sizes(evidence)
+    eps, rate, m = constants_of(evidence).eps, cone.growth(1) / cone.factor, network.num_neurons
+    smallest, largest = 0.999 * np.exp(sizes.min()), 1.001 * np.exp(sizes.max())
+    kappa = 1.0 - cone.growth(-1) / cone.growth(1)
+    r_max = np.sqrt(min(rate, eps)) / (2.0 * max(largest, 1.0))
+    log_sigma_max = largest_log_scale(cone, network, eps, cone.factor * entry_time(evidence))
+    log_C_1 = log_sigma_max + 0.5 * np.log(cone.factor) - 3.0 * np.log(r_max)
+    return {
+        "kappa": float(kappa),
+        "A": float(smallest),
+        "B": float(largest),
+        "A_bar": float(smallest / (2.0 * np.sqrt(m))),
+        "B_bar": float(largest / m ** (0.5 * (1.0 - kappa))),
+        "r_max": float(r_max),
+        "log_C_1": float(log_C_1),
+        "C_2": float(4.0 * largest**3 / (rate * np.sqrt(m)) + np.sqrt(2.0) * largest * np.exp(log_C_1)),
+    }
 
 
 def _radius(evidence: Evidence) -> float:

@@ -8,12 +8,12 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
-from reluflow.certificates.network_margin import network_margin
 from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.theory.conditions import lyu2021 as conditions
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import (
     PARAMETERS,
     against,
@@ -75,8 +75,9 @@ def hints_of(evidence: Evidence) -> Hints | None:
     return Hints(first, (second, third), linear_separator(base).w, needed)
 
 
+@kept
 def _hints(evidence: Evidence) -> Hints | None:
-    return evidence.once("hints", lambda: hints_of(evidence))
+    return hints_of(evidence)
 
 
 def _limit_margin(evidence: Evidence) -> Measurement:
@@ -117,7 +118,7 @@ def _optimality(evidence: Evidence) -> Measurement:
     hints = _hints(evidence)
     if hints is None:
         return missing("no hints found")
-    best = evidence.witness("best margin", lambda: network_margin(evidence.dataset, evidence.leak))
+    best = best_network(evidence)
     limit, needed = 0.5 * hints.conditions.eps, hints.conditions
     words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
     if needed.K_exact < needed.K:

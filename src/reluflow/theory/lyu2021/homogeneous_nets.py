@@ -9,12 +9,12 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import (
     DRAW_SEED,
@@ -114,12 +114,8 @@ DATA_SCALING = _symmetric_theorem(
 )
 
 
-def _bracket(evidence: Evidence) -> NetworkMargin:
-    return evidence.once("margin bracket", lambda: network_margin(evidence.dataset, evidence.leak))
-
-
 def _maximiser(evidence: Evidence) -> Network | None:
-    return evidence.witness("maximiser", lambda: _bracket(evidence).network)
+    return evidence.witness("maximiser", lambda: best_network(evidence).network)
 
 
 def _objective(network: Network, dataset: Dataset) -> float:
@@ -130,7 +126,7 @@ def _objective(network: Network, dataset: Dataset) -> float:
 
 def _classifiers(evidence: Evidence) -> list[Network]:
     """Networks near the maximiser and far from it that classify every sample."""
-    best = _bracket(evidence).network
+    best = best_network(evidence).network
     if best is None:
         return []
     rng, kept = np.random.default_rng(DRAW_SEED), []
@@ -147,8 +143,8 @@ def _identity_of_objectives(evidence: Evidence) -> Measurement:
     networks = _classifiers(evidence)
     if not networks:
         return missing("no network near the maximiser classifies every sample")
-    data = evidence.dataset
-    return at_most(max(abs(2.0 * normalized_margin(t, data) * _objective(t, data) - 1.0) for t in networks), ROUNDING)
+    data, objective = evidence.dataset, evidence.witness("objective", lambda: _objective)
+    return at_most(max(abs(2.0 * normalized_margin(t, data) * objective(t, data) - 1.0) for t in networks), ROUNDING)
 
 
 def _solves_program(evidence: Evidence) -> Measurement:
@@ -156,7 +152,7 @@ def _solves_program(evidence: Evidence) -> Measurement:
     best = _maximiser(evidence)
     if best is None:
         return missing("no network classifies every sample")
-    return at_most(2.0 * _bracket(evidence).upper * _objective(best, evidence.dataset), 1.0, allowance=GAP)
+    return at_most(2.0 * best_network(evidence).upper * _objective(best, evidence.dataset), 1.0, allowance=GAP)
 
 
 def _beats_the_rest(evidence: Evidence) -> Measurement:

@@ -147,9 +147,13 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
 
 
 def _limit_is_not_zero(evidence: Evidence) -> Measurement:
-    """Smallest |theta~(t)|_M over the recorded t."""
-    rows = _pair_rows(evidence, "limit")
-    return missing(_MISSING) if rows is None else at_least(min(m_norm(r) for r in rows), 0.0)
+    """Smallest |theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) over the recorded t <= t0; Lemma E.8 keeps it near 1."""
+    rows, flow = _pair_rows(evidence, "limit"), symmetric_flow(evidence)
+    if rows is None:
+        return missing(_MISSING)
+    size = m_norm(flow.aligned_pair)
+    shares = [m_norm(row) / (np.exp(flow.growth * t) * size) for t, row in zip(_early(evidence), rows, strict=False)]
+    return at_least(min(shares), 0.5, detail=f"smallest |theta~(t)|_M over its exponential is {min(shares):.6g}")
 
 
 def _limit_is_exponential(evidence: Evidence) -> Measurement:
@@ -204,7 +208,7 @@ LEMMA_5_4 = _joint_theorem(
     ),
     conclusions=(
         Conclusion("radius-order", "order in r of the convergence to theta~(t)", _order_in_radius, Level.SCALING),
-        Conclusion("not-zero", "|theta~(t)|_M is positive", _limit_is_not_zero),
+        Conclusion("not-zero", "|theta~(t)|_M >= e^(lambda_0 t) |theta-hat|_M / 2 up to t0", _limit_is_not_zero),
         _ORDER,
     ),
     plan=partial(_joint_plan, late=True, early=True),

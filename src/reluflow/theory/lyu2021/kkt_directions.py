@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.dynamics.stopping import FirstOf, Stationary
+from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, missing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
@@ -29,11 +33,6 @@ def until_limit(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
 
 
-def limit_of(evidence: Evidence) -> CertifiedLimit:
-    """The certified limit of the run, computed once."""
-    return evidence.once("certified limit", lambda: certified_limit(evidence.run))
-
-
 def limit_identified() -> Hypothesis:
     """The run ended by itself and the direction it tends to is certified."""
 
@@ -48,14 +47,13 @@ def limit_identified() -> Hypothesis:
     return Hypothesis("limit", "the limit of the run's direction is identified", judge, needs_trajectory=True)
 
 
-def _tail(evidence: Evidence) -> list[tuple[float, float, float]]:
-    """(L, ln |theta|, smoothed margin) at the snapshots with n L < ln 2."""
+def _tail(evidence: Evidence) -> list[tuple[float, float]]:
+    """(L, smoothed margin) at the snapshots with n L < ln 2."""
     n, rows = evidence.dataset.n, []
     for s in evidence.run.snapshots:
         if 0.0 < n * s.loss < np.log(2.0):
-            log_norm = 0.5 * float(np.log(s.network.replace(log_scale=0.0).squared_norm())) + s.network.log_scale
-            smoothed = smoothed_margin(evidence.dataset.y * s.outputs) * float(np.exp(-2.0 * log_norm))
-            rows.append((s.loss, log_norm, smoothed))
+            smoothed = smoothed_margin(evidence.dataset.y * s.outputs) * float(np.exp(-2.0 * _log_norm(s.network)))
+            rows.append((s.loss, smoothed))
     return rows
 
 
@@ -73,24 +71,40 @@ def _small_loss() -> Hypothesis:
     return Hypothesis("small-loss", statement, judge, is_regime=True, needs_trajectory=True)
 
 
-def _loss_vanishes(evidence: Evidence) -> Measurement:
+def loss_vanishes(evidence: Evidence) -> Measurement:
     """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
     losses = [row[0] for row in _tail(evidence)]
     if len(losses) < 2:
         return missing(_TOO_FEW)
     rise = float(np.max(np.diff(np.log(losses))))
-    if rise > INTEGRATION * float(np.max(np.abs(np.log(losses)))):
-        return at_most(rise, 0.0, detail=f"ln L rises by {rise:.3g} between snapshots")
-    final = evidence.dataset.n * min(losses[-1], evidence.run.loss) / float(np.log(2.0))
+    if rise >= 0.0:
+        return at_most(rise, -np.finfo(float).tiny, detail=f"ln L changes by {rise:.3g} between two snapshots")
+    final = evidence.dataset.n * evidence.run.loss / float(np.log(2.0))
     return at_most(final, float(np.exp(-5.0)), detail=f"n L / ln 2 = {final:.3g} at the end, falling at every snapshot")
 
 
-def _norm_grows(evidence: Evidence) -> Measurement:
-    """Smallest growth of ln |theta| between snapshots."""
-    tail = _tail(evidence)
+def norm_grows(evidence: Evidence) -> Measurement:
+    """Smallest growth of |theta|^2 between snapshots with n L < ln 2, over its least: it never comes to rest.
+
+    d|theta|^2/dt = (4/n) sum g_i q_i with g_i >= l_i/(2 ln 2) and q_i >= -ln(e^(nL) - 1), which grows as L falls. So
+    between s and t it gains at least (2/ln 2) L(t) (-ln(e^(nL(s)) - 1)) (t - s), whose sum diverges.
+    """
+    n, tail = evidence.dataset.n, []
+    for s in evidence.run.snapshots:
+        if 0.0 < n * s.loss < np.log(2.0):
+            tail.append((s.time, s.loss, float(np.exp(2.0 * _log_norm(s.network)))))
     if len(tail) < 2:
         return missing(_TOO_FEW)
-    return at_least(float(np.min(np.diff([row[1] for row in tail]))), 0.0, allowance=ROUNDING)
+    ratios = []
+    for (t_0, loss_0, size_0), (t_1, loss_1, size_1) in pairwise(tail):
+        least = 2.0 / np.log(2.0) * loss_1 * -np.log(np.expm1(n * loss_0)) * (t_1 - t_0)
+        ratios.append((size_1 - size_0) / least)
+    words = f"|theta|^2 grows from {tail[0][2]:.6g} to {tail[-1][2]:.6g}, at least {min(ratios):.4g} times its least"
+    return at_least(min(ratios), 1.0, detail=words)
+
+
+def _log_norm(network: Network) -> float:
+    return 0.5 * float(np.log(network.replace(log_scale=0.0).squared_norm())) + network.log_scale
 
 
 def _smoothed_margin_grows(evidence: Evidence) -> Measurement:
@@ -98,7 +112,7 @@ def _smoothed_margin_grows(evidence: Evidence) -> Measurement:
     tail = _tail(evidence)
     if len(tail) < 2:
         return missing(_TOO_FEW)
-    margins = np.array([row[2] for row in tail])
+    margins = np.array([row[1] for row in tail])
     return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
 
 
@@ -112,13 +126,12 @@ def _limit_is_kkt(evidence: Evidence) -> Measurement:
 
 
 def _direction_closes_in(evidence: Evidence) -> Measurement:
-    """Distance of the run's own direction to the solved limit: last snapshot against the first with n L < ln 2."""
+    """Distance of the run's own direction to the solved limit, over the snapshots with n L < ln 2."""
     limit, n = limit_of(evidence), evidence.dataset.n
     tail = [s for s in evidence.run.snapshots if n * s.loss < np.log(2.0)]
     if not limit.is_proof or len(tail) < 2:
         return missing(_TOO_FEW if limit.is_proof else limit.reason)
-    first, last = (direction_distance(unit_norm(s.network), limit.network) for s in (tail[0], tail[-1]))
-    return at_most(last, first, detail=f"distance to the limit {first:.3g} at first, {last:.3g} at the last snapshot")
+    return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 
 THEOREM_3_1 = Theorem(
@@ -129,8 +142,8 @@ THEOREM_3_1 = Theorem(
     ),
     hypotheses=(mean_logistic(), no_ridge_met(), _small_loss()),
     conclusions=(
-        Conclusion("loss", "L falls to 0", _loss_vanishes),
-        Conclusion("norm", "|theta| grows", _norm_grows),
+        Conclusion("loss", "L falls to 0", loss_vanishes),
+        Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
         Conclusion("smoothed-margin", "the smoothed margin does not decrease", _smoothed_margin_grows),
         Conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", _limit_is_kkt, Level.EXACT),
         Conclusion("direction", "theta/|theta| closes in on that limit", _direction_closes_in),
@@ -166,11 +179,8 @@ def _balance(evidence: Evidence) -> Measurement:
 
 
 def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
-    """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the last snapshot over that at the first; the numerator is conserved."""
-    first, last = (_imbalance(evidence, k) for k in (0, -1))
-    if first == 0.0:
-        return at_most(last, INTEGRATION)
-    return at_most(last / first, 1.0)
+    """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the first and the last snapshot; the numerator is conserved."""
+    return closes_in([_imbalance(evidence, k) for k in (0, -1)], floor=INTEGRATION)
 
 
 def _imbalance(evidence: Evidence, snapshot: int) -> float:

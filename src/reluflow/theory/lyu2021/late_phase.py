@@ -6,17 +6,17 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails, undecided
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met, width_at_least
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
 
 
@@ -47,9 +47,10 @@ def _pair_run(evidence: Evidence) -> Trajectory | None:
     return evidence.companions.get("pair")
 
 
+@kept
 def _pair_limit(evidence: Evidence) -> CertifiedLimit | None:
     run = _pair_run(evidence)
-    return None if run is None else evidence.once("pair limit", lambda: certified_limit(run))
+    return None if run is None else certified_limit(run)
 
 
 def _pair_is_unique() -> Hypothesis:
@@ -76,12 +77,11 @@ def _limit_is_the_pair(evidence: Evidence) -> Measurement:
 
 
 def _run_closes_in(evidence: Evidence) -> Measurement:
-    """Distance of the run's direction to that pair: at the last snapshot against the first."""
+    """Distance of the run's direction to that pair, over the snapshots."""
     run = _pair_run(evidence)
     if run is None:
         return missing(_NO_PAIR)
-    first, last = (direction_distance(unit_norm(run.snapshots[k].network), _target(evidence)) for k in (0, -1))
-    return at_most(last, first, detail=f"distance {first:.3g} at the first snapshot, {last:.3g} at the last")
+    return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
 def _pair_margin(evidence: Evidence) -> Measurement:
@@ -122,13 +122,9 @@ THEOREM_5_5 = Theorem(
 _SIZES = (0.1, 0.01, 0.001)
 
 
-def _bracket(evidence: Evidence) -> NetworkMargin:
-    return evidence.once("bracket", lambda: network_margin(evidence.dataset, evidence.leak))
-
-
 def _maximiser(evidence: Evidence) -> Network | None:
     """The best network with every neuron split in two, so that a whole family of equal margin lies around it."""
-    found = _bracket(evidence).network
+    found = best_network(evidence).network
     if found is None:
         return None
     parts = np.array([0.8, 0.6])  # their squares sum to 1, so the function and the norm are kept
@@ -144,7 +140,7 @@ def _has_maximiser() -> Hypothesis:
     def judge(evidence: Evidence) -> Judgement:
         if not evidence.dataset.is_binary:
             return fails("the labels are not -1 and 1")
-        found = _bracket(evidence)
+        found = best_network(evidence)
         if found.network is None:
             return fails("no network that classifies every sample was found")
         words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
@@ -162,7 +158,7 @@ def _perturbed_plan(evidence: Evidence) -> FlowPlan:
     noise = rng.standard_normal((best.num_neurons, best.d + 1))
     noise /= np.linalg.norm(noise)
     # rho^2 times the margin is the smallest output margin at the start
-    log_norm = 0.5 * float(np.log(evidence.parameter("start_margin") / _bracket(evidence).margin))
+    log_norm = 0.5 * float(np.log(evidence.parameter("start_margin") / best_network(evidence).margin))
     companions = tuple(
         Companion(
             f"size {size:g}",
@@ -174,20 +170,17 @@ def _perturbed_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times, companions=companions, log_horizon=LOG_HORIZON)
 
 
+@kept
 def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
     """(size of the perturbation, limit) of every companion, or None where one has no certified limit."""
-
-    def compute() -> list[tuple[float, Network]] | None:
-        found = []
-        for size in _SIZES:
-            run = evidence.companions.get(f"size {size:g}")
-            limit = certified_limit(run) if run is not None else None
-            if limit is None or not limit.is_proof:
-                return None
-            found.append((size, limit.network))
-        return found
-
-    return evidence.once("perturbed limits", compute)
+    found = []
+    for size in _SIZES:
+        run = evidence.companions.get(f"size {size:g}")
+        limit = certified_limit(run) if run is not None else None
+        if limit is None or not limit.is_proof:
+            return None
+        found.append((size, limit.network))
+    return found
 
 
 _NO_LIMITS = "the perturbed runs, or their limits, are missing"
@@ -199,7 +192,7 @@ def _same_margin(evidence: Evidence) -> Measurement:
     if limits is None:
         return missing(_NO_LIMITS)
     margins = [normalized_margin(network, evidence.dataset) for _, network in limits]
-    return at_least(min(margins) / _bracket(evidence).margin, 1.0, allowance=MARGIN_RTOL)
+    return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
 
 
 def _nearby(evidence: Evidence) -> Measurement:
@@ -216,7 +209,7 @@ THEOREM_5_6 = Theorem(
     reference=Reference("lyu2021", "Thm 5.6"),
     statement="Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
     hypotheses=(mean_logistic(), _has_maximiser(), no_ridge_met()),
-    constants=lambda evidence: {"margin": _bracket(evidence).margin},
+    constants=lambda evidence: {"margin": best_network(evidence).margin},
     conclusions=(
         Conclusion("margin", "margin of the limits over that of the maximiser", _same_margin),
         Conclusion("distance", "distance of the limits to it, over the size of the perturbation", _nearby),

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.limit import certified_limit
+from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import (
     MARGIN_HYPOTHESES,
     MARGIN_PARAMETERS,
@@ -87,12 +87,17 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
     )
 
 
+RISING = 10.0  # a quantity that must fall and has become so many times larger at the end rises, however late it is
+
+
 def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
-    """A power of |theta| below 0; otherwise undecided, for nothing is said of any finite time."""
+    """A power of |theta| below 0; else undecided, for nothing is said of any finite time, unless it clearly rises."""
     values = np.maximum(np.asarray(values, dtype=np.float64), 1e-16)
     exponent = fitted_slope([np.log(state.norm) for _, state in pairs], np.log(values))
     words = f"{name} changes like |theta|^{exponent:.4g} at the end, to {values[-1]:.3g}"
-    return at_most(exponent, 0.0, detail=words) if exponent < 0.0 else missing(f"{words}; the run is not late enough")
+    if exponent >= 0.0 and values[-1] <= RISING * values[0]:
+        return missing(f"{words}; the run is not late enough")
+    return at_most(exponent, 0.0, detail=words)
 
 
 def _cosines(evidence: Evidence) -> Measurement:
@@ -139,7 +144,7 @@ def _critical(evidence: Evidence) -> Measurement:
 
 def _value(evidence: Evidence) -> Measurement:
     """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
-    limit = evidence.once("limit", lambda: certified_limit(evidence.run))
+    limit = limit_of(evidence)
     if not limit.is_proof:
         return missing(f"the limit was not identified: {limit.reason}")
     target = MarginState(limit.network, evidence.dataset.X, evidence.dataset.y).gamma
@@ -149,7 +154,7 @@ def _value(evidence: Evidence) -> Measurement:
 
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the certified limit: its margin is then a critical value."""
-    limit = evidence.once("limit", lambda: certified_limit(evidence.run))
+    limit = limit_of(evidence)
     if not limit.is_proof:
         return missing(f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual

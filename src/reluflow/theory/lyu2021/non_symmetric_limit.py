@@ -10,7 +10,7 @@ from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import (
     balanced_start,
     data_assumption,
@@ -19,7 +19,7 @@ from reluflow.theory.hypotheses import (
     no_ridge_met,
     regime,
 )
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.early_constants import (
     cone_obstacle,
     constants_of,
@@ -27,7 +27,8 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     largest_log_scale,
 )
-from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
+from reluflow.theory.lyu2021.limits import limit_of
+from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing, nothing
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
 
 LATE_MARGIN = 60.0  # y h at which the limit is first asked for: two e-folds of the norm to fit the late law on
@@ -63,20 +64,17 @@ def scale_is_small() -> Hypothesis:
     )
 
 
+@kept
 def largest_scale(evidence: Evidence) -> float:
     """log sigma_max of Lemma G.4 for the stored shape, with T0 the time at which the limit flow is in C_(delta/2)."""
-
-    def compute() -> float:
-        if cone_obstacle(evidence) is not None:
-            return -np.inf
-        constants = constants_of(evidence)
-        time = idealised_time(evidence, 0.5 * constants.delta)
-        if not np.isfinite(time) or constants.eps == 0.0:
-            return -np.inf
-        cone = correct_cone(evidence)
-        return largest_log_scale(cone, evidence.network, constants.eps, cone.factor * time)
-
-    return evidence.once("largest scale", compute)
+    if cone_obstacle(evidence) is not None:
+        return -np.inf
+    constants = constants_of(evidence)
+    time = idealised_time(evidence, 0.5 * constants.delta)
+    if not np.isfinite(time) or constants.eps == 0.0:
+        return -np.inf
+    cone = correct_cone(evidence)
+    return largest_log_scale(cone, evidence.network, constants.eps, cone.factor * time)
 
 
 def finite_or_none(value: float) -> float | None:
@@ -102,11 +100,6 @@ def _kappa(evidence: Evidence, sign: int) -> float:
     return 1.0 - float(
         np.linalg.norm(evidence.facts.leaky_mean(-sign)) / np.linalg.norm(evidence.facts.leaky_mean(sign))
     )
-
-
-def limit_of(evidence: Evidence) -> CertifiedLimit:
-    """The certified limit of the run, computed once."""
-    return evidence.once("limit", lambda: certified_limit(evidence.run))
 
 
 def side_of(evidence: Evidence, sign: int) -> LeakyMargin:
@@ -171,14 +164,16 @@ def approach(evidence: Evidence) -> Measurement:
     )
 
 
-def late_exponent(evidence: Evidence, sign: int, *, until: float = 1.0) -> float | None:
-    """The power of |theta| with which the other sign's share changes at the end; None with fewer than five snapshots.
-
-    Of the snapshots that classify every sample by more than 5 the later half is used, those up to the part `until`.
-    """
+def late_networks(evidence: Evidence, sign: int, *, until: float = 1.0) -> list[Network]:
+    """Of the snapshots that classify every sample by more than 5 the later half, those up to the part `until`."""
     nets = [s.network for s in evidence.run.snapshots if np.min(s.outputs * evidence.dataset.y) > 5.0]
     late = nets[len(nets) // 2 : max(len(nets) // 2, round(until * len(nets)))]
-    nets = [network for network in late if losing_share(network, sign) > 0.0]
+    return [network for network in late if losing_share(network, sign) > 0.0]
+
+
+def late_exponent(evidence: Evidence, sign: int, *, until: float = 1.0) -> float | None:
+    """The power of |theta| with which the other sign's share changes at the end; None with fewer than five states."""
+    nets = late_networks(evidence, sign, until=until)
     if len(nets) < 5:
         return None
     norms = [0.5 * np.log(network.squared_norm()) for network in nets]
@@ -188,16 +183,18 @@ def late_exponent(evidence: Evidence, sign: int, *, until: float = 1.0) -> float
 def share_falls(evidence: Evidence, sign: int) -> Measurement:
     """The other sign's share falls at the end of the run."""
     if np.all(np.sign(evidence.network.a) == sign):
-        return Measurement(True, 0.0, 0.0, 0.0, "no neuron has the other sign, so its share is 0 throughout")
+        return nothing("no neuron has the other sign")
     exponent = late_exponent(evidence, sign)
     if exponent is None:
         return missing("fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of the losing sign changes like |theta|^{exponent:.4g} at the end"
-    if exponent >= 0.0:
+    first, last = (losing_share(late_networks(evidence, sign)[k], sign) for k in (0, -1))
+    if exponent >= 0.0 and last <= RISING * first:
         return missing(f"{words}; the run is not late enough")  # nothing is said of any finite time
     return at_most(exponent, 0.0, detail=words)
 
 
+RISING = 10.0  # a share that must fall and has become so many times larger at the end rises, however late the run is
 PARAMETERS = (
     Parameter("rtol", 1e-7, "allowed relative error of the certified limit (the KKT solver's is about 1e-12)", low=0.0),
     Parameter("close", 0.05, "largest distance of the run's last direction to the limit", low=0.0),

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
@@ -28,10 +29,12 @@ from reluflow.theory.lyu2021.growth_in_the_cone import (
     where_entry_exists,
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of, winning_sign
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, nothing
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
+NUM_SOLVED = 10  # of each kind of perturbation
+EQUAL_MARGIN, SAME_OUTPUTS = 1e-9, 1e-6  # relative; the programs are solved to 1e-12 or better
 _SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))
 
 
@@ -252,19 +255,33 @@ def _local_maximum(evidence: Evidence) -> Measurement:
     )
 
 
+def _maximisers_nearby(evidence: Evidence) -> list[Network]:
+    """Networks of equal margin, one per perturbation: the best direction in its patterns, by a conic program."""
+
+    def solve() -> list[Network]:
+        rng, dataset = np.random.default_rng(1), evidence.dataset
+        centre = _one_neuron_network(evidence)
+        found = []
+        for near in perturbations(evidence, 0.01, NUM_SOLVED, rng):
+            solved = unit_norm(max_margin_in_patterns(near, dataset))
+            if abs(normalized_margin(solved, dataset) / normalized_margin(centre, dataset) - 1.0) <= EQUAL_MARGIN:
+                found.append(solved)
+        return found
+
+    return evidence.witness("maximisers", solve)
+
+
 def _same_function(evidence: Evidence) -> Measurement:
-    """Nearby points of equal margin, found by sharing the neuron differently, have the same outputs off the samples."""
-    rng = np.random.default_rng(1)
-    centre, dataset = _one_neuron_network(evidence), evidence.dataset
-    points = rng.standard_normal((50, dataset.d))
-    worst = 0.0
-    for _ in range(20):
-        b = np.where(centre.a > 0.0, centre.a * rng.uniform(0.9, 1.1, centre.a.size), 0.0)
-        b *= np.linalg.norm(centre.a) / np.linalg.norm(b)
-        other = centre.replace(w=b[:, None] * side_of(evidence, 1).w, a=b)
-        if abs(normalized_margin(other, dataset) / normalized_margin(centre, dataset) - 1.0) <= 1e-12:
-            worst = max(worst, float(np.max(np.abs(other.outputs(points) - centre.outputs(points)))))
-    return at_most(worst, 1e-12)
+    """Largest difference of the outputs, at random unit points, of maximisers found nearby and of pi_b(theta^)."""
+    centre, others = _one_neuron_network(evidence), _maximisers_nearby(evidence)
+    points = np.random.default_rng(2).standard_normal((50, evidence.dataset.d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    if not others:
+        return nothing("no network of equal margin was found nearby")
+    worst = max(float(np.max(np.abs(other.outputs(points) - centre.outputs(points)))) for other in others)
+    return at_most(
+        worst, SAME_OUTPUTS, detail=f"outputs of {len(others)} maximisers nearby differ by up to {worst:.3g}"
+    )
 
 
 THEOREM_G_11 = Theorem(

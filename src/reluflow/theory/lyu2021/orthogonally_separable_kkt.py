@@ -8,12 +8,12 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.certificates.network_margin import network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
+from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, missing
 from reluflow.theory.theorem import Conclusion, Constants, Reference, Setting, Theorem
 
@@ -91,7 +91,7 @@ def _same_function(evidence: Evidence) -> Measurement:
 
 def _global_optimum(evidence: Evidence) -> Measurement:
     """The formula's margin against the largest margin of any network, found without it."""
-    best = evidence.once("best margin", lambda: network_margin(evidence.dataset, 0.0))
+    best = best_network(evidence)
     if best.gap > 1e-6:
         return missing(f"the best margin is known to a relative {best.gap:.2g} only")
     margins = [normalized_margin(n, evidence.dataset) for n in kkt_directions(evidence)]

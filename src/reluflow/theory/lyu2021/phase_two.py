@@ -17,7 +17,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
@@ -93,9 +93,10 @@ class AlignedStart:
         return cls(flow, rows, noise / m_norm(noise), threshold, float(strength))
 
 
+@kept
 def aligned_start(evidence: Evidence) -> AlignedStart:
     """The well-aligned start of a draw, computed once."""
-    return evidence.once("aligned start", lambda: AlignedStart.of(evidence))
+    return AlignedStart.of(evidence)
 
 
 def _base_network(start: AlignedStart, log_r: float, leak: float) -> Network:

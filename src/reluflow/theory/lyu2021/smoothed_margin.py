@@ -17,7 +17,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
@@ -158,14 +158,11 @@ def margin_plan(evidence: Evidence) -> FlowPlan:
     )
 
 
+@kept
 def states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     """The snapshots with n L < ln 2, with their states."""
-
-    def compute() -> list[tuple[Snapshot, MarginState]]:
-        X, y = evidence.dataset.X, evidence.dataset.y
-        return [(s, MarginState(s.network, X, y)) for s in evidence.run.snapshots]
-
-    pairs = evidence.once("margin states", compute)
+    X, y = evidence.dataset.X, evidence.dataset.y
+    pairs = [(s, MarginState(s.network, X, y)) for s in evidence.run.snapshots]
     return [(s, state) for s, state in pairs if state.smooth > 0.0]
 
 

@@ -11,7 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
 from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
 from reluflow.theory.theorem import Hypothesis
@@ -92,9 +92,10 @@ class SymmetricFlow:
         return np.asarray(np.array(embedding_norms(self.embedding))[:, None] * np.append(self.mean_direction, 1.0))
 
 
+@kept
 def symmetric_flow(evidence: Evidence) -> SymmetricFlow:
     """The quantities of phases I and II, computed once."""
-    return evidence.once("symmetric flow", lambda: SymmetricFlow.of(evidence))
+    return SymmetricFlow.of(evidence)
 
 
 def relative_linear_flow(rows: FloatArray, direction: FloatArray, angle: float) -> FloatArray:

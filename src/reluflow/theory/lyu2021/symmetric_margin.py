@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -10,14 +11,14 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption, no_ridge_met, width_at_least
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.kkt_directions import limit_identified, limit_of, until_limit
+from reluflow.theory.lyu2021.kkt_directions import limit_identified, until_limit
+from reluflow.theory.lyu2021.limits import best_network, limit_of
 from reluflow.theory.lyu2021.symmetric_flow import (
     good_embedding,
     log_scale_for_radius,
@@ -26,7 +27,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_hypotheses,
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, states
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
@@ -67,13 +68,9 @@ def symmetrized(network: Network) -> Network:
     return network.replace(w=np.stack([w, -w]), a=np.array([size, -size]) / np.sqrt(2.0), weight=np.ones(2))
 
 
-def _bracket(evidence: Evidence) -> NetworkMargin:
-    return evidence.witness("margin", lambda: network_margin(evidence.dataset, evidence.leak))
-
-
 def _bracket_value(evidence: Evidence) -> Measurement:
     """How far ((1 + leak)/4) gamma* lies outside the bracket of the global margin, relative."""
-    found, value = _bracket(evidence), best_margin(evidence)
+    found, value = best_network(evidence), best_margin(evidence)
     outside = max(found.margin - value, value - found.upper, 0.0) / value
     words = f"predicted {value:.9g}, bracket [{found.margin:.9g}, {found.upper:.9g}]"
     return at_most(outside, MARGIN_RTOL, detail=words)
@@ -90,20 +87,24 @@ def _is_linear(network: Network | None, evidence: Evidence) -> Measurement:
     return at_most(gap, 1e-5, detail=f"largest relative difference {gap:.2g} on the sphere")
 
 
+def _pair(evidence: Evidence) -> Callable[[Network], Network]:
+    return evidence.witness("pair", lambda: symmetrized)
+
+
 def _symmetrized_is_better(evidence: Evidence) -> Measurement:
     """Smallest gain of q_min by the pair, relative to |theta|^2, over the drawn networks."""
     data = evidence.dataset
     gains = []
     for s in states(evidence):
-        before, after = (float(np.min(data.y * t.outputs(data.X))) for t in (s.network, symmetrized(s.network)))
+        before, after = (float(np.min(data.y * t.outputs(data.X))) for t in (s.network, _pair(evidence)(s.network)))
         gains.append((after - before) / s.network.squared_norm())
     return at_least(min(gains), 0.0, allowance=ROUNDING)
 
 
 def _symmetrized_is_shorter(evidence: Evidence) -> Measurement:
     """Largest |theta'| / |theta| over the drawn networks."""
-    ratios = [symmetrized(s.network).squared_norm() / s.network.squared_norm() for s in states(evidence)]
-    return at_most(float(np.sqrt(max(ratios))), 1.0)
+    ratios = [_pair(evidence)(s.network).squared_norm() / s.network.squared_norm() for s in states(evidence)]
+    return at_most(float(np.sqrt(max(ratios))), 1.0, allowance=ROUNDING)
 
 
 THEOREM_4_2 = _symmetric_theorem(
@@ -115,7 +116,7 @@ THEOREM_4_2 = _symmetric_theorem(
     conclusions=(
         Conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*", _bracket_value),
         Conclusion(
-            "linear", "the maximiser is linear", lambda evidence: _is_linear(_bracket(evidence).network, evidence)
+            "linear", "the maximiser is linear", lambda evidence: _is_linear(best_network(evidence).network, evidence)
         ),
         Conclusion("symmetrized", "the symmetrised pair of any network has no smaller q_min", _symmetrized_is_better),
         Conclusion("shorter", "and no larger norm", _symmetrized_is_shorter),
@@ -171,16 +172,13 @@ def _limit_shares(evidence: Evidence) -> Measurement:
 
 
 def _run_margin(evidence: Evidence) -> Measurement:
-    """Gap of the run's own margin to the best, relative: at the last snapshot against the first that classifies."""
+    """Gap of the run's own margin to the best, relative, over the snapshots that classify every sample."""
     gaps = []
     for s in evidence.run.snapshots:
         margin = normalized_margin(s.network, evidence.dataset)
         if margin > 0.0:
             gaps.append(1.0 - margin / best_margin(evidence))
-    if len(gaps) < 2:
-        return missing("fewer than two snapshots classify every sample")
-    words = f"gap {gaps[0]:.3g} at the first snapshot that classifies, {gaps[-1]:.3g} at the last"
-    return at_most(gaps[-1], gaps[0], detail=words)
+    return closes_in(gaps, floor=MARGIN_RTOL)
 
 
 def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
@@ -238,7 +236,7 @@ THEOREM_4_3 = _symmetric_theorem(
 
 def _attains_global(evidence: Evidence) -> Measurement:
     """Margin of the limit over the certified upper bound of all networks."""
-    upper = evidence.once("bracket", lambda: network_margin(evidence.dataset, evidence.leak)).upper
+    upper = best_network(evidence).upper
     return at_least(normalized_margin(limit_of(evidence).network, evidence.dataset) / upper, 1.0, allowance=MARGIN_RTOL)
 
 

@@ -17,7 +17,7 @@ from reluflow.losses import AbstractLoss, LogisticLoss
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.theorem import Hypothesis, Setting
 
 LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
@@ -127,9 +127,10 @@ class State:
     outputs: FloatArray
 
 
+@kept
 def unit_ball(evidence: Evidence) -> UnitBall:
     """The unit-ball form of the evidence's dataset."""
-    return evidence.once("unit ball", lambda: UnitBall.of(evidence.dataset))
+    return UnitBall.of(evidence.dataset)
 
 
 def states(evidence: Evidence) -> tuple[State, ...]:

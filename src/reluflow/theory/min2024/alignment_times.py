@@ -13,7 +13,7 @@ from reluflow.data.published.min2024 import two_points
 from reluflow.geometry.alignment import align
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
 from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28, reference
 from reluflow.theory.min2024.constants import (
     data_constants,
@@ -47,7 +47,7 @@ def _boundary_speed(evidence: Evidence) -> Measurement:
     if count == 0:
         if pattern_history(evidence).flips:
             return missing("no snapshot holds a living neuron on a hyperplane")
-        return none_of(0, detail="no neuron met a hyperplane")
+        return nothing("no neuron met a hyperplane")
     bound = data.mu**1.5 * data.smallest_norm / 2.0
     return at_least(slowest, bound, detail=f"slowest of {count} crossings {slowest:.6g}, at least {bound:.6g}")
 
@@ -79,7 +79,7 @@ def _unseen(evidence: Evidence, where: str, chosen: Callable[[int, int], bool]) 
     missed = [s for s in stays if chosen(int(cones_of(s.active[None, :], y)[0]), int(signs[s.neuron]))]
     if missed:
         return missing(f"a snapshot during one of {len(missed)} stays {where}")
-    return none_of(0, detail=f"no neuron was ever {where}")
+    return nothing(f"no neuron was ever {where}")
 
 
 def _turning_towards(evidence: Evidence) -> Measurement:
@@ -170,12 +170,9 @@ def _travel_times(evidence: Evidence) -> Measurement:
 
 def _maximal_path(evidence: Evidence) -> Measurement:
     """No path is longer than the maximal one: dynamic programming against the formula."""
-    data = data_constants(evidence)
+    data, search = data_constants(evidence), evidence.witness("longest path", lambda: longest_path_by_search)
     plus, minus = data.count(1), data.count(-1)
-    excess = max(
-        longest_path_by_search(plus, minus) - path_length(plus, minus),
-        longest_path_by_search(minus, plus) - path_length(minus, plus),
-    )
+    excess = max(search(a, b) - path_length(a, b) for a, b in ((plus, minus), (minus, plus)))
     return at_most(
         excess, 0.0, allowance=1e-12, detail=f"the longest path by search exceeds the formula by {excess:.3g}"
     )

@@ -15,6 +15,7 @@ from reluflow.theory.theorem import Hypothesis, Reference, Setting
 
 SETTING = Setting(loss="exponential", reduction="sum", leak=0.0, init="min-balanced", width=12, scale="1e-3")
 EXAMPLE = "min-regression-case"
+SPATIAL = "orthogonally-separable:n=4,d=3,mu=0.766"  # of the same mu; in the plane a stable rank says nothing
 
 
 def reference(locator: str) -> Reference:

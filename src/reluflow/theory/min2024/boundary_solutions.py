@@ -44,12 +44,6 @@ def euler_path(*, label: float, slope_at_zero: float, step: float, num_steps: in
     return np.array(path)
 
 
-def constant_path_residual(time: float, *, label: float, slope_at_zero: float) -> float:
-    """|theta(t) - theta_0 - int F| of the constant path, at one time: slope_at_zero * t."""
-    move, turn = boundary_field(np.zeros(1), np.ones(1), label=label, slope_at_zero=slope_at_zero)
-    return float(np.hypot(move[0], turn[0])) * time
-
-
 @dataclass(frozen=True, eq=False)
 class LeavingPath:
     """The solution for label 1 that waits until `wait` and then leaves: w_1 = sinh s, a = cosh s.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments_from
@@ -62,9 +62,10 @@ class Group:
         return float(np.logaddexp.reduce(2.0 * moment.log_norms[self.neurons]))
 
 
+@kept
 def groups(evidence: Evidence) -> tuple[Group, ...]:
     """The nonempty groups V~_+ and V~_-, read off the first snapshot at or after t_1."""
-    return evidence.once("min2024 groups", lambda: tuple(_groups(evidence)))
+    return tuple(_groups(evidence))
 
 
 def _groups(evidence: Evidence) -> list[Group]:

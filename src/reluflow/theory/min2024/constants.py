@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 
 FIRST_FACTOR = 8.0  # of (28); the printed 4 gives twice what (29) claims (erratum E2)
 
@@ -141,22 +141,20 @@ class ProofConstants:
         }
 
 
+@kept
 def data_constants(evidence: Evidence) -> DataConstants:
     """mu, X_min, X_max and the classes, computed once per evidence."""
-
-    def compute() -> DataConstants:
-        facts = evidence.facts
-        return DataConstants(
-            X=evidence.dataset.X,
-            y=evidence.dataset.y,
-            mu=facts.pairs.mu,
-            smallest_norm=float(np.min(facts.norms)),
-            largest_norm=float(np.max(facts.norms)),
-        )
-
-    return evidence.once("min2024 data", compute)
+    facts = evidence.facts
+    return DataConstants(
+        X=evidence.dataset.X,
+        y=evidence.dataset.y,
+        mu=facts.pairs.mu,
+        smallest_norm=float(np.min(facts.norms)),
+        largest_norm=float(np.max(facts.norms)),
+    )
 
 
+@kept
 def proof_constants(evidence: Evidence) -> ProofConstants:
     """All constants of the alignment proof; needs Assumption 1 (mu > 0) to be finite.
 
@@ -164,10 +162,6 @@ def proof_constants(evidence: Evidence) -> ProofConstants:
     ----------
     Min et al. (2024), Eqs. (26), (28), (30) with errata E1, E2 [min2024].
     """
-    return evidence.once("min2024 proof", lambda: _proof_constants(evidence))
-
-
-def _proof_constants(evidence: Evidence) -> ProofConstants:
     data, m = data_constants(evidence), evidence.network.num_neurons
     smallest, largest = start_norms(evidence)
     xi, zeta_1 = data.mu**2, data.cap

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
 from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.growth import growth_result
@@ -80,7 +80,7 @@ def _turning_inequality(evidence: Evidence) -> Measurement:
                 smallest = min(smallest, float(np.min(speeds / half - (1.0 / 3.0 - cosines[chosen]))))
                 count += speeds.size
     if count == 0:
-        return none_of(0, detail="no direction of the cone has a cosine below 1/3 with the aggregate")
+        return nothing("no direction of the cone has a cosine below 1/3 with the aggregate")
     return at_least(smallest, 0.0, detail=f"smallest difference {smallest:.6g} over {count} directions with cos <= 1/3")
 
 

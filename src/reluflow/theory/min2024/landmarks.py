@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align, align_until
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, proof_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, moments
 
@@ -44,12 +44,9 @@ class Landmarks:
         return max([t for t in self.fitted if math.isfinite(t)], default=self.alignment)
 
 
+@kept
 def landmarks(evidence: Evidence) -> Landmarks:
     """Predict the alignment time and t_2^+- without a run."""
-    return evidence.once("min2024 landmarks", lambda: _landmarks(evidence))
-
-
-def _landmarks(evidence: Evidence) -> Landmarks:
     network, data = evidence.network, data_constants(evidence)
     forces = evidence.loss.label_forces(data.y)
     moving = np.any(network.w != 0.0, axis=1)
@@ -136,6 +133,7 @@ def own_output(moment: Moment, sign: int, neurons: NDArray[np.bool_]) -> tuple[f
     return float(abs(values[place])), float(np.sign(values[place]) * speeds[place])
 
 
+@kept
 def fitted_time(evidence: Evidence, sign: int) -> float | None:
     """t_2^+ (sign 1) or t_2^- (sign -1), by cubic Hermite interpolation between snapshots; None if not seen.
 
@@ -145,10 +143,6 @@ def fitted_time(evidence: Evidence, sign: int) -> float | None:
     ----------
     Min et al. (2024), App. D.2 [min2024].
     """
-    return evidence.once(f"min2024 fitted {sign}", lambda: _fitted_time(evidence, sign))
-
-
-def _fitted_time(evidence: Evidence, sign: int) -> float | None:
     if not data_constants(evidence).count(sign):
         return None
     before: tuple[float, float, float] | None = None

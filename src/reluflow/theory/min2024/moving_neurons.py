@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 
 ON_BOUNDARY = 1e-12  # a cosine below this is 0 to rounding: dead neurons stand on a boundary to within 2e-16
@@ -212,9 +212,10 @@ def force_excess(loss: AbstractLoss, outputs: FloatArray, y: FloatArray) -> Floa
     return -outputs
 
 
+@kept
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
     """One moment per snapshot, in order of time."""
-    return evidence.once("min2024 moments", lambda: tuple(_moments(evidence)))
+    return tuple(_moments(evidence))
 
 
 def _moments(evidence: Evidence) -> list[Moment]:

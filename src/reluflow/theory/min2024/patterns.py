@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from reluflow.arrays import BoolArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.boundary.walls import Walls
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, cones_of, directions_of, moments
 
@@ -63,12 +63,9 @@ class PatternHistory:
         return np.array([rows[neuron] for neuron in range(num_neurons)])
 
 
+@kept
 def pattern_history(evidence: Evidence) -> PatternHistory:
     """Replay the boundary events of the run on the patterns of its start."""
-    return evidence.once("min2024 history", lambda: _pattern_history(evidence))
-
-
-def _pattern_history(evidence: Evidence) -> PatternHistory:
     data, run = data_constants(evidence), evidence.run
     directions, _ = directions_of(evidence.network.w)
     active = directions @ data.X.T > ON_BOUNDARY * np.linalg.norm(data.X, axis=1)  # (m, n)

@@ -13,7 +13,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, nothing
 from reluflow.theory.min2024.assumptions import (
     APPROXIMATION,
     BALANCED,
@@ -82,7 +82,7 @@ def _log_output_bound(evidence: Evidence) -> float:
 def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Measurement:
     """`at_most` for logarithms; the logarithm of 0 satisfies any bound, with no slack to print."""
     if log_measured == -math.inf:
-        return none_of(0, detail=f"{detail}: it vanishes")
+        return nothing(f"{detail}: it vanishes")
     return at_most(log_measured, log_bound, detail=detail)
 
 
@@ -205,14 +205,14 @@ def _psi_error(evidence: Evidence) -> Measurement:
 
 def _psi_formula(evidence: Evidence) -> Measurement:
     """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
-    worst = 0.0
+    worst, across = 0.0, evidence.witness("projection", lambda: Moment.across)
     for moment in moments(evidence):
         length = np.linalg.norm(moment.active_sums, axis=1)
         unit = moment.active_sums / np.where(length > 0, length, 1.0)[:, None]
         psi_aj = np.sum(unit * moment.directions, axis=1)
         for vectors in _references(moment):
             psi_ra, psi_rj = np.sum(vectors * unit, axis=1), np.sum(vectors * moment.directions, axis=1)
-            projected = np.sum(vectors * moment.across(moment.active_sums), axis=1)
+            projected = np.sum(vectors * across(moment, moment.active_sums), axis=1)
             worst = max(worst, float(np.max(np.abs((psi_ra - psi_rj * psi_aj) * length - projected))))
     return equals(worst, 0.0, atol=ROUNDING * data_constants(evidence).largest_norm * data_constants(evidence).n)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.assumptions import (
     BALANCED,
@@ -22,7 +24,7 @@ from reluflow.theory.min2024.assumptions import (
     UNIT_FORCE,
     reference,
 )
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, constant_path_residual, euler_path, path_residual
+from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_field, euler_path, path_residual
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
@@ -51,8 +53,9 @@ def _first_descent_step(evidence: Evidence) -> Measurement:
     network, step = evidence.network, evidence.parameter("step")
     first = moments(evidence)[0]
     w, a, pulls = network.w, network.a, first.pulls
-    moved_a = a + step * np.sum(w * pulls, axis=1)
-    moved_w = w + step * a[:, None] * pulls
+    moved_w, moved_a = evidence.witness(
+        "first step", lambda: (w + step * a[:, None] * pulls, a + step * np.sum(w * pulls, axis=1))
+    )
     size = step**2 * np.sum(w**2, axis=1) * np.sum(pulls**2, axis=1)
     moving = size > 0.0
     left = (moved_a**2 - np.sum(moved_w**2, axis=1))[moving]
@@ -64,25 +67,25 @@ def _first_descent_step(evidence: Evidence) -> Measurement:
     return at_most(max(gap, largest), 0.0, allowance=1e-12, detail=words)
 
 
-def _zero_neuron(evidence: Evidence) -> tuple[FloatArray, float]:
-    return evidence.witness("injected", lambda: (np.zeros(evidence.dataset.d), 0.0))
-
-
-def _zero_has_no_velocity(evidence: Evidence) -> Measurement:
-    """|(dw/dt, da/dt)| of a neuron injected at zero, at every snapshot."""
-    w, a = _zero_neuron(evidence)
-    worst = 0.0
-    for moment in moments(evidence):
-        slopes = np.where(moment.data.X @ w > 0.0, 1.0, evidence.leak)
-        pull = (slopes * moment.forces) @ moment.data.X
-        worst = max(worst, float(np.linalg.norm(a * pull)), abs(float(w @ pull)))
-    return at_most(worst, 0.0, detail=f"largest velocity of the injected neuron is {worst:.3g}")
+def _zeroed_plan(evidence: Evidence) -> FlowPlan:
+    """The short plan, and beside it the same network with its first neuron at zero."""
+    plan, start = _short_plan(evidence), evidence.network
+    keep = np.arange(start.num_neurons) > 0
+    zeroed = start.replace(w=np.where(keep[:, None], start.w, 0.0), a=np.where(keep, start.a, 0.0))
+    return replace(plan, companions=(Companion("zeroed", zeroed, plan.times),))
 
 
 def _zeros_stay_zero(evidence: Evidence) -> Measurement:
-    start = ~np.any(evidence.network.w != 0.0, axis=1) & (evidence.network.a == 0.0)
-    moved = sum(int(np.sum(np.any(s.network.w[start] != 0.0, axis=1))) for s in evidence.run.snapshots)
-    return none_of(moved, detail=f"{moved} of {int(np.sum(start))} neurons that start at zero have moved")
+    """Neurons that start at zero, of the run and of its companion, over all snapshots and the end."""
+    moved = total = 0
+    for run in (evidence.run, evidence.companions.get("zeroed")):
+        if run is not None:
+            begin = run.problem.network
+            still = ~np.any(begin.w != 0.0, axis=1) & (begin.a == 0.0)
+            for network in (*(s.network for s in run.snapshots), run.network):
+                total += int(np.sum(still))
+                moved += int(np.sum(np.any(network.w[still] != 0.0, axis=1) | (network.a[still] != 0.0)))
+    return none_of(moved, total=total, detail=f"{moved} of {total} states of neurons that start at zero are not zero")
 
 
 def _quadrature_plan(evidence: Evidence) -> FlowPlan:
@@ -162,31 +165,60 @@ def _one_sample(label: float) -> Hypothesis:
 def _euler_stops(evidence: Evidence) -> Measurement:
     """Euler with sigma'(0) = c moves to -eta c and stays; largest deviation from that over the steps tried."""
     slope = evidence.parameter("slope")
-    worst = 0.0
-    for step in STEPS:
-        draw = partial(euler_path, label=-1.0, slope_at_zero=slope, step=step, num_steps=50)
-        path = evidence.witness(f"euler {step:g}", draw)
-        worst = max(worst, float(np.max(np.abs(path[1:] + step * slope))))
+    worst = max(float(np.max(np.abs(_euler(evidence, step)[1:] + step * slope))) for step in STEPS)
     return at_most(
         worst, 0.0, detail=f"Euler's w_1 differs from -eta c by at most {worst:.3g} for steps down to {STEPS[-1]:g}"
     )
 
 
+def _euler(evidence: Evidence, step: float) -> FloatArray:
+    """w_1 along Euler's steps from the hyperplane, with sigma'(0) = c."""
+    slope = evidence.parameter("slope")
+    return evidence.witness(
+        f"euler {step:g}", lambda: euler_path(label=-1.0, slope_at_zero=slope, step=step, num_steps=50)
+    )
+
+
 def _limit_is_no_solution(evidence: Evidence) -> Measurement:
-    """The limit of Euler's paths is constant, and its integral equation misses by c t."""
+    """The limit of Euler's paths, extrapolated to step 0, put into the integral equation by quadrature."""
     slope, time = evidence.parameter("slope"), evidence.parameter("time")
-    residual = constant_path_residual(time, label=-1.0, slope_at_zero=slope)
-    return equals(residual, slope * time, atol=1e-14, detail=f"residual {residual:.6g} = c t, not 0")
+    coarse, fine = (float(_euler(evidence, step)[-1]) for step in STEPS[-2:])
+    extrapolated = fine + (fine - coarse) * STEPS[-1] / (STEPS[-2] - STEPS[-1])
+    limit = 0.0 if abs(extrapolated) <= 1e-9 * slope else extrapolated
+
+    def path(times: FloatArray) -> FloatArray:
+        return np.column_stack([np.where(times > 0.0, limit, 0.0), np.ones_like(times)])
+
+    residual = path_residual(path, time, label=-1.0, slope_at_zero=slope)
+    words = (
+        f"Euler tends to w_1 = {limit:.3g}, whose integral equation misses by {residual:.6g}; c t = {slope * time:.6g}"
+    )
+    return equals(residual, slope * time, atol=1e-9 * slope * time, detail=words)
 
 
-def _zero_slope_solves(evidence: Evidence) -> Measurement:
-    residual = constant_path_residual(evidence.parameter("time"), label=-1.0, slope_at_zero=0.0)
-    return at_most(residual, 0.0, detail=f"residual of the constant path with sigma'(0) = 0 is {residual:.3g}")
+def _resting(evidence: Evidence) -> Callable[[FloatArray], FloatArray]:
+    """The path that stays at w_1 = 0, a = 1."""
+    return evidence.witness("resting", lambda: lambda t: np.column_stack([np.zeros_like(t), np.ones_like(t)]))
 
 
-def _constant_solves(evidence: Evidence) -> Measurement:
-    residual = constant_path_residual(evidence.parameter("time"), label=1.0, slope_at_zero=0.0)
-    return at_most(residual, 0.0, detail=f"residual of the constant path is {residual:.3g}")
+def _constant_solves(evidence: Evidence, label: float) -> Measurement:
+    end = evidence.parameter("time")
+    residual = path_residual(_resting(evidence), end, label=label, slope_at_zero=0.0)
+    return at_most(residual, 0.0, detail=f"residual of the path that stays is {residual:.3g} with sigma'(0) = 0")
+
+
+def _filippov_rests(evidence: Evidence) -> Measurement:
+    """Remark 6: how far the velocity of the resting path is from the segment between those on the two sides."""
+    end, tiny = evidence.parameter("time"), 1e-12
+    states = _resting(evidence)(np.array([0.0, end]))
+    velocity = (states[1] - states[0]) / end
+    sides = [
+        np.ravel(boundary_field(np.array([w]), states[:1, 1], label=1.0, slope_at_zero=0.0)) for w in (-tiny, tiny)
+    ]
+    share = float(np.clip((velocity - sides[0]) @ (sides[1] - sides[0]) / np.sum((sides[1] - sides[0]) ** 2), 0.0, 1.0))
+    distance = float(np.linalg.norm(velocity - sides[0] - share * (sides[1] - sides[0])))
+    words = f"velocity of the path that stays is {distance:.3g} from the segment of Filippov's selections"
+    return at_most(distance, 1e-9, detail=words)
 
 
 def _leaving_solves(evidence: Evidence) -> Measurement:
@@ -234,11 +266,8 @@ REMARK_2 = Theorem(
     reference=reference("Remark 2"),
     statement="A neuron that starts at zero never moves.",
     hypotheses=(),
-    conclusions=(
-        Conclusion("velocity", "a neuron injected at zero has no velocity", _zero_has_no_velocity, Level.EXACT),
-        Conclusion("zeros", "the run's own zero neurons stay zero", _zeros_stay_zero, Level.EXACT),
-    ),
-    plan=_short_plan,
+    conclusions=(Conclusion("zeros", "neurons put to zero at the start stay at zero", _zeros_stay_zero, Level.EXACT),),
+    plan=_zeroed_plan,
     setting=SETTING,
     example=EXAMPLE,
 )
@@ -263,7 +292,12 @@ APPENDIX_E3 = Theorem(
     conclusions=(
         Conclusion("euler", "Euler moves once, to -eta c, and stops", _euler_stops, Level.EXACT),
         Conclusion("no-solution", "the limit of Euler misses the integral equation by c t", _limit_is_no_solution),
-        Conclusion("zero-slope", "with sigma'(0) = 0 the constant path is a solution", _zero_slope_solves, Level.EXACT),
+        Conclusion(
+            "zero-slope",
+            "with sigma'(0) = 0 the constant path is a solution",
+            partial(_constant_solves, label=-1.0),
+            Level.EXACT,
+        ),
     ),
     parameters=(_TIME, Parameter("slope", 0.5, "c = sigma'(0)", low=0.0)),
     setting=SETTING,
@@ -276,7 +310,8 @@ APPENDIX_E4 = Theorem(
     "regular solution stays.",
     hypotheses=(_one_sample(1.0),),
     conclusions=(
-        Conclusion("stay", "the constant path solves the integral equation", _constant_solves, Level.EXACT),
+        Conclusion("stay", "the constant path solves it", partial(_constant_solves, label=1.0), Level.EXACT),
+        Conclusion("filippov", "staying is a Filippov solution too (Remark 6)", _filippov_rests),
         Conclusion("leave", "w_1 = sinh s, a = cosh s with its clock solves it for every wait", _leaving_solves),
         Conclusion("differ", "the two solutions differ", _solutions_differ),
     ),

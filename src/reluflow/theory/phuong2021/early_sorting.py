@@ -9,7 +9,7 @@ from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.conditions.min2024 import orthogonal_separability
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.phuong2021.extremal_directions import SETTING
@@ -29,11 +29,12 @@ from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
 
+@kept
 def _frozen(evidence: Evidence) -> Alignment:
     """The vanishing-scale limit of the draw, in closed form."""
     forces = evidence.loss.label_forces(evidence.dataset.y)
     network = evidence.network
-    return evidence.once("frozen flow", lambda: align(evidence.dataset.X, forces, network.w, network.a))
+    return align(evidence.dataset.X, forces, network.w, network.a)
 
 
 def _growth(evidence: Evidence) -> float:

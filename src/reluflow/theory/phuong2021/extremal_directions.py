@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -69,12 +70,15 @@ def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
     return at_most(distance, ROUNDING, detail=f"one, at distance {distance:.2g} from the aggregate of its class")
 
 
+_SIGNS: tuple[Sign, Sign] = (1, -1)
+
+
 def _sectors(evidence: Evidence) -> Measurement:
     """Entries of Eqs. (13), (14) that differ from the signs of X D."""
-    differ = sum(
-        int(np.sum(extremal_sector(evidence.dataset, sign) != sector_of(aggregate(evidence, sign), evidence.dataset.X)))
-        for sign in (1, -1)
-    )
+    differ = 0
+    for sign in _SIGNS:
+        stated = evidence.witness(f"sector {sign}", partial(extremal_sector, evidence.dataset, sign))
+        differ += int(np.sum(stated != sector_of(aggregate(evidence, sign), evidence.dataset.X)))
     return none_of(differ, total=2 * evidence.dataset.n)
 
 

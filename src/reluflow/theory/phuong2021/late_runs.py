@@ -10,7 +10,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Measurement, at_most, missing
@@ -39,9 +39,10 @@ def late_networks(evidence: Evidence) -> list[tuple[float, Network]]:
     return [(float(np.log(s.time)), s.network) for s in evidence.run.snapshots if s.time > 1.0]
 
 
+@kept
 def limit(evidence: Evidence) -> TwoNeuronLimit:
     """The closed-form limit for the groups and shares of the last snapshot."""
-    return evidence.once("two-neuron limit", lambda: limit_of(late_networks(evidence)[-1][1], evidence))
+    return limit_of(late_networks(evidence)[-1][1], evidence)
 
 
 def _is_late(evidence: Evidence) -> Judgement:
@@ -117,17 +118,14 @@ def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measureme
     return at_most(found[-1], bound, allowance=1e-12, detail=f"distance {values}")
 
 
+@kept
 def solved_limit(evidence: Evidence) -> Network:
     """The direction the last state tends to, by a conic program in its patterns, on the classes that have a group."""
-
-    def solve() -> Network:
-        last = unit_norm(late_networks(evidence)[-1][1])
-        code = two_groups(last, evidence.dataset)
-        keep = np.isin(evidence.dataset.y, [sign for sign in (1, -1) if np.any(code == sign)])
-        seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
-        return max_margin_in_patterns(last, seen)
-
-    return evidence.once("solved limit", solve)
+    last = unit_norm(late_networks(evidence)[-1][1])
+    code = two_groups(last, evidence.dataset)
+    keep = np.isin(evidence.dataset.y, [sign for sign in (1, -1) if np.any(code == sign)])
+    seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+    return max_margin_in_patterns(last, seen)
 
 
 def limit_predictions(evidence: Evidence) -> Constants:

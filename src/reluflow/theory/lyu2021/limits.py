@@ -1,0 +1,19 @@
+"""The two ends many results of Lyu et al. compare: the certified limit of the run and the best margin of any width."""
+
+from __future__ import annotations
+
+from reluflow.certificates.network_margin import NetworkMargin, network_margin
+from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.limit import CertifiedLimit, certified_limit
+
+
+@kept
+def limit_of(evidence: Evidence) -> CertifiedLimit:
+    """The certified limit of the run."""
+    return certified_limit(evidence.run)
+
+
+@kept
+def best_network(evidence: Evidence) -> NetworkMargin:
+    """The best margin any width reaches on the evidence's samples, between its two bounds."""
+    return network_margin(evidence.dataset, evidence.leak)

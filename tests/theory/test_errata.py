@@ -1,0 +1,49 @@
+"""Errata: every code named anywhere is an object with its two forms, and its cases tell them apart."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.erratum import codes_in, errata_of, errata_page
+from reluflow.theory.registry import theorem_named, theorems
+
+ROOT = Path(__file__).parents[2]
+ALL = [erratum for paper in BIBLIOGRAPHY for erratum in errata_of(paper)]
+
+
+def test_keys_are_unique_and_complete():
+    keys = [erratum.key for erratum in ALL]
+    assert len(keys) == len(set(keys)) > 70
+    assert all(e.paper in BIBLIOGRAPHY and e.code and e.where and e.printed and e.corrected for e in ALL)
+    assert sum(e.failing is not None for e in ALL) >= 13
+
+
+@pytest.mark.parametrize("erratum", [e for e in ALL if e.failing is not None], ids=lambda e: e.key)
+def test_the_printed_form_fails_and_the_corrected_one_holds(erratum):
+    assert erratum.failing().holds is False, erratum.failing().detail
+    assert erratum.holding().holds is True, erratum.holding().detail
+
+
+def test_every_code_a_theorem_names_is_an_erratum():
+    known = {erratum.key for erratum in ALL}
+    for theorem in theorems():
+        assert set(theorem.errata) <= known, theorem.key
+    assert theorem_named("boursier2024:thm2").errata == ("boursier2024:E3", "boursier2024:E7", "boursier2024:E8")
+
+
+@pytest.mark.parametrize("paper", BIBLIOGRAPHY)
+def test_every_code_in_the_sources_of_a_paper_is_an_erratum(paper):
+    known = {erratum.code for erratum in errata_of(paper)}
+    for file in sorted((ROOT / "src/reluflow/theory" / paper).glob("*.py")):
+        for line in file.read_text().splitlines():
+            named = {code for code in codes_in(line) if re.search(rf"([Ee]rrat\w+|\() ?{code}\b|\"{code}\b", line)}
+            assert named <= known | {"E1", "E2", "E3", "E4", "E5"}, f"{file.name}: {line}"
+
+
+def test_the_page_is_up_to_date():
+    """`reluflow theorems --errata > docs/errata.md` writes it."""
+    assert (ROOT / "docs" / "errata.md").read_text() == errata_page()
