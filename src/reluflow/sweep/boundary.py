@@ -9,7 +9,7 @@ from typing import Any
 
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.case import Case
-from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.events import CountedEvent, parse_event
 from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.run import ShowProgress, sweep
 from reluflow.sweep.values import Interval
@@ -64,7 +64,7 @@ def find_boundary(
     name: str,
     interval: Interval,
     *,
-    event: str | Event,
+    event: str | CountedEvent,
     measure: str | Function | Measure | None = None,
     probability: float = 0.5,
     seeds: int = 64,

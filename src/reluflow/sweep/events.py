@@ -12,7 +12,7 @@ from reluflow.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
-class Event:
+class CountedEvent:
     """Whether a measure has a value.
 
     >>> parse_event("end=interpolates").happened(["interpolates", "other", None]).tolist()
@@ -34,9 +34,9 @@ class Event:
         return np.array([str(value) == self.value for value in values], dtype=bool)
 
 
-def parse_event(text: str) -> Event:
+def parse_event(text: str) -> CountedEvent:
     """`MEASURE=VALUE`, or `MEASURE` for one that is true or false."""
     measure, equals, value = text.partition("=")
     if not measure or (equals and not value):
         raise InvalidInputError(f"`event` must read MEASURE=VALUE or MEASURE, got {text!r}.")
-    return Event(measure.strip(), value.strip() if equals else None)
+    return CountedEvent(measure.strip(), value.strip() if equals else None)

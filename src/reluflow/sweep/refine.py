@@ -10,7 +10,7 @@ import numpy as np
 
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.sweep.case import Case
-from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.events import CountedEvent, parse_event
 from reluflow.sweep.run import sweep
 from reluflow.sweep.values import Interval
 
@@ -22,7 +22,7 @@ def refine(
     case: Case | str,
     over: Mapping[str, Interval],
     *,
-    event: str | Event,
+    event: str | CountedEvent,
     points: int = 100,
     batch: int = 8,
     seeds: int = 4,

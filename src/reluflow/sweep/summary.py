@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.events import Event, parse_event
+from reluflow.sweep.events import CountedEvent, parse_event
 from reluflow.sweep.plan import Plan
 from reluflow.sweep.result import SweepResult
 from reluflow.sweep.table import measure_columns, swept_values
@@ -82,16 +82,16 @@ def summarize(
     """
     frame, plan = result.frame(), result.plan
     columns = dict(zip([m.name for m in plan.measures], measure_columns(plan), strict=True))
-    wanted: Event | None = parse_event(event) if event is not None else None
+    wanted: CountedEvent | None = parse_event(event) if event is not None else None
     name = wanted.measure if wanted is not None else measure or plan.measures[0].name
     if name not in columns:
         raise InvalidInputError(f"`event` must name one of the measures {', '.join(columns)}, got {name!r}.")
     column = frame[columns[name]]
     known = [value for value in column if value is not None and value == value]
     if wanted is None and known and isinstance(known[0], str):
-        wanted = Event(name, Counter(known).most_common(1)[0][0])
+        wanted = CountedEvent(name, Counter(known).most_common(1)[0][0])
     elif wanted is None and known and isinstance(known[0], bool | np.bool_):
-        wanted = Event(name)
+        wanted = CountedEvent(name)
     drawn = [place for place, axis in enumerate(plan.axes) if axis.name != SEED]
     shape = [len(plan.axes[place].values) for place in drawn]
     groups: dict[tuple[int, ...], list[int]] = {}
@@ -121,7 +121,7 @@ def _cell(
     place: tuple[int, ...],
     members: list[int],
     measured: list[Any],
-    event: Event | None,
+    event: CountedEvent | None,
     name: str,
     open_values: tuple[str, ...],
 ) -> Cell:

@@ -30,7 +30,7 @@ class Job:
     number: int = field(default_factory=lambda: next(_numbers))
 
 
-class Worker:
+class ComputingProcess:
     """One process that computes, started when first needed and again after it had to be ended."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.web.answers import Request, data_answer
-from reluflow.web.pool import Job, Worker
+from reluflow.web.pool import ComputingProcess, Job
 from reluflow.web.state import DEFAULTS, FIELDS, VERSION, read_state
 from reluflow.web.wire import pack
 
@@ -33,7 +33,7 @@ class Laboratory:
 
     def __init__(self, state: dict[str, Any], *, is_warm: bool = True) -> None:
         self.state = state
-        self.workers = {name: Worker() for name in ("quick", "flow", "slow")}
+        self.workers = {name: ComputingProcess() for name in ("quick", "flow", "slow")}
         self.num_pages = 0
         self.is_ready = {"quick": False, "flow": False, "slow": True}
         self._warms = is_warm
