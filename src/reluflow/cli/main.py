@@ -84,7 +84,9 @@ def _run_command(name: str, words: list[str]) -> int:
     # Typer's usage errors share a base class that it does not export; it is the third in this line.
     usage_error: type[Exception] = typer.BadParameter.__mro__[2]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command(name=name)(importlib.import_module(f"reluflow.cli.{name}").command)
+    from reluflow.cli.data_options import with_data_options
+
+    app.command(name=name)(with_data_options(importlib.import_module(f"reluflow.cli.{name}").command))
     try:
         status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
     except typer.Abort:
