@@ -13,6 +13,8 @@ from reluflow.cli.arguments import (
     JsonOption,
     LeakOption,
     LossOption,
+    OutputBiasChoice,
+    OutputBiasOption,
     ReductionName,
     ReductionOption,
     SeedOption,
@@ -24,7 +26,13 @@ from reluflow.cli.output import number, print_json, print_table
 def command(
     dataset: DatasetArgument,
     *,
-    init: Annotated[str, typer.Option("--init", metavar="PATH", help="The network: a .csv with header w1,...,wd,a.")],
+    init: Annotated[
+        str,
+        typer.Option(
+            "--init", metavar="PATH", help="The network: .csv with header w1,...,wd,a, .npz, .safetensors or .pt."
+        ),
+    ],
+    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
     bias: BiasOption = False,
     loss: LossOption = None,
     reduction: ReductionOption = ReductionName.MEAN,
@@ -45,7 +53,7 @@ def command(
         raise InvalidInputError(f"`--tolerance` must lie in (0, 1), got {tolerance}.")
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak)
+    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
     verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
     if json:
         escape: dict[str, Any] | None = None

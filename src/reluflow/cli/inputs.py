@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reluflow.cli.arguments import LossName, ReductionName
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
@@ -14,6 +12,7 @@ from reluflow.losses import AbstractLoss, loss_named
 
 if TYPE_CHECKING:
     from reluflow.network import Network
+    from reluflow.network.network import OutputBias
 
 
 def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
@@ -51,16 +50,18 @@ def loss_from(dataset: Dataset, name: LossName | None, reduction: ReductionName,
     return loss
 
 
-def network_from(dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float) -> Network:
+def network_from(
+    dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float, output_bias: OutputBias = "refuse"
+) -> Network:
     """Draw or read the neurons."""
-    from reluflow.network import circle_quadrature, initialization_named, neuron_rng, read_network
+    from reluflow.network import circle_quadrature, initialization_named, is_network_file, neuron_rng, read_network
 
-    if init.lower().endswith(".csv") or "/" in init:
-        network = read_network(init, leak=leak)
+    if is_network_file(init):
+        network = read_network(init, leak=leak, output_bias=output_bias)
         if network.d != dataset.d:
             raise InvalidInputError(
                 f"`{init}` holds neurons of dimension {network.d} but the dataset has dimension {dataset.d}; "
-                "`--bias` adds the constant coordinate."
+                "`--bias` adds the constant coordinate, which a hidden bias needs."
             )
         return network
     scheme = initialization_named(init)

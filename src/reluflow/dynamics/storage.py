@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -118,10 +119,8 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
 def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
     """Write to `.nc` (netCDF) or `.zarr`; an existing file is replaced only by a complete one."""
     target = Path(path)
-    kind = _kind(target)
+    kind = check_place(target)
     labelled = to_xarray(trajectory)
-    if not target.resolve().parent.is_dir():
-        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
     with tempfile.TemporaryDirectory(dir=target.resolve().parent, prefix=".reluflow-") as folder:
         partial = Path(folder) / f"trajectory{target.suffix}"
         if kind == "zarr":
@@ -132,6 +131,21 @@ def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
             labelled.to_netcdf(partial, engine="netcdf4", encoding=compression)
         partial.replace(target)
     return target
+
+
+def check_place(path: str | Path) -> str:
+    """Refuse a place where a trajectory cannot be kept; the kind of file it would be."""
+    target = Path(path)
+    kind = _kind(target)
+    _xarray()
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
+    if not os.access(folder, os.W_OK):
+        raise InvalidInputError(f"`{path}` must lie in a folder that can be written to.")
+    if kind == "netcdf" and target.is_dir():
+        raise InvalidInputError(f"`{path}` must be a file to write to, got a folder.")
+    return kind
 
 
 def load_trajectory(path: str | Path) -> Trajectory:

@@ -231,7 +231,10 @@ INITIALIZATIONS: dict[str, Initialization] = {
 def initialization_named(name: str) -> Initialization:
     """The scheme called `name`, or a refusal that lists them all."""
     if name not in INITIALIZATIONS:
-        raise InvalidInputError(f"`init` must be one of {', '.join(INITIALIZATIONS)} or a .csv path, got {name!r}.")
+        raise InvalidInputError(
+            f"`init` must be one of {', '.join(INITIALIZATIONS)} or the path of a network (.csv, .npz, "
+            f".safetensors, .pt), got {name!r}."
+        )
     return INITIALIZATIONS[name]
 
 
