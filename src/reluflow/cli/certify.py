@@ -21,6 +21,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.progress import stage_spinner
 
 
 def command(
@@ -39,6 +40,9 @@ def command(
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
     tolerance: Annotated[float, typer.Option("--tolerance", help="Largest relative residual that counts as 0.")] = 1e-6,
+    from_here: Annotated[
+        bool, typer.Option("--from-here", help="Also how far along it is, and where the exact flow takes it from here.")
+    ] = False,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -55,6 +59,13 @@ def command(
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
     verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
+    place = None
+    if from_here:
+        from reluflow.experiments.whereabouts import whereabouts
+
+        with stage_spinner() as on_stage:
+            on_stage("running the flow from here")
+            place = whereabouts(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
     if json:
         escape: dict[str, Any] | None = None
         if verdict.escape is not None:
@@ -76,6 +87,7 @@ def command(
                 "escape": escape,
                 "reasons": list(verdict.reasons),
             }
+            | ({} if place is None else {"whereabouts": {row["quantity"]: row["value"] for row in place.table()}})
         )
         return
     print(f"{data.name}: the network is a {verdict.kind}." if verdict.kind != "not-stationary" else "Not stationary.")
@@ -88,3 +100,6 @@ def command(
         ("best margin of any network", number(verdict.global_margin, 10)),
     ]
     print_table(("quantity", "value"), rows)
+    if place is not None:
+        for sentence in place.sentences():
+            print(sentence)

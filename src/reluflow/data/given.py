@@ -6,6 +6,7 @@ and `target`, a tensor what `detach`es.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,8 +40,8 @@ def as_dataset(
     Parameters
     ----------
     given
-        A `Dataset`, which is returned as it is; samples (n, d) with `y`; a pair (X, y); a data frame with a label
-        column; a `Bunch` or a mapping with `data` and `target` or with `X` and `y`.
+        A `Dataset`, which is returned as it is; a registered name or a path; samples (n, d) with `y`; a pair (X, y); a
+        data frame with a label column; a `Bunch` or a mapping with `data` and `target` or with `X` and `y`.
     y
         Labels, where `given` holds samples only.
     bias, task, target, features, drop, labels, drop_missing, standardise
@@ -53,6 +54,13 @@ def as_dataset(
     >>> as_dataset([[1.0, 2.0], [3.0, 4.0]], ["cat", "dog"]).y
     array([ 1., -1.])
     """
+    if isinstance(given, str | os.PathLike):
+        from reluflow.data.registry import load
+
+        return load(
+            given, y, bias=bias, task=task, target=target, features=features, drop=drop, labels=labels,
+            drop_missing=drop_missing, standardise=standardise,
+        )  # fmt: skip
     choice = TableChoice(
         target=target, features=features, drop=drop, labels=labels, drop_missing=drop_missing,
         standardise=standardise, task=task,

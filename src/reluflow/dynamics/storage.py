@@ -57,8 +57,22 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "event_time": ("event", trajectory.events.times),
         "event_code": ("event", trajectory.events.codes),
     }
+    places = {
+        "record": len(trajectory.times), "sample": problem.dataset.n, "dimension": start.d, "neuron": start.num_neurons,
+        "snapshot": len(snapshots), "event": len(trajectory.events.times),
+    }  # fmt: skip
+    along = (
+        "time",
+        "log_time",
+        "snapshot_time",
+        "event_neuron",
+        "event_sample",
+        "event_time",
+    )  # what plots are drawn over
+    coordinates = {name: np.arange(length) for name, length in places.items()}
+    coordinates |= {name: variables.pop(name) for name in along}
     labelled: xarray.Dataset = xr.Dataset(
-        variables, attrs={"format": FORMAT, "trajectory": json.dumps(_scalars(trajectory))}
+        variables, coords=coordinates, attrs={"format": FORMAT, "trajectory": json.dumps(_scalars(trajectory))}
     )
     return labelled
 

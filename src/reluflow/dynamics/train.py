@@ -11,7 +11,7 @@ from reluflow.dynamics.checkpoint import Checkpoint, fingerprint_of, interrupt_b
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, DirectionConverged, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, DirectionConverged, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome, Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
 
@@ -22,7 +22,7 @@ def train(
     problem: TrainingProblem,
     solver: AbstractSolver,
     *,
-    until: AbstractStoppingRule | None = None,
+    until: AbstractStoppingRule | float | None = None,
     times: Sequence[float] | FloatArray = (),
     horizon: float = np.inf,
     log_horizon: float = np.inf,
@@ -38,8 +38,8 @@ def train(
     solver
         The method, for example `EventDrivenFlow(rtol=1e-10)`.
     until
-        When to stop; by default `Stationary()`, for classification losses also `DirectionConverged()`, whichever is
-        first.
+        When to stop, a rule or a time; by default `Stationary()`, for classification losses also
+        `DirectionConverged()`, whichever is first.
     times
         Take a snapshot of the network at exactly these times; the run goes on at least to the last of them.
     horizon, log_horizon
@@ -68,7 +68,7 @@ def train(
     requested = _checked_times(times)
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}.")
-    rule = until if until is not None else _default_rule(problem)
+    rule = _rule_of(until, problem)
     fingerprint = fingerprint_of(problem, solver.describe(), requested.tolist(), horizon, log_horizon)
     kept = checkpoint.read(fingerprint) if checkpoint is not None else None
     records: list[tuple[float, float, float, FloatArray]] = []
@@ -142,6 +142,19 @@ def train(
         steps=run.steps,
         force_evaluations=run.force_evaluations,
         balancedness_drift=run.balancedness_drift(),
+    )
+
+
+def _rule_of(until: AbstractStoppingRule | float | None, problem: TrainingProblem) -> AbstractStoppingRule:
+    if until is None:
+        return _default_rule(problem)
+    if isinstance(until, AbstractStoppingRule):
+        return until
+    if isinstance(until, int | float) and not isinstance(until, bool):
+        return AtTime(float(until))
+    raise InvalidInputError(
+        f"`until` must be a time or a stopping rule such as Stationary(), got {until!r}; the command line's words are "
+        "rules here."
     )
 
 

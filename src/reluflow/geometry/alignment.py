@@ -18,7 +18,7 @@ from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.frozen_flow import FlowRun, FrozenFlow
 from reluflow.geometry.hyperplanes import Hyperplanes
 from reluflow.losses import AbstractLoss
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -33,7 +33,7 @@ SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(RowsToFrame):
     """Where the neurons end in the vanishing-scale limit, and when.
 
     Parameters
