@@ -1,7 +1,7 @@
 """Every command, called with files and options at random: a status of 0, 1 or 2, and never a traceback.
 
-Each call is built from its own seed, so a failure names the words that repeat it. A call may take long where the mathematics
-does; it is then stopped, which counts as no fault here.
+Each call is built from its own seed, so a failure names the words that repeat it. A call may take long where the
+mathematics does; it is then stopped, which counts as no fault here.
 """
 
 import contextlib
@@ -20,12 +20,13 @@ SECONDS_PER_CALL = 3.0
 CALLS, ALL_CALLS = 200, 2000
 
 COMMANDS_WITH_DATA = ("diagnose", "extremal", "align", "train", "margin", "certify", "check")
-NUMBERS = ["0", "1", "-1", "0.5", "1e-3", "1e-400", "1e400", "1e-2000060", "nan", "inf", "-inf", "1e308", "1e-308", "1e5",
-           "two", "", "0x10", "1,2", "99999999999999999999", "-0", "3.7"]  # fmt: skip
-WORDS = ["", "y", "label", "a,b", "nothing", "3,8", "1,-1", "cat,dog", "cat", "a,a", '"', ",", "numbers", "x1", "\x00", "ü",
-         "--json", "a b"]  # fmt: skip
-REGISTERED = ["three-points", "min-toy", "phuong-toy", "three-point-box:eta=0.05", "three-point-box:eta=nan", "no-such-name",
-              "three-points:eta=1", "lyu-orthogonal", "orthogonally-separable:n=4,d=2", ":", "three-points:"]  # fmt: skip
+NUMBERS = ["0", "1", "-1", "0.5", "1e-3", "1e-400", "1e400", "1e-2000060", "nan", "inf", "-inf", "1e308", "1e-308",
+           "1e5", "two", "", "0x10", "1,2", "99999999999999999999", "-0", "3.7"]  # fmt: skip
+WORDS = ["", "y", "label", "a,b", "nothing", "3,8", "1,-1", "cat,dog", "cat", "a,a", '"', ",", "numbers", "x1", "\x00",
+         "ü", "--json", "a b"]  # fmt: skip
+REGISTERED = ["three-points", "min-toy", "phuong-toy", "three-point-box:eta=0.05", "three-point-box:eta=nan",
+              "no-such-name", "three-points:eta=1", "lyu-orthogonal", "orthogonally-separable:n=4,d=2", ":",
+              "three-points:"]  # fmt: skip
 THEOREMS = ["boursier2024:lemma1", "min2024:thm1", "boursier2024:nothing", "", "phuong2021:thm1"]
 
 
@@ -60,7 +61,9 @@ def random_table(rng, folder):
         content = b"\xef\xbb\xbf" + content
     if rng.random() < 0.05:
         content = bytes(rng.integers(0, 256, 40, dtype=np.uint8))
-    path = folder / f"table{rng.choice(['.csv', '.csv', '.csv', '.tsv', '.txt', '.npy', '.npz', '.parquet', '.doc', ''])}"
+    path = (
+        folder / f"table{rng.choice(['.csv', '.csv', '.csv', '.tsv', '.txt', '.npy', '.npz', '.parquet', '.doc', ''])}"
+    )
     if path.suffix in (".npy", ".npz") and rng.random() < 0.8 and n:
         X, y = rng.standard_normal((n, max(d, 1))), rng.choice([-1.0, 1.0], n)
         np.save(path, np.column_stack([X, y])) if path.suffix == ".npy" else np.savez(path, X=X, y=y)
@@ -78,7 +81,12 @@ def random_network(rng, folder):
         path.write_bytes(bytes(rng.integers(0, 256, int(rng.integers(0, 60)), dtype=np.uint8)))
     else:
         header = ",".join([*(f"w{k + 1}" for k in range(d)), "a"])
-        rows = [",".join(str(rng.choice(["1", "-0.5", "0", "1e200", "x"], p=[0.4, 0.4, 0.1, 0.05, 0.05])) for _ in range(d + 1)) for _ in range(m)]
+        rows = [
+            ",".join(
+                str(rng.choice(["1", "-0.5", "0", "1e200", "x"], p=[0.4, 0.4, 0.1, 0.05, 0.05])) for _ in range(d + 1)
+            )
+            for _ in range(m)
+        ]
         path.write_text("\n".join([header, *rows]))
     return str(path)
 
@@ -111,7 +119,9 @@ def random_options(rng, command, folder):
     }.get(command, {})  # fmt: skip
     refused = {"margin": {"--loss", "--reduction", "--factor"}, "certify": set()}.get(command, set())
     offered = {name: value for name, value in (usual | own).items() if name not in refused or rng.random() < 0.1}
-    names = [str(name) for name in rng.choice(list(offered), size=min(int(rng.integers(0, 5)), len(offered)), replace=False)]
+    names = [
+        str(name) for name in rng.choice(list(offered), size=min(int(rng.integers(0, 5)), len(offered)), replace=False)
+    ]
     words = []
     for name in names:
         value = offered[name]
@@ -125,11 +135,28 @@ def random_options(rng, command, folder):
 
 def random_words(seed, folder):
     rng = np.random.default_rng(seed)
-    command = str(rng.choice([*COMMANDS_WITH_DATA, *COMMANDS_WITH_DATA, "datasets", "theorems", "study", "reproduce", "bench", "nonsense"]))
+    command = str(
+        rng.choice(
+            [
+                *COMMANDS_WITH_DATA,
+                *COMMANDS_WITH_DATA,
+                "datasets",
+                "theorems",
+                "study",
+                "reproduce",
+                "bench",
+                "nonsense",
+            ]
+        )
+    )
     if command == "nonsense":
         return [str(rng.choice(["", "--what", "diagnos", "\x00"])), *random_options(rng, "diagnose", folder)]
     if command in ("datasets", "theorems", "reproduce", "bench"):
-        return [command, str(rng.choice(["--help", "nothing", "--json=1", "min2025"])), *(["--json"] if rng.random() < 0.5 else [])]
+        return [
+            command,
+            str(rng.choice(["--help", "nothing", "--json=1", "min2025"])),
+            *(["--json"] if rng.random() < 0.5 else []),
+        ]
     given = random_table(rng, folder) if rng.random() < 0.75 else str(rng.choice(REGISTERED))
     words = [command]
     if command == "check":
@@ -162,10 +189,15 @@ def limited(seconds):
 
 
 def call(words):
-    """Status, output and what was said, of one call; None where it took too long. Anything that escapes is the fault looked for."""
+    """Status, output and what was said of one call, None where it took too long; what escapes is the fault."""
     out, err = io.StringIO(), io.StringIO()
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings(), limited(SECONDS_PER_CALL):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+            limited(SECONDS_PER_CALL),
+        ):
             warnings.simplefilter("ignore")
             run(words)
     except SystemExit as end:

@@ -13,6 +13,8 @@ from reluflow.errors import InvalidInputError, binary_label_error
 
 FloatArray = NDArray[np.float64]
 
+LARGEST, SMALLEST = 1e100, 1e-100  # of a coordinate: squares, and sums and products of a few, stay within a double
+
 
 class Task(StrEnum):
     """What the labels mean."""
@@ -131,12 +133,25 @@ class Dataset:
         return self.n - len(np.unique(self.X + 0.0, axis=0))  # + 0.0 makes -0.0 and 0.0 the same
 
     def check_samples(self) -> None:
-        """Raise if a sample is zero: the door check for data that come from outside."""
+        """Raise if a sample is zero, or too large or small to be squared: the door check for data from outside."""
         zero = np.flatnonzero(~np.any(self.X, axis=1))
         if zero.size:
             raise InvalidInputError(
                 f"`X` must hold no zero sample, got one in row {zero[0] + 1}: it has no direction and moves no neuron; "
                 "remove it, or append the constant coordinate 1 (`--bias`)."
+            )
+        for name, values in (("X", self.X), ("y", self.y)):
+            largest = float(np.max(np.abs(values)))
+            if largest > LARGEST:
+                raise InvalidInputError(
+                    f"`{name}` must hold numbers of at most {LARGEST:g}, whose squares a double still holds, got "
+                    f"{largest:g}; take another unit, or `--standardise`."
+                )
+        smallest = float(np.min(np.max(np.abs(self.X), axis=1)))
+        if smallest < SMALLEST:
+            raise InvalidInputError(
+                f"`X` must hold samples of at least {SMALLEST:g}, whose squares a double still holds, got one of "
+                f"{smallest:g}; take another unit, or `--standardise`."
             )
 
     def replace(self, **changes: Any) -> Dataset:
