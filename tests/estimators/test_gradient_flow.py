@@ -51,7 +51,7 @@ def test_what_is_cut_short_is_said_and_bad_settings_refused(rng):
     whole = GradientFlowRegressor(max_steps=3, random_state=0).fit(X, y)
     assert "descent" in whole.trajectory_.method
     with pytest.warns(ConvergenceWarning, match="did not lower the loss, so it took"):
-        GradientFlowRegressor(method="gd", lr=100.0, random_state=0).fit(X, y)
+        GradientFlowRegressor(method="gd", lr=10.0, random_state=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="`method` must be one of auto, flow, gd, got 'adam'"):
         GradientFlowRegressor(method="adam").fit(X, y)
 

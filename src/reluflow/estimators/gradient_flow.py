@@ -109,7 +109,8 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]
         step = float(self.lr)
         for _ in range(_MOST_STEP_CUTS):
             trajectory = train(problem, GradientDescent(lr=step, iterations=max(1, round(time / step))), until=time)
-            if np.isfinite(trajectory.loss) and trajectory.loss <= problem.initial_loss:
+            has_diverged = trajectory.outcome is Outcome.DIVERGED or not np.isfinite(trajectory.loss)
+            if not has_diverged and trajectory.loss <= problem.initial_loss:
                 break
             step /= 4.0
             time = min(time, _MOST_ITERATIONS * step)
