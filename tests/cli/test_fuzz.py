@@ -225,6 +225,9 @@ def faults(seeds, folder):
         except (KeyboardInterrupt, AssertionError):
             raise
         except BaseException as error:
+            if isinstance(error.__cause__ or error.__context__, TooLong):  # compiled code wraps what reaches it
+                stopped += 1
+                continue
             found.append(f"seed {seed}: reluflow {' '.join(map(repr, words))}: {type(error).__name__}: {error}")
             continue
         if answer is None:

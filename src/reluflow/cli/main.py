@@ -53,6 +53,10 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         _leave(str(error), 2)
     except KeyboardInterrupt:
         _leave("Interrupted.", 130)
+    except SystemError as error:  # compiled code wraps the interruption that reaches it on its way
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            _leave("Interrupted.", 130)
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing more
         sys.exit(0)
