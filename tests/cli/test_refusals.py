@@ -109,3 +109,19 @@ def test_good_file_is_fine(reluflow, tmp_path):
     path = tmp_path / "good.csv"
     path.write_text(GOOD)
     assert reluflow("diagnose", path).status == 0
+
+
+def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, monkeypatch):
+    """Numba wraps the exception it meets on its way, so Ctrl-C ended in a SystemError and a traceback."""
+    import reluflow.cli.datasets as room
+
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("CPUDispatcher returned a result with an exception set") from error
+
+    monkeypatch.setattr(room, "command", interrupted)
+    result = reluflow("datasets")
+    assert result.status == 130
+    assert result.err == "Interrupted.\n"

@@ -240,8 +240,8 @@ def initialization_named(name: str) -> Initialization:
     """The scheme called `name`, or a refusal that lists them all."""
     if name not in INITIALIZATIONS:
         raise InvalidInputError(
-            f"`init` must be one of {', '.join(INITIALIZATIONS)} or the path of a network (.csv, .npz, "
-            f".safetensors, .pt), got {name!r}."
+            f"`init` must be one of {', '.join(INITIALIZATIONS)}, or for train, align, check and certify the path of a "
+            f"network (.csv, .npz, .safetensors, .pt), got {name!r}."
         )
     return INITIALIZATIONS[name]
 
