@@ -247,10 +247,28 @@ def faults(seeds, folder):
     return found, stopped
 
 
+def load_everything(folder):
+    """Import and compile without a limit: an alarm in the middle of an import leaves half a package behind."""
+    import xarray  # noqa: F401
+
+    for words in (
+        ["train", "three-points", "--width", "2", "--horizon", "1"],
+        ["extremal", "three-points"],
+        ["align", "three-points", "--width", "5"],
+        ["margin", "min-toy"],
+        ["check", "boursier2024:lemma1"],
+        ["study", "three-points", "--quick", "--width", "2", "--out", str(folder / "out")],
+    ):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with pytest.raises(SystemExit):
+                run(words)
+
+
 def check_calls(seeds, folder, most_stopped):
     before = os.getcwd()
     os.chdir(folder)
     try:
+        load_everything(folder)
         found, stopped = faults(seeds, folder)
     finally:
         os.chdir(before)
