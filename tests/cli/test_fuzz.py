@@ -259,9 +259,9 @@ def load_everything(folder):
         ["check", "boursier2024:lemma1"],
         ["study", "three-points", "--quick", "--width", "2", "--out", str(folder / "out")],
     ):
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            with pytest.raises(SystemExit):
-                run(words)
+        quiet = io.StringIO()
+        with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), pytest.raises(SystemExit):
+            run(words)
 
 
 def check_calls(seeds, folder, most_stopped):
