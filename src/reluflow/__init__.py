@@ -76,7 +76,7 @@ _HOMES = {
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",
-    "study": "study",  # a room that can be called
+    "study": "study",
     "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
