@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,8 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")
     Path("mine.csv").write_text("x1,x2,y\n1,0.2,1\n0.4,1,1\n-1,0.3,-1\n")
+    Path("data.csv").write_text("a,b,c,y\n1,2,3,0.5\n-1,0.5,2,1.5\n0.25,-2,1,0.25\n")
+    shutil.copy(ROOT / "tests" / "network" / "fixtures" / "hidden_bias.pt", "net.pt")
     words = shlex.split(line)[1:]
     stand_ins = {"DATASET": "three-points", "KEY": "boursier2024:lemma1", "THEOREM": "boursier2024:lemma1"}
     words = [stand_ins.get(word, word) for word in words]

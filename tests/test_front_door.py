@@ -23,6 +23,17 @@ def test_study_is_a_room_whose_function_carries_its_name():
     assert isinstance(study(reluflow.load("three-points"), width=20, seeds=0, theorems=()), Study)
 
 
+def test_study_is_a_room_that_can_be_called():
+    import reluflow.study.sentences
+
+    data = reluflow.load("three-points")
+    settings = {"width": 20, "seeds": 0, "theorems": ()}
+    of_samples, of_dataset = reluflow.study(data.X, data.y, **settings), reluflow.study(data, **settings)
+    assert isinstance(of_samples, reluflow.study.Study)
+    assert of_samples.verdict() == of_dataset.verdict() == reluflow.study.study(data, **settings).verdict()
+    assert reluflow.study.sentences.__name__ == "reluflow.study.sentences"
+
+
 def test_five_lines_for_a_dataset_of_ones_own():
     data = reluflow.Dataset([[1.0, 0.2], [0.8, 1.0], [-1.0, -0.4]], [1, 1, -1])
     assert reluflow.linear_separator(data).separable

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reluflow.data.dataset import Dataset as Dataset
     from reluflow.data.files import read_dataset as read_dataset
     from reluflow.data.files import write_dataset as write_dataset
+    from reluflow.data.given import as_dataset as as_dataset
     from reluflow.data.registry import load as load
     from reluflow.data.registry import registered_datasets as registered_datasets
     from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
     from reluflow.dynamics.train import train as train
     from reluflow.experiments.check import check as check
+    from reluflow.experiments.whereabouts import whereabouts as whereabouts
     from reluflow.geometry.alignment import align as align
     from reluflow.geometry.cones import activation_cones as activation_cones
     from reluflow.geometry.extremal import extremal_vectors as extremal_vectors
@@ -64,6 +66,7 @@ _HOMES = {
     "TrainingProblem": "dynamics.problem",
     "activation_cones": "geometry.cones",
     "align": "geometry.alignment",
+    "as_dataset": "data.given",
     "balanced_initialization": "network.initialization",
     "certified_limit": "theory.limit",
     "certify": "certificates.certify",
@@ -83,6 +86,7 @@ _HOMES = {
     "theorem_named": "theory.registry",
     "train": "dynamics.train",
     "unbalanced_initialization": "network.initialization",
+    "whereabouts": "experiments.whereabouts",
     "write_dataset": "data.files",
 }
 

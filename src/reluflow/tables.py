@@ -6,9 +6,29 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from reluflow.errors import MissingExtraError
+
 Row = Mapping[str, Any]
 
 MOST_ROWS = 30
+
+
+class RowsToFrame:
+    """What a result with `table()`, one row per thing, shares with the others: it gives a data frame."""
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per thing."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame; needs the extra `tables`."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtraError(
+                "A data frame needs pandas, which is not installed: pip install 'reluflow[tables]'."
+            ) from error
+        return pandas.DataFrame(self.table())
 
 
 def html_table(summary: str, rows: Sequence[Row]) -> str:

@@ -144,3 +144,10 @@ def test_refusals():
         hard_margin([[1.0, np.nan]])
     with pytest.raises(InvalidInputError, match="`y` must hold only the labels -1 and 1"):
         linear_separator(Dataset([[1.0]], [0.5]))
+
+
+def test_multipliers_that_vanish_in_rounding_leave_no_support():
+    """A table found by calling the command at random: its second search ended with no multiplier, and a traceback."""
+    X = [[-1, 0.5, -3], [2, 1e3, 1e3], [0, -1, -3], [-3, 0, 0], [2, -1, 0], [-3, 1e3, -1], [-3, 0, 0.5]]
+    # by hand: w1 < 0 and w2 < 2 w1 from rows 4 and 5, so rows 2 and 3 want w3 > -w2 > 0 and w3 < -w2 / 3
+    assert not linear_separator(Dataset(X, np.ones(7))).separable

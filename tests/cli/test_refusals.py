@@ -23,9 +23,10 @@ def assert_one_sentence(result):
         ("x1,x2,y\n1,two,1\n0,1,-1\n", "two"),
         ("x1,x2,y\n", "no sample|header"),
         ("", "empty"),
-        ("x1,x2,y\n1,2,1\n3,1,-1\n1,2,1\n", "same one in rows 1 and 3"),
         ("x1,x2,y\n1,2,1\n0,0,-1\n", "zero sample"),
-        ("a,b,c\n1,2,1\n", "header"),
+        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "--labels blue,green"),
+        ("a,b,y\n1,,1\n3,4,-1\n,6,-1\n", "1 in a, 1 in b.*--drop-missing"),
+        ("a,b,y\ncat,2,1\ncow,4,-1\n", "words in column a.*--drop a"),
         ("x1,x2,y\n1,2\n", "line 2"),
     ],
 )
@@ -47,15 +48,20 @@ def test_one_row_cannot_be_diagnosed(reluflow, tmp_path):
     assert "at least 2" in result.err
 
 
-def test_labels_zero_and_one_with_a_classification_loss(reluflow, tmp_path):
+def test_labels_zero_and_one(reluflow, tmp_path):
     path = tmp_path / "zero_one.csv"
     path.write_text("x1,x2,y\n1,2,1\n-1,0.5,0\n")
-    result = reluflow("diagnose", path, "--loss", "logistic")
-    assert_one_sentence(result)
-    assert "2*y - 1" in result.err
-    as_regression = reluflow("diagnose", path, "--json")
-    assert as_regression.status == 0
-    assert "regression" in as_regression.err
+    for loss in ([], ["--loss", "logistic"]):
+        result = reluflow("diagnose", path, *loss)
+        assert result.status == 0
+        assert "1 of label 0 (-1), 1 of label 1 (+1), from zero_one.csv" in result.err
+        assert "classification" in result.out
+    fitted = reluflow("diagnose", path, "--loss", "square")
+    assert "labels from 0 to 1" in fitted.err
+    assert "regression" in fitted.out
+    as_numbers = reluflow("diagnose", path, "--labels", "numbers", "--loss", "logistic")
+    assert_one_sentence(as_numbers)
+    assert "2*y - 1" in as_numbers.err
 
 
 @pytest.mark.parametrize(
@@ -103,3 +109,19 @@ def test_good_file_is_fine(reluflow, tmp_path):
     path = tmp_path / "good.csv"
     path.write_text(GOOD)
     assert reluflow("diagnose", path).status == 0
+
+
+def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, monkeypatch):
+    """Numba wraps the exception it meets on its way, so Ctrl-C ended in a SystemError and a traceback."""
+    import reluflow.cli.datasets as room
+
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("CPUDispatcher returned a result with an exception set") from error
+
+    monkeypatch.setattr(room, "command", interrupted)
+    result = reluflow("datasets")
+    assert result.status == 130
+    assert result.err == "Interrupted.\n"

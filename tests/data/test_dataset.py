@@ -53,8 +53,24 @@ def test_check_samples_names_the_rows() -> None:
     Dataset([[1.0, 0.0], [0.0, 1.0]], [1, 1]).check_samples()
     with pytest.raises(InvalidInputError, match="zero sample, got one in row 2"):
         Dataset([[1.0, 0.0], [0.0, -0.0]], [1, 1]).check_samples()
-    with pytest.raises(InvalidInputError, match="same one in rows 1 and 3"):
-        Dataset([[0.0, 1.0], [2.0, 1.0], [-0.0, 1.0]], [1, 1, -1]).check_samples()
+
+
+def test_numbers_that_cannot_be_squared_are_refused_at_the_door() -> None:
+    """They used to reach LAPACK, which complained on the terminal, and a solver, which lost its support."""
+    for X, y, words in (
+        ([[1e308], [1.0]], [1, 1], "at most 1e\\+100, .* got 1e\\+308"),
+        ([[1.0], [2.0]], [1e200, 1], "`y` must hold numbers of at most"),
+        ([[1.0], [1e-308]], [1, 1], "at least 1e-100, .* got one of 1e-308"),
+    ):
+        with pytest.raises(InvalidInputError, match=words):
+            Dataset(X, y).check_samples()
+
+
+def test_repeated_samples_are_data() -> None:
+    """They were refused once, and with them scikit-learn's iris, which has two equal rows."""
+    dataset = Dataset([[0.0, 1.0], [2.0, 1.0], [-0.0, 1.0]], [1, 1, -1])
+    dataset.check_samples()
+    assert dataset.num_repeated == 1
 
 
 @settings(deadline=None, max_examples=40)

@@ -98,6 +98,14 @@ def test_bad_arguments_are_refused_in_words():
     SquareLoss().check_labels([0.0, 1.0])
 
 
+@pytest.mark.parametrize("factor", [1e-308, 1e308])
+def test_a_factor_that_takes_the_digits_of_the_forces_is_refused(factor):
+    """With 1e-308 a study told of dead neurons and of an alignment until infinity, and its picture had no axis."""
+    with pytest.raises(InvalidInputError, match="`factor` must lie between 1e-100 and 1e\\+100"):
+        LogisticLoss(factor=factor)
+    assert LogisticLoss(factor=1e-100).sample_weight(1) == 1e-100
+
+
 def test_a_loss_that_overrides_a_method_is_refused():
     """A quartic loss overrode `value` alone: NumPy code followed it, compiled kernels would have gone on as before."""
     with pytest.raises(InvalidInputError, match=r"`Quartic\.value` must be left as it is, got a method; give"):

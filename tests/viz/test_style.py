@@ -88,3 +88,12 @@ def test_forty_attractors_look_different():
 
 def test_long_names_are_cut():
     assert len(dataset_title(THREE_POINTS.replace(name="long " * 40))) < 64
+
+
+def test_notebook_shows_the_picture():
+    """Figures belong to no global list, so notebooks printed `<Figure size ...>` until something had loaded pyplot."""
+    from reluflow.viz.style import new_figure
+
+    figure = new_figure(3.0, 2.0)
+    figure.subplots().plot([0.0, 1.0])
+    assert figure._repr_png_().startswith(b"\x89PNG")

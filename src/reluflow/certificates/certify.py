@@ -17,7 +17,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 
 
 class Kind(StrEnum):
@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(RowsToFrame):
     """The verdict on a network, with the numbers that prove it.
 
     Parameters

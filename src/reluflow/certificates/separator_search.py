@@ -173,6 +173,8 @@ def _solve_exactly(rows: FloatArray, start: FloatArray) -> tuple[FloatArray, Flo
 def _polish(rows: FloatArray, w: FloatArray, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Solve once more on the support; keep whichever direction has the larger margin."""
     support = np.flatnonzero(multipliers > 0.0)
+    if not support.size:  # nothing carries: multipliers that vanished in rounding
+        return w, multipliers
     solved = _solve_on_support(rows[support])
     if solved is None:
         return w, multipliers

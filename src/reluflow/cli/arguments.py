@@ -24,12 +24,19 @@ class ReductionName(StrEnum):
     SUM = "sum"
 
 
+class OutputBiasChoice(StrEnum):
+    """--output-bias."""
+
+    REFUSE = "refuse"
+    NEURON = "neuron"
+
+
 DatasetArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATASET",
-        help="A registered name (see `reluflow datasets`; parameters as name:key=value,...), a .csv with header "
-        "x1,...,xd,y, or an .npz with X and y.",
+        help="A registered name (see `reluflow datasets`; parameters as name:key=value,...), or a table with a label "
+        "column: .csv, .tsv, .parquet, .npy, .npz with X and y, any of them gzipped.",
         show_default=False,
     ),
 ]
@@ -47,7 +54,17 @@ ScaleOption = Annotated[
 ]
 InitOption = Annotated[
     str,
-    typer.Option("--init", metavar="NAME|PATH", help="How neurons are drawn, or a .csv with header w1,...,wd,a."),
+    typer.Option(
+        "--init",
+        metavar="NAME|PATH",
+        help="How neurons are drawn, or a network: .csv with header w1,...,wd,a, .npz, .safetensors, .pt.",
+    ),
+]
+OutputBiasOption = Annotated[
+    OutputBiasChoice,
+    typer.Option(
+        "--output-bias", help="What to do with the output bias of a checkpoint: refuse it, or carry it as a neuron."
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="One seed fixes everything.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where files go.")]

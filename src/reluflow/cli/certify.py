@@ -13,24 +13,36 @@ from reluflow.cli.arguments import (
     JsonOption,
     LeakOption,
     LossOption,
+    OutputBiasChoice,
+    OutputBiasOption,
     ReductionName,
     ReductionOption,
     SeedOption,
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.progress import stage_spinner
 
 
 def command(
     dataset: DatasetArgument,
     *,
-    init: Annotated[str, typer.Option("--init", metavar="PATH", help="The network: a .csv with header w1,...,wd,a.")],
+    init: Annotated[
+        str,
+        typer.Option(
+            "--init", metavar="PATH", help="The network: .csv with header w1,...,wd,a, .npz, .safetensors or .pt."
+        ),
+    ],
+    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
     bias: BiasOption = False,
     loss: LossOption = None,
     reduction: ReductionOption = ReductionName.MEAN,
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
     tolerance: Annotated[float, typer.Option("--tolerance", help="Largest relative residual that counts as 0.")] = 1e-6,
+    from_here: Annotated[
+        bool, typer.Option("--from-here", help="Also how far along it is, and where the exact flow takes it from here.")
+    ] = False,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -45,8 +57,15 @@ def command(
         raise InvalidInputError(f"`--tolerance` must lie in (0, 1), got {tolerance}.")
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak)
+    network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
     verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
+    place = None
+    if from_here:
+        from reluflow.experiments.whereabouts import whereabouts
+
+        with stage_spinner() as on_stage:
+            on_stage("running the flow from here")
+            place = whereabouts(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
     if json:
         escape: dict[str, Any] | None = None
         if verdict.escape is not None:
@@ -68,6 +87,7 @@ def command(
                 "escape": escape,
                 "reasons": list(verdict.reasons),
             }
+            | ({} if place is None else {"whereabouts": {row["quantity"]: row["value"] for row in place.table()}})
         )
         return
     print(f"{data.name}: the network is a {verdict.kind}." if verdict.kind != "not-stationary" else "Not stationary.")
@@ -80,3 +100,6 @@ def command(
         ("best margin of any network", number(verdict.global_margin, 10)),
     ]
     print_table(("quantity", "value"), rows)
+    if place is not None:
+        for sentence in place.sentences():
+            print(sentence)

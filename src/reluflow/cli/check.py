@@ -237,7 +237,9 @@ def _end(until: str | None, horizon: float | None) -> float:
 
 
 def _is_file(init: str | None) -> bool:
-    return init is not None and (init.lower().endswith(".csv") or "/" in init)
+    from reluflow.network import is_network_file
+
+    return init is not None and is_network_file(init)
 
 
 def _print(verdict: Verdict) -> None:

@@ -15,6 +15,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, note, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.progress import share_bar
 
 
 def command(
@@ -38,7 +39,8 @@ def command(
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     chosen = loss_from(data, loss, reduction, factor)
-    found = extremal_vectors(data, chosen, leak=leak)
+    with share_bar("following neurons to where they settle") as progress:
+        found = extremal_vectors(data, chosen, leak=leak, progress=progress)
     d_max, d_min = subgradient_range(data, chosen, leak=leak) or (None, None)
     if found.degenerate:
         note("; ".join(found.degenerate))

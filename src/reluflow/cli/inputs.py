@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reluflow.cli.arguments import LossName, ReductionName
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
@@ -14,13 +12,22 @@ from reluflow.losses import AbstractLoss, loss_named
 
 if TYPE_CHECKING:
     from reluflow.network import Network
+    from reluflow.network.network import OutputBias
 
 
 def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
-    """Load a registered dataset or read a file, refusing zero and repeated samples."""
-    from reluflow.data.registry import open_dataset
+    """Load a registered dataset, or read a file as its options say, tell what was understood, refuse zero samples."""
+    from reluflow.cli.data_options import DatasetWords
+    from reluflow.data.choice import TableChoice
+    from reluflow.data.registry import open_reading
 
-    return open_dataset(spec, bias=bias, seed=seed)
+    choice = spec.choice if isinstance(spec, DatasetWords) else TableChoice()
+    reading = open_reading(str(spec), choice, bias=bias, seed=seed)
+    if reading.summary:
+        note(f"{reading.summary}.")
+    for remark in reading.remarks:
+        note(f"{remark}.")
+    return reading.dataset
 
 
 def note_suggested_leak(spec: str, leak: float) -> None:
@@ -38,23 +45,23 @@ def note_suggested_leak(spec: str, leak: float) -> None:
 def loss_from(dataset: Dataset, name: LossName | None, reduction: ReductionName, factor: float) -> AbstractLoss:
     """The requested loss, by default the one that fits the labels, refusing labels it cannot take."""
     chosen = name or (LossName.LOGISTIC if dataset.is_binary else LossName.SQUARE)
-    if name is None and np.all((dataset.y == 0) | (dataset.y == 1)) and not dataset.is_binary:
-        note("labels 0 and 1 are taken as regression targets; for classification use -1 and 1 (2*y - 1).")
     loss = loss_named(chosen.value, reduction=reduction.value, factor=factor)
     loss.check_labels(dataset.y)
     return loss
 
 
-def network_from(dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float) -> Network:
+def network_from(
+    dataset: Dataset, *, init: str, width: str, scale: str, seed: int, leak: float, output_bias: OutputBias = "refuse"
+) -> Network:
     """Draw or read the neurons."""
-    from reluflow.network import circle_quadrature, initialization_named, neuron_rng, read_network
+    from reluflow.network import circle_quadrature, initialization_named, is_network_file, neuron_rng, read_network
 
-    if init.lower().endswith(".csv") or "/" in init:
-        network = read_network(init, leak=leak)
+    if is_network_file(init):
+        network = read_network(init, leak=leak, output_bias=output_bias)
         if network.d != dataset.d:
             raise InvalidInputError(
                 f"`{init}` holds neurons of dimension {network.d} but the dataset has dimension {dataset.d}; "
-                "`--bias` adds the constant coordinate."
+                "`--bias` adds the constant coordinate, which a hidden bias needs."
             )
         return network
     scheme = initialization_named(init)

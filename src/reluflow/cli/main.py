@@ -55,6 +55,10 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         _leave(str(error), 2)
     except KeyboardInterrupt:
         _leave("Interrupted.", 130)
+    except SystemError as error:  # compiled code wraps the interruption that reaches it on its way
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            _leave("Interrupted.", 130)
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; say nothing more
         sys.exit(0)
@@ -86,7 +90,9 @@ def _run_command(name: str, words: list[str]) -> int:
     # Typer's usage errors share a base class that it does not export; it is the third in this line.
     usage_error: type[Exception] = typer.BadParameter.__mro__[2]
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    app.command(name=name)(importlib.import_module(f"reluflow.cli.{name}").command)
+    from reluflow.cli.data_options import with_data_options
+
+    app.command(name=name)(with_data_options(importlib.import_module(f"reluflow.cli.{name}").command))
     try:
         status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
     except typer.Abort:

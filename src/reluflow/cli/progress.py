@@ -29,6 +29,25 @@ def stage_spinner() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
+    """Give a function that is told the share of the work done and shows it with the time left; None where nobody looks.
+
+    The bar appears with the first word about the progress, so that quick work shows nothing.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(words, total=1.0, visible=False)
+        yield lambda share: progress.update(task, completed=share, visible=True)
+
+
+@contextmanager
 def interrupt_between_steps() -> Iterator[Callable[[], None]]:
     """Hold the first Ctrl-C back until the step under way is done; a second one comes through at once.
 

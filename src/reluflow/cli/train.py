@@ -17,6 +17,8 @@ from reluflow.cli.arguments import (
     JsonOption,
     LeakOption,
     LossOption,
+    OutputBiasChoice,
+    OutputBiasOption,
     ReductionName,
     ReductionOption,
     ScaleOption,
@@ -82,6 +84,7 @@ def command(
     width: WidthOption = "100",
     scale: ScaleOption = "1e-3",
     init: InitOption = "balanced",
+    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
     seed: SeedOption = 0,
     times: Annotated[str, typer.Option("--times", metavar="T1,T2,...", help="Snapshots at exactly these times.")] = "",
     rtol: Annotated[
@@ -100,6 +103,14 @@ def command(
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE.nc", help="Keep the trajectory (netCDF or .zarr).")
     ] = None,
+    save_network: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-network",
+            metavar="FILE",
+            help="Keep the final network (.npz, .csv, .safetensors); `certify --init` reads it.",
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -112,6 +123,7 @@ def command(
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
+    check_places(save, save_network)
     from reluflow.dynamics.checkpoint import Checkpoint
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
@@ -120,7 +132,9 @@ def command(
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    network = network_from(data, init=init, width=width, scale=scale, seed=seed, leak=leak)
+    network = network_from(
+        data, init=init, width=width, scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
+    )
     problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
@@ -150,11 +164,27 @@ def command(
         from reluflow.dynamics.storage import save_trajectory
 
         save_trajectory(trajectory, save)
+    if save_network is not None:
+        from reluflow.network import write_network
+
+        write_network(trajectory.network, save_network)
     limit = certified_limit(trajectory)
     if json:
         print_json({**_as_json(trajectory, limit), "solver": name})
         return
     _print(trajectory, limit, reason)
+
+
+def check_places(save: Path | None, save_network: Path | None) -> None:
+    """Refuse places where nothing can be kept before the training, not after it."""
+    if save is not None:
+        from reluflow.dynamics.storage import check_place
+
+        check_place(save)
+    if save_network is not None:
+        from reluflow.network.files import check_writable
+
+        check_writable(save_network)
 
 
 def descent_from(

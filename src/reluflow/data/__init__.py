@@ -1,7 +1,9 @@
 """Labelled points: Dataset, files, random samplers, the exact point sets papers print, and their registry."""
 
+from reluflow.data.choice import TableChoice
 from reluflow.data.dataset import Dataset, SpanReduction, Task
 from reluflow.data.files import read_dataset, write_dataset
+from reluflow.data.given import as_dataset
 from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
 from reluflow.data.registry import REGISTRY, load, open_dataset, registered_datasets, suggested_settings
 
@@ -12,7 +14,9 @@ __all__ = [
     "RegisteredDataset",
     "SpanReduction",
     "SuggestedSettings",
+    "TableChoice",
     "Task",
+    "as_dataset",
     "load",
     "open_dataset",
     "read_dataset",

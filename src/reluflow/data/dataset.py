@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError, binary_label_error
 
+LARGEST, SMALLEST = 1e100, 1e-100  # of a coordinate: squares, and sums and products of a few, stay within a double
+
 
 class Task(StrEnum):
     """What the labels mean."""
@@ -120,23 +122,35 @@ class Dataset:
 
     __hash__ = None  # type: ignore[assignment]  # equal by value and holding arrays, so not hashable
 
+    @property
+    def num_repeated(self) -> int:
+        """How many rows repeat an earlier one; with the same label they are a weight, else two terms of the loss.
+
+        >>> Dataset([[1.0], [2.0], [1.0]], [1.0, -1.0, -1.0]).num_repeated
+        1
+        """
+        return self.n - len(np.unique(self.X + 0.0, axis=0))  # + 0.0 makes -0.0 and 0.0 the same
+
     def check_samples(self) -> None:
-        """Raise if a sample is zero or stands twice: the door check for data that come from outside."""
+        """Raise if a sample is zero, or too large or small to be squared: the door check for data from outside."""
         zero = np.flatnonzero(~np.any(self.X, axis=1))
         if zero.size:
             raise InvalidInputError(
                 f"`X` must hold no zero sample, got one in row {zero[0] + 1}: it has no direction and moves no neuron; "
                 "remove it, or append the constant coordinate 1 (`--bias`)."
             )
-        rows = np.ascontiguousarray(self.X + 0.0)  # + 0.0 makes -0.0 and 0.0 the same bytes
-        keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * self.d))).ravel()
-        order = np.argsort(keys, kind="stable")
-        same = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
-        if same.size:
-            first, second = sorted((int(order[same[0]]), int(order[same[0] + 1])))
+        for name, values in (("X", self.X), ("y", self.y)):
+            largest = float(np.max(np.abs(values)))
+            if largest > LARGEST:
+                raise InvalidInputError(
+                    f"`{name}` must hold numbers of at most {LARGEST:g}, whose squares a double still holds, got "
+                    f"{largest:g}; take another unit, or `--standardise`."
+                )
+        smallest = float(np.min(np.max(np.abs(self.X), axis=1)))
+        if smallest < SMALLEST:
             raise InvalidInputError(
-                f"`X` must hold distinct samples, got the same one in rows {first + 1} and {second + 1}; "
-                "remove one of them."
+                f"`X` must hold samples of at least {SMALLEST:g}, whose squares a double still holds, got one of "
+                f"{smallest:g}; take another unit, or `--standardise`."
             )
 
     def replace(self, **changes: Any) -> Dataset:
@@ -151,6 +165,21 @@ class Dataset:
     def centered(self) -> Dataset:
         """Subtract the mean sample."""
         return self.replace(X=self.X - self.X.mean(axis=0), provenance=f"{self.provenance}; centred")
+
+    def standardised(self) -> Dataset:
+        """Give every coordinate that is not constant mean 0 and variance 1; constant ones stay as they are.
+
+        >>> Dataset([[1.0, 5.0], [3.0, 5.0]], [0.5, 1.5]).standardised().X.tolist()
+        [[-1.0, 5.0], [1.0, 5.0]]
+        """
+        _, exponent = np.frexp(np.max(np.abs(self.X), axis=0))
+        unit = np.ldexp(self.X, -exponent)  # first, so that squares neither over- nor underflow
+        centred = unit - unit.mean(axis=0)
+        spread = np.sqrt(np.mean(np.square(centred), axis=0))
+        # values equal up to rounding are constant: their differences are noise, not data
+        is_constant = (np.ptp(self.X, axis=0) == 0.0) | (spread <= 4.0 * np.finfo(float).eps)
+        scaled = np.where(is_constant, self.X, centred / np.where(is_constant, 1.0, spread))
+        return self.replace(X=scaled, provenance=f"{self.provenance}; standardised")
 
     def rotated(self, rotation: ArrayLike) -> Dataset:
         """Apply an orthogonal matrix to every sample: x -> Q x."""

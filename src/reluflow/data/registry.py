@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from reluflow.data.catalogue import CATALOGUE
+from reluflow.data.choice import Names, TableChoice
 from reluflow.data.dataset import Dataset, Task
-from reluflow.data.files import SUFFIXES, read_dataset
+from reluflow.data.files import data_suffix, read_file
+from reluflow.data.given import reading_of
+from reluflow.data.reading import Reading
 from reluflow.data.registered import RegisteredDataset, SuggestedSettings, Value
 from reluflow.errors import InvalidInputError
 
@@ -29,15 +33,33 @@ def registered_datasets() -> tuple[RegisteredDataset, ...]:
     return tuple(REGISTRY.values())
 
 
-def load(spec: str, *, seed: int | None = None) -> Dataset:
-    """Make the registered dataset that `spec` names.
+def load(
+    spec: Any,
+    y: Any = None,
+    *,
+    seed: int | None = None,
+    bias: bool = False,
+    task: Task | str | None = None,
+    target: str | None = None,
+    features: Names = None,
+    drop: Names = None,
+    labels: Names = None,
+    drop_missing: bool = False,
+    standardise: bool = False,
+) -> Dataset:
+    """A dataset by its registered name, from a file, or from what you hold: arrays, a data frame, a `Bunch`, tensors.
 
     Parameters
     ----------
     spec
-        `name` or `name:key=value,key=value`, the keys being parameters of the entry.
+        `name` or `name:key=value,key=value`, the keys being parameters of the entry; the path of a file; or anything
+        `as_dataset` takes.
+    y
+        Labels, where `spec` holds samples only.
     seed
         Fixes random datasets; 0 by default, so that the same spec always gives the same numbers.
+    bias, task, target, features, drop, labels, drop_missing, standardise
+        As for `read_dataset`; a registered dataset takes `bias` and `standardise`.
 
     Examples
     --------
@@ -45,9 +67,20 @@ def load(spec: str, *, seed: int | None = None) -> Dataset:
     Dataset('three-points', n=3, d=2, regression)
     >>> load("orthogonally-separable:n=6,mu=0.5", seed=1)
     Dataset('orthogonally-separable:n=6,mu=0.5', n=6, d=5, classification)
+    >>> load([[1.0], [2.0]], [0, 1]).y
+    array([-1.,  1.])
     """
-    entry, values = _parse(spec)
-    return entry.make(values, seed=DEFAULT_SEED if seed is None else seed)
+    choice = TableChoice(
+        target=target, features=features, drop=drop, labels=labels, drop_missing=drop_missing,
+        standardise=standardise, task=task,
+    )  # fmt: skip
+    if isinstance(spec, str | os.PathLike):
+        if y is not None:
+            raise InvalidInputError("`y` comes with arrays; a name or a path brings its own labels.")
+        return open_reading(spec, choice, bias=bias, seed=seed).dataset
+    dataset = reading_of(spec, y, choice, bias=bias).dataset
+    dataset.check_samples()
+    return dataset
 
 
 def suggested_settings(spec: str) -> SuggestedSettings:
@@ -65,8 +98,8 @@ def suggested_settings(spec: str) -> SuggestedSettings:
     return settings
 
 
-def open_dataset(name_or_path: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
-    """Load a registered dataset, or read a `.csv` or `.npz` file and refuse zero and repeated samples in it.
+def open_dataset(name_or_path: str | os.PathLike[str], *, bias: bool = False, seed: int | None = None) -> Dataset:
+    """Load a registered dataset, or read a file and refuse zero samples in it.
 
     Parameters
     ----------
@@ -77,18 +110,36 @@ def open_dataset(name_or_path: str, *, bias: bool = False, seed: int | None = No
     seed
         Fixes random datasets.
     """
-    if _is_path(name_or_path):
-        dataset = read_dataset(name_or_path, bias=bias)
-        dataset.check_samples()
-        return dataset
-    dataset = load(name_or_path, seed=seed)
-    return dataset.with_bias() if bias else dataset
+    return open_reading(name_or_path, TableChoice(), bias=bias, seed=seed).dataset
+
+
+def open_reading(
+    name_or_path: str | os.PathLike[str], choice: TableChoice, *, bias: bool = False, seed: int | None = None
+) -> Reading:
+    """What `open_dataset` gives, with the sentence that says what was understood; empty for a registered name."""
+    if not isinstance(name_or_path, str) or _is_path(name_or_path):
+        reading = read_file(name_or_path, choice, bias=bias)
+        reading.dataset.check_samples()
+        return reading
+    dataset = _made(name_or_path, seed)
+    if choice.names_columns():
+        raise InvalidInputError(
+            f"`{choice.names_columns()[0]}` is for tables, and `{name_or_path}` is a registered dataset."
+        )
+    if choice.standardise:
+        dataset = dataset.standardised()
+    return Reading(dataset.with_bias() if bias else dataset, "")
+
+
+def _made(spec: str, seed: int | None) -> Dataset:
+    entry, values = _parse(spec)
+    return entry.make(values, seed=DEFAULT_SEED if seed is None else seed)
 
 
 def _is_path(text: str) -> bool:
     if text.partition(":")[0] in REGISTRY:
         return False
-    return text != "" and (os.sep in text or Path(text).suffix.lower() in SUFFIXES or os.path.exists(text))
+    return text != "" and (os.sep in text or data_suffix(Path(text)) is not None or os.path.exists(text))
 
 
 def _parse(spec: str) -> tuple[RegisteredDataset, dict[str, Value]]:

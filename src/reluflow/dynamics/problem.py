@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.data import Dataset
+from reluflow.data import Dataset, as_dataset
 from reluflow.errors import InvalidInputError
-from reluflow.losses import AbstractLoss
+from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network import Network
 
 
@@ -19,9 +19,9 @@ class TrainingProblem:
     Parameters
     ----------
     dataset
-        n samples in dimension d.
+        n samples in dimension d; anything `as_dataset` takes.
     loss
-        Loss and reduction; classification losses want labels -1 and 1.
+        Loss and reduction, or the name of a loss, as "square"; classification losses want labels -1 and 1.
     network
         The network at time 0, with its leak and its scale.
 
@@ -38,6 +38,19 @@ class TrainingProblem:
     network: Network
 
     def __post_init__(self) -> None:
+        if isinstance(self.loss, str):
+            object.__setattr__(self, "loss", loss_named(self.loss))
+        if not isinstance(self.loss, AbstractLoss):
+            raise InvalidInputError(
+                f"`loss` must be a loss such as SquareLoss() or its name, got {type(self.loss).__name__}."
+            )
+        if not isinstance(self.dataset, Dataset):
+            object.__setattr__(self, "dataset", as_dataset(self.dataset))
+        if not isinstance(self.network, Network):
+            raise InvalidInputError(
+                f"`network` must be a Network, got {type(self.network).__name__}; Network.from_torch and its like read "
+                "others'."
+            )
         if self.network.d != self.dataset.d:
             raise InvalidInputError(
                 f"`network` expects inputs of dimension {self.network.d} but `dataset` has dimension {self.dataset.d}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -58,8 +59,22 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "event_time": ("event", trajectory.events.times),
         "event_code": ("event", trajectory.events.codes),
     }
+    places = {
+        "record": len(trajectory.times), "sample": problem.dataset.n, "dimension": start.d, "neuron": start.num_neurons,
+        "snapshot": len(snapshots), "event": len(trajectory.events.times),
+    }  # fmt: skip
+    along = (
+        "time",
+        "log_time",
+        "snapshot_time",
+        "event_neuron",
+        "event_sample",
+        "event_time",
+    )  # what plots are drawn over
+    coordinates = {name: np.arange(length) for name, length in places.items()}
+    coordinates |= {name: variables.pop(name) for name in along}
     labelled: xarray.Dataset = xr.Dataset(
-        variables, attrs={"format": FORMAT, "trajectory": json.dumps(_scalars(trajectory))}
+        variables, coords=coordinates, attrs={"format": FORMAT, "trajectory": json.dumps(_scalars(trajectory))}
     )
     return labelled
 
@@ -125,10 +140,8 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
 def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
     """Write to `.nc` (netCDF) or `.zarr`; an existing file is replaced only by a complete one."""
     target = Path(path)
-    kind = _kind(target)
+    kind = check_place(target)
     labelled = to_xarray(trajectory)
-    if not target.resolve().parent.is_dir():
-        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
     with tempfile.TemporaryDirectory(dir=target.resolve().parent, prefix=".reluflow-") as folder:
         partial = Path(folder) / f"trajectory{target.suffix}"
         if kind == "zarr":
@@ -139,6 +152,21 @@ def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:
             labelled.to_netcdf(partial, engine="netcdf4", encoding=compression)
         partial.replace(target)
     return target
+
+
+def check_place(path: str | Path) -> str:
+    """Refuse a place where a trajectory cannot be kept; the kind of file it would be."""
+    target = Path(path)
+    kind = _kind(target)
+    _xarray()
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
+    if not os.access(folder, os.W_OK):
+        raise InvalidInputError(f"`{path}` must lie in a folder that can be written to.")
+    if kind == "netcdf" and target.is_dir():
+        raise InvalidInputError(f"`{path}` must be a file to write to, got a folder.")
+    return kind
 
 
 def load_trajectory(path: str | Path) -> Trajectory:

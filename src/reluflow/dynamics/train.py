@@ -15,7 +15,7 @@ from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, DirectionConverged, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, DirectionConverged, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Limit, Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
@@ -28,7 +28,7 @@ def train(
     problem: TrainingProblem,
     solver: AbstractSolver,
     *,
-    until: AbstractStoppingRule | None = None,
+    until: AbstractStoppingRule | float | None = None,
     keep: Keep | None = None,
     times: Sequence[float] | FloatArray = (),
     horizon: float = np.inf,
@@ -45,8 +45,8 @@ def train(
     solver
         The method, for example `EventDrivenFlow(rtol=1e-10)`.
     until
-        When to stop; by default `Stationary()`, for classification losses also `DirectionConverged()`, whichever is
-        first.
+        When to stop, a rule or a time; by default `Stationary()`, for classification losses also
+        `DirectionConverged()`, whichever is first.
     keep
         What to record besides the losses.
     times
@@ -82,7 +82,7 @@ def train(
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}.")
     keep = (keep or Keep()).with_times(times)
-    rule = until if until is not None else _default_rule(problem)
+    rule = _rule_of(until, problem)
     settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
     kept = checkpoint.read(settings) if checkpoint is not None else None
     if kept is None:
@@ -200,6 +200,19 @@ def _trajectory(
         steps=end.steps,
         force_evaluations=end.force_evaluations,
         balancedness_drift=drift,
+    )
+
+
+def _rule_of(until: AbstractStoppingRule | float | None, problem: TrainingProblem) -> AbstractStoppingRule:
+    if until is None:
+        return _default_rule(problem)
+    if isinstance(until, AbstractStoppingRule):
+        return until
+    if isinstance(until, int | float) and not isinstance(until, bool):
+        return AtTime(float(until))
+    raise InvalidInputError(
+        f"`until` must be a time or a stopping rule such as Stationary(), got {until!r}; the command line's words are "
+        "rules here."
     )
 
 

@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network import Network
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 
 if TYPE_CHECKING:
     import xarray
@@ -121,7 +121,7 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(RowsToFrame):
     """One finished run.
 
     Parameters

@@ -19,7 +19,7 @@ from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.boundary.walls import PulledWalls, Walls
 from reluflow.geometry.frozen_flow import FrozenFlow, FrozenPath
 from reluflow.losses import AbstractLoss
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
@@ -29,7 +29,7 @@ SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(RowsToFrame):
     """Where the neurons end in the vanishing-scale limit, and when.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reluflow.arrays import FloatArray, SignArray
 from reluflow.data.dataset import Dataset
+from reluflow.data.given import as_dataset
 from reluflow.geometry.arrangement import (
     NEAR,
     TIE,
@@ -23,14 +25,14 @@ from reluflow.geometry.cones import DEFAULT_MAX_CONES
 from reluflow.geometry.extremal_search import settled_signs
 from reluflow.geometry.landscape import check_leak
 from reluflow.geometry.subgradient import LineCoefficients, check_forces, line_coefficients, slopes_of_samples
-from reluflow.losses import AbstractLoss
-from reluflow.tables import html_table
+from reluflow.losses import AbstractLoss, loss_named
+from reluflow.tables import RowsToFrame, html_table
 
 Kind = Literal["maximum", "minimum", "saddle"]
 
 
 @dataclass(frozen=True, eq=False)
-class ExtremalVectors:
+class ExtremalVectors(RowsToFrame):
     """The extremal vectors of a dataset, longest first.
 
     Parameters
@@ -119,7 +121,12 @@ class _Landing:
 
 
 def extremal_vectors(
-    dataset: Dataset, loss: AbstractLoss, *, leak: float = 0.0, max_cones: int = DEFAULT_MAX_CONES
+    dataset: Dataset,
+    loss: AbstractLoss | str,
+    *,
+    leak: float = 0.0,
+    max_cones: int = DEFAULT_MAX_CONES,
+    progress: Callable[[float], None] | None = None,
 ) -> ExtremalVectors:
     """Enumerate the directions neurons can align with when the initialisation scale vanishes.
 
@@ -132,11 +139,13 @@ def extremal_vectors(
     dataset
         n samples in dimension d, none of them zero.
     loss
-        Gives the forces at h = 0.
+        Gives the forces at h = 0; a name, as "square", will do.
     leak
         Negative slope of the activation, in [0, 1].
     max_cones
         Visit every cone if there are at most this many; otherwise search for attractors and return `exact` False.
+    progress
+        Told the share of the search that is done.
 
     Returns
     -------
@@ -159,8 +168,10 @@ def extremal_vectors(
     >>> found.kinds, found.patterns, found.vectors.round(7)
     (('maximum',), array([[1, 1, 1]], dtype=int8), array([[-0.2583333,  0.6666667]]))
     """
-    loss.check_labels(dataset.y)
-    return extremal_vectors_of(dataset.X, loss.label_forces(dataset.y), leak, max_cones=max_cones)
+    dataset = as_dataset(dataset)
+    chosen = loss_named(loss) if isinstance(loss, str) else loss
+    chosen.check_labels(dataset.y)
+    return extremal_vectors_of(dataset.X, chosen.label_forces(dataset.y), leak, max_cones=max_cones, progress=progress)
 
 
 def extremal_vectors_of(
@@ -171,11 +182,12 @@ def extremal_vectors_of(
     max_cones: int = DEFAULT_MAX_CONES,
     num_starts: int = 1000,
     seed: int = 0,
+    progress: Callable[[float], None] | None = None,
 ) -> ExtremalVectors:
     """Extremal vectors for given forces r_k, those at a plateau of the loss included.
 
     `num_starts` and `seed` matter only beyond `max_cones`, where neurons are followed instead of cones visited.
-    See `extremal_vectors`.
+    `progress` is told the share of them that is done. See `extremal_vectors`.
 
     Examples
     --------
@@ -197,7 +209,7 @@ def extremal_vectors_of(
         signs = faces.signs
         notes += faces.notes
     else:
-        signs, num_open = settled_signs(directions, coefficients, num_starts=num_starts, seed=seed)
+        signs, num_open = settled_signs(directions, coefficients, num_starts=num_starts, seed=seed, progress=progress)
         if num_open:
             notes.append(f"{num_open} of {2 * (num_starts + 2 * m)} runs died or did not settle")
     landings, dead = _landings(directions, coefficients, signs, notes)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from reluflow.arrays import SignArray
 from reluflow.geometry.arrangement import TIE, DistinctDirections
 from reluflow.geometry.subgradient import LineCoefficients
 
+_BLOCK = 128  # runs between two words about the progress
+
 
 def settled_signs(
-    directions: DistinctDirections, coefficients: LineCoefficients, *, num_starts: int, seed: int
+    directions: DistinctDirections,
+    coefficients: LineCoefficients,
+    *,
+    num_starts: int,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[SignArray, int]:
     """Distinct sign vectors of the cones where neurons of either output sign settle, and how many runs did not.
 
@@ -28,11 +37,15 @@ def settled_signs(
     max_events = 50 * sum(directions.U.shape)
     found: list[SignArray] = []
     num_open = 0
-    for side in (1, -1):
+    blocks = [(side, first) for side in (1, -1) for first in range(0, len(starts), _BLOCK)]
+    for number, (side, first) in enumerate(blocks, start=1):
         ends, has_settled = settle(
-            directions.U, coefficients.plus, coefficients.minus, starts, side, TIE, coefficients.scale, max_events
-        )
-        found.append(ends[has_settled])
+            directions.U, coefficients.plus, coefficients.minus, starts[first : first + _BLOCK], side, TIE,
+            coefficients.scale, max_events,
+        )  # fmt: skip
+        found.append(np.unique(ends[has_settled], axis=0))
         num_open += int(np.count_nonzero(~has_settled))
+        if progress is not None:
+            progress(number / len(blocks))
     signs = np.unique(np.vstack(found), axis=0).astype(np.int8)
     return signs, num_open

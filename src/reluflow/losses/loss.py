@@ -21,6 +21,8 @@ from reluflow.errors import InvalidInputError, binary_label_error
 Reduction = Literal["mean", "sum"]
 Formula = Callable[[Any, Any], Any]
 
+SMALLEST_FACTOR, LARGEST_FACTOR = 1e-100, 1e100  # times what data may be, forces keep all their digits
+
 
 class Formulas(NamedTuple):
     """A loss as functions of one output h and one label y, each stated once.
@@ -81,6 +83,11 @@ class AbstractLoss(ABC):
             raise InvalidInputError(f"`reduction` must be 'mean' or 'sum', got {self.reduction!r}.")
         if not (np.isfinite(self.factor) and self.factor > 0):
             raise InvalidInputError(f"`factor` must be positive and finite, got {self.factor}.")
+        if not SMALLEST_FACTOR <= self.factor <= LARGEST_FACTOR:
+            raise InvalidInputError(
+                f"`factor` must lie between {SMALLEST_FACTOR:g} and {LARGEST_FACTOR:g}, so that forces and times stay "
+                f"within a double, got {self.factor:g}; to the flow it is only the unit of time."
+            )
 
     @property
     @abstractmethod

@@ -1,6 +1,6 @@
 """The two-layer ReLU network and its initialisations; pure functions."""
 
-from reluflow.network.files import read_network, write_network
+from reluflow.network.files import is_network_file, read_network, write_network
 from reluflow.network.infinite_width import circle_quadrature
 from reluflow.network.initialization import (
     INITIALIZATIONS,
@@ -24,6 +24,7 @@ __all__ = [
     "cone_moments",
     "dominated_initialization",
     "initialization_named",
+    "is_network_file",
     "log_of_scale",
     "neuron_rng",
     "read_network",

@@ -1,30 +1,170 @@
-"""Networks as CSV files: header `w1,...,wd,a` and an optional `weight`."""
+"""Networks as files: `.csv` with header `w1,...,wd,a`, `.npz`, `.safetensors`, a PyTorch checkpoint's state dict."""
 
 from __future__ import annotations
 
 import csv
+import io
+import zipfile
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError
-from reluflow.network.network import Network
+from reluflow.network.network import Network, OutputBias
+from reluflow.network.two_layers import two_layers_of
+
+TORCH = (".pt", ".pth", ".ckpt", ".bin")
+READ = (".csv", ".npz", ".safetensors", *TORCH)
+WRITTEN = (".csv", ".npz", ".safetensors")
 
 
-def read_network(path: str | Path, *, leak: float = 0.0) -> Network:
-    """Read neurons from a CSV file, one per row.
+def read_network(path: str | Path, *, leak: float | None = None, output_bias: OutputBias = "refuse") -> Network:
+    """Read a network.
 
     Parameters
     ----------
     path
-        File with header `w1,...,wd,a` or `w1,...,wd,a,weight`.
+        `.csv` with header `w1,...,wd,a` or `w1,...,wd,a,weight`; `.npz` with `w`, `a` and perhaps `weight`, `leak`,
+        `log_scale`; `.safetensors` or a PyTorch checkpoint with two dense layers, or with `w` and `a`.
     leak
-        Negative slope of the activation; the file does not carry it.
+        Negative slope of the activation; by default the one the file carries, else 0.
+    output_bias
+        What to do with the output bias of a checkpoint: "refuse", or "neuron", which carries it.
     """
+    source = Path(path)
+    suffix = source.suffix.lower()
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as stream:
+        if suffix == ".npz":
+            return _read_npz(source, leak)
+        if suffix == ".safetensors" or suffix in TORCH:
+            return _read_checkpoint(source, leak, output_bias)
+    except OSError as error:
+        raise InvalidInputError(f"`{path}` cannot be read as a network: {error.strerror or error}.") from error
+    if suffix not in ("", ".csv", ".txt"):
+        raise InvalidInputError(f"`{path}` must end in {', '.join(READ)}, got {source.suffix!r}.")
+    return _read_csv(source, 0.0 if leak is None else leak)
+
+
+def write_network(network: Network, path: str | Path) -> Path:
+    """Write a network to `.csv`, `.npz` or `.safetensors`, so that `read_network` gives the same numbers.
+
+    `.npz` keeps the scale apart and holds any; the others hold the neurons themselves, scale included. `.csv` does not
+    carry the leak.
+    """
+    target = Path(path)
+    check_writable(target)
+    try:
+        if target.suffix.lower() == ".npz":
+            with replacing(target) as handle:
+                np.savez(
+                    handle, w=network.w, a=network.a, weight=network.weight, leak=network.leak,
+                    log_scale=network.log_scale,
+                )  # fmt: skip
+            return target
+        real = network.materialized() if network.log_scale else network
+        if target.suffix.lower() == ".safetensors":
+            from reluflow.network.safetensors_file import write_safetensors
+
+            arrays = {"w": real.w, "a": real.a, "weight": real.weight}
+            write_safetensors(target, arrays, {"leak": repr(real.leak)})
+            return target
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([f"w{i + 1}" for i in range(real.d)] + ["a", "weight"])
+        for w, a, weight in zip(real.w, real.a, real.weight, strict=True):
+            writer.writerow([f"{value:.17g}" for value in (*w, a, weight)])
+        with replacing(target) as handle:
+            handle.write(text.getvalue().encode())
+    except OSError as error:
+        raise InvalidInputError(f"`{path}` could not be written: {error.strerror or error}.") from error
+    return target
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse a place where a network cannot be written, before any work is done for it."""
+    target = Path(path)
+    if target.suffix.lower() not in WRITTEN:
+        raise InvalidInputError(f"`{path}` must end in {', '.join(WRITTEN)} to hold a network, got {target.suffix!r}.")
+    if target.is_dir():
+        raise InvalidInputError(f"`{path}` must be a file to write to, got a folder.")
+    if not target.resolve().parent.is_dir():
+        raise InvalidInputError(f"`{path}` must lie in a folder that exists.")
+
+
+def is_network_file(text: str) -> bool:
+    """Whether the word after `--init` names a file and not a scheme.
+
+    >>> is_network_file("balanced"), is_network_file("net.pt"), is_network_file("./net")
+    (False, True, True)
+    """
+    return "/" in text or Path(text).suffix.lower() in READ
+
+
+def _read_npz(path: Path, leak: float | None) -> Network:
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise InvalidInputError(f"`{path}` must be an .npz archive with `w` and `a`, got a single array.")
+        with archive:
+            held = {name: archive[name] for name in archive.files}
+    except InvalidInputError:
+        raise
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise InvalidInputError(f"`{path}` must be a whole .npz archive with `w` and `a`: {error}.") from error
+    if not {"w", "a"} <= set(held):
+        return two_layers_of(held, str(path)).network(str(path), leak=0.0 if leak is None else leak)
+    return _own(held, path, leak)
+
+
+def _own(held: dict[str, Any], path: Path, leak: float | None) -> Network:
+    """A network written by `write_network`, or by hand with the same names."""
+    try:
+        carried = float(held["leak"]) if "leak" in held else None
+        log_scale = float(held.get("log_scale", np.array(0.0)))
+        w, a = np.asarray(held["w"], dtype=np.float64), np.asarray(held["a"], dtype=np.float64)
+        weight = np.asarray(held["weight"], dtype=np.float64) if "weight" in held else None
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"`{path}` must hold numbers in `w` and `a`: {error}.") from error
+    return Network(w, a.ravel(), leak=_agreed_leak(path, leak, carried), weight=weight, log_scale=log_scale)
+
+
+def _read_checkpoint(path: Path, leak: float | None, output_bias: OutputBias) -> Network:
+    words: dict[str, str] = {}
+    if path.suffix.lower() == ".safetensors":
+        from reluflow.network.safetensors_file import read_safetensors
+
+        arrays, words = read_safetensors(path)
+    else:
+        from reluflow.network.torch_file import read_torch_arrays
+
+        arrays = read_torch_arrays(path)
+    try:
+        carried = float(words["leak"]) if "leak" in words else None
+    except ValueError:
+        raise InvalidInputError(f"`{path}` must carry a number as its leak, got {words['leak']!r}.") from None
+    if {"w", "a"} <= set(arrays):
+        return _own(arrays | ({} if carried is None else {"leak": np.array(carried)}), path, leak)
+    return two_layers_of(arrays, str(path)).network(
+        str(path), leak=_agreed_leak(path, leak, carried), output_bias=output_bias
+    )
+
+
+def _agreed_leak(path: Path, asked: float | None, carried: float | None) -> float:
+    if asked is not None and carried is not None and asked != carried:
+        raise InvalidInputError(
+            f"`{path}` holds a network of leak {carried:g}, got leak {asked:g}; pass --leak {carried:g}."
+        )
+    return asked if asked is not None else carried if carried is not None else 0.0
+
+
+def _read_csv(path: Path, leak: float) -> Network:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInputError(f"`{path}` cannot be read as a CSV of neurons: {error}.") from error
     if not rows:
         raise InvalidInputError(f"`{path}` is empty; a file of neurons has the header w1,...,wd,a.")
@@ -47,14 +187,3 @@ def read_network(path: str | Path, *, leak: float = 0.0) -> Network:
         except ValueError as error:
             raise InvalidInputError(f"`{path}` line {number} must hold numbers: {error}.") from error
     return Network(values[:, :d], values[:, d], leak=leak, weight=values[:, d + 1] if has_weight else None)
-
-
-def write_network(network: Network, path: str | Path) -> None:
-    """Write the neurons, scale included, with 17 significant digits, so that reading gives the same numbers."""
-    real = network.materialized() if network.log_scale else network
-    header = [f"w{i + 1}" for i in range(real.d)] + ["a", "weight"]
-    with Path(path).open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(header)
-        for w, a, weight in zip(real.w, real.a, real.weight, strict=True):
-            writer.writerow([f"{value:.17g}" for value in (*w, a, weight)])

@@ -57,11 +57,19 @@ class Initialization:
     divides_by_sqrt_width: bool = False
 
     def __call__(
-        self, dataset: Dataset, *, width: int, scale: Scale, rng: np.random.Generator, leak: float = 0.0
+        self, dataset: Dataset, *, width: int, scale: Scale, rng: np.random.Generator | int, leak: float = 0.0
     ) -> Network:
-        """Draw a network of `width` neurons for the dimension of `dataset`."""
+        """Draw a network of `width` neurons for the dimension of `dataset`.
+
+        An integer `rng` is a seed as on the command line: `rng=0` draws the neurons of `--seed 0`, by `neuron_rng(0)`.
+        `numpy.random.default_rng(0)` is another stream, the one the command line draws samples from.
+        """
         if width < 1:
             raise InvalidInputError(f"`width` must be at least 1, got {width}.")
+        if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+            rng = neuron_rng(int(rng))
+        if not isinstance(rng, np.random.Generator):
+            raise InvalidInputError(f"`rng` must be a numpy.random.Generator or a seed of at least 0, got {rng!r}.")
         w, a = self.draw(width, dataset.d, rng)
         log_scale = log_of_scale(scale) - (0.5 * math.log(width) if self.divides_by_sqrt_width else 0.0)
         return Network(w, a, leak=leak, log_scale=log_scale)
@@ -230,7 +238,10 @@ INITIALIZATIONS: dict[str, Initialization] = {
 def initialization_named(name: str) -> Initialization:
     """The scheme called `name`, or a refusal that lists them all."""
     if name not in INITIALIZATIONS:
-        raise InvalidInputError(f"`init` must be one of {', '.join(INITIALIZATIONS)} or a .csv path, got {name!r}.")
+        raise InvalidInputError(
+            f"`init` must be one of {', '.join(INITIALIZATIONS)}, or for train, align, check and certify the path of a "
+            f"network (.csv, .npz, .safetensors, .pt), got {name!r}."
+        )
     return INITIALIZATIONS[name]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
+
+OutputBias = Literal["refuse", "neuron"]  # what to do with an output bias, which our networks do not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +158,66 @@ class Network:
         """Reorder the neurons."""
         index = np.asarray(order, dtype=np.intp)
         return self.replace(w=self.w[index], a=self.a[index], weight=self.weight[index])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        w: ArrayLike,
+        a: ArrayLike,
+        *,
+        hidden_bias: ArrayLike | None = None,
+        output_bias: float = 0.0,
+        leak: float = 0.0,
+        carry: OutputBias = "refuse",
+    ) -> Network:
+        """From arrays, with biases if there are any; see `reluflow.network.two_layers`.
+
+        >>> Network.from_arrays([[1.0, 2.0]], [1.0], hidden_bias=[0.5]).w
+        array([[1. , 2. , 0.5]])
+        """
+        from reluflow.network.two_layers import from_arrays
+
+        return from_arrays(w, a, hidden_bias=hidden_bias, output_bias=output_bias, leak=leak, carry=carry)
+
+    @classmethod
+    def from_torch(cls, model: Any, *, leak: float | None = None, output_bias: OutputBias = "refuse") -> Network:
+        """From a PyTorch module, a state dict, or a `.pt` or `.safetensors` file, read without PyTorch."""
+        from reluflow.network.packages import from_torch
+
+        return from_torch(model, leak=leak, output_bias=output_bias)
+
+    @classmethod
+    def from_sklearn(cls, model: Any, *, output_bias: OutputBias = "refuse") -> Network:
+        """From a fitted scikit-learn `MLPClassifier` or `MLPRegressor` with one hidden layer."""
+        from reluflow.network.packages import from_sklearn
+
+        return from_sklearn(model, output_bias=output_bias)
+
+    @classmethod
+    def from_equinox(cls, model: Any, *, leak: float = 0.0, output_bias: OutputBias = "refuse") -> Network:
+        """From an Equinox `MLP` of depth 1."""
+        from reluflow.network.packages import from_equinox
+
+        return from_equinox(model, leak=leak, output_bias=output_bias)
+
+    @classmethod
+    def from_flax(cls, params: Any, *, leak: float = 0.0, output_bias: OutputBias = "refuse") -> Network:
+        """From the parameters of two Flax `Dense` layers."""
+        from reluflow.network.packages import from_flax
+
+        return from_flax(params, leak=leak, output_bias=output_bias)
+
+    def to_torch_state(self, *, hidden_bias: bool = False) -> dict[str, Any]:
+        """A PyTorch state dict for `Sequential(Linear, (Leaky)ReLU, Linear)`; needs PyTorch."""
+        from reluflow.network.packages import to_torch_state
+
+        return to_torch_state(self, hidden_bias=hidden_bias)
+
+    def to_numpy(self) -> dict[str, FloatArray]:
+        """The arrays w (num_neurons, d) and a (num_neurons,), scale and weights multiplied in."""
+        from reluflow.network.packages import to_numpy
+
+        return to_numpy(self)
 
 
 @dataclass(frozen=True, eq=False)

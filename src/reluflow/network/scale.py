@@ -9,6 +9,8 @@ from reluflow.errors import InvalidInputError
 
 Scale = float | str | Decimal
 
+_LARGEST_LOG = 150.0 * math.log(10.0)  # outputs are of the size of the scale's square
+
 
 def log_of_scale(scale: Scale) -> float:
     """Natural logarithm of a positive number given as a float, a Decimal or decimal text of any exponent.
@@ -26,5 +28,12 @@ def log_of_scale(scale: Scale) -> float:
         ) from error
     if not number.is_finite() or number <= 0:
         raise InvalidInputError(f"`scale` must be a positive decimal number such as 1e-3 or 1e-400, got {scale!r}.")
-    mantissa = number.scaleb(-number.adjusted())  # in [1, 10), so its logarithm is an ordinary float
-    return math.log(float(mantissa)) + number.adjusted() * math.log(10.0)
+    # in [1, 10), so its logarithm is an ordinary float; from the digits, for no Decimal context reaches every exponent
+    sign, digits, _ = number.as_tuple()
+    mantissa = float(Decimal((sign, digits[:40], 1 - len(digits[:40]))))
+    logarithm = math.log(mantissa) + number.adjusted() * math.log(10.0)
+    if logarithm > _LARGEST_LOG:
+        raise InvalidInputError(
+            f"`scale` must be at most 1e150, beyond which outputs leave the range of a double, got {scale!r}."
+        )
+    return logarithm

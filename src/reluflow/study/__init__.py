@@ -1,15 +1,18 @@
 """The whole story of one dataset: its stages, its findings, its report.
 
+The room can be called: `reluflow.study(X, y)` tells the story of samples and labels, of a data frame, a file or a name.
+
 >>> import reluflow
->>> from reluflow.study import study
->>> found = study(reluflow.load("three-points"), width=20, seeds=0, theorems=())
+>>> found = reluflow.study("three-points", width=20, seeds=0, theorems=())
 >>> print(found.verdict()[1][:59])
 On the samples it is the least-squares linear function (lar
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from reluflow.lazy import lazy_names
 
@@ -22,3 +25,17 @@ _HOMES = {"Study": "story", "study": "story"}
 __all__ = ["Study", "study"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+class _CallableRoom(ModuleType):
+    """The room as a function, so that `reluflow.study` is one thing however it was imported."""
+
+    def __call__(self, data: Any, y: Any = None, *, bias: bool = False, **settings: Any) -> Study:
+        """Tell the story of `data`, or of samples `data` with labels `y`; the settings are those of `study.study`."""
+        from reluflow.data.given import as_dataset
+        from reluflow.study.story import study
+
+        return study(as_dataset(data, y, bias=bias), **settings)
+
+
+sys.modules[__name__].__class__ = _CallableRoom

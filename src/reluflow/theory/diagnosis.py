@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from reluflow.data.dataset import Dataset
+from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.condition import Condition, Judgement
 from reluflow.theory.conditions import boursier2024, lee2022, lyu2021, min2024, phuong2021
 from reluflow.theory.facts import DatasetFacts
@@ -249,7 +250,7 @@ class Applicability:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(RowsToFrame):
     """What one dataset says to every assumption and theorem."""
 
     dataset: Dataset
@@ -280,15 +281,15 @@ class Diagnosis:
         raise InvalidInputError(f"`key` must be one of {', '.join(c.key for c in self.conditions)}, got {key!r}.")
 
 
-def diagnose(dataset: Dataset, loss: AbstractLoss | None = None, *, leak: float = 0.0) -> Diagnosis:
+def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: float = 0.0) -> Diagnosis:
     """Judge every data assumption of the five papers on a dataset.
 
     Parameters
     ----------
     dataset
-        At least two samples, none zero, none twice.
+        At least two samples, none zero; a data frame or anything `as_dataset` takes.
     loss
-        By default the square loss for regression and the logistic loss for classification, averaged.
+        A loss or its name; by default the averaged square loss for regression, logistic loss for classification.
     leak
         Negative slope; Lyu et al.'s assumptions depend on it.
 
@@ -304,10 +305,12 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | None = None, *, leak: float 
     >>> found["boursier-a5"].holds, round(found["boursier-a5"].margin, 4)
     (False, -0.9658)
     """
+    dataset = as_dataset(dataset)
     if dataset.n < 2:
         raise InvalidInputError("a diagnosis compares samples and needs at least 2 of them, got 1; add a sample.")
     dataset.check_samples()
-    facts = DatasetFacts(dataset, default_loss(dataset) if loss is None else loss, leak)
+    chosen = loss_named(loss) if isinstance(loss, str) else loss
+    facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
     conditions = tuple(_judge(assumption, facts) for assumption in ASSUMPTIONS)
     by_key = {condition.key: condition for condition in conditions}
     theorems = tuple(_applicability(theorem, by_key, facts) for theorem in THEOREMS)

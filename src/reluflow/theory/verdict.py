@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from reluflow.tables import html_table
+from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.measurement import Level
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class MeasuredConclusion:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class Verdict(RowsToFrame):
     """What a theorem says of one problem.
 
     Parameters

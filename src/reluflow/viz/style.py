@@ -78,12 +78,9 @@ def house_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of this size in inches that belongs to no window and no global list."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from reluflow.viz.shown_figure import ShownFigure
 
-    figure = Figure(figsize=(width, height), dpi=150)
-    FigureCanvasAgg(figure)
-    return figure
+    return ShownFigure(width, height)
 
 
 def attractor_look(index: int) -> tuple[str, str]:

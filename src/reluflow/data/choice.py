@@ -1,0 +1,117 @@
+"""TableChoice: which columns of a table are the inputs, which one is the label, and what its values mean."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reluflow.data.dataset import Task
+from reluflow.errors import InvalidInputError
+
+Names = str | Sequence[str] | None
+
+
+@dataclass(frozen=True, init=False)
+class TableChoice:
+    """How to read labelled points out of a table; everything has a default.
+
+    Parameters
+    ----------
+    target
+        Name of the label column; by default the one called y, label, target or class, else the last.
+    features
+        Names of the input columns, in this order; by default all the others.
+    drop
+        Columns to leave out.
+    labels
+        Which values are 1 and -1, as ("3", "8"); one value alone stands against all the rest; "numbers" takes the
+        values of the column as they are.
+    drop_missing
+        Leave out the rows in which something is missing, which are otherwise refused.
+    standardise
+        Give every input that is not constant mean 0 and variance 1.
+    task
+        Classification or regression; by default classification exactly when the labels are two classes.
+
+    Examples
+    --------
+    >>> TableChoice(target="species", labels="virginica,versicolor").labels
+    ('virginica', 'versicolor')
+    """
+
+    target: str | None
+    features: tuple[str, ...] | None
+    drop: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    takes_numbers: bool
+    drop_missing: bool
+    standardise: bool
+    task: Task | None
+
+    def __init__(
+        self,
+        *,
+        target: str | None = None,
+        features: Names = None,
+        drop: Names = None,
+        labels: Names = None,
+        drop_missing: bool = False,
+        standardise: bool = False,
+        task: Task | str | None = None,
+    ) -> None:
+        chosen = _task(task)
+        takes_numbers = labels == "numbers" or chosen is Task.REGRESSION
+        words = None if labels is None or labels == "numbers" else _words(labels, "labels")
+        if words is not None and (len(words) not in (1, 2) or len(set(words)) != len(words)):
+            raise InvalidInputError(
+                f"`labels` must be POSITIVE,NEGATIVE, or one value against the rest, got {','.join(words)!r}."
+            )
+        if words is not None and chosen is Task.REGRESSION:
+            raise InvalidInputError("`labels` names two classes, and `task` is regression; give one of the two.")
+        values = {
+            "target": target,
+            "features": None if features is None else _words(features, "features"),
+            "drop": () if drop is None else _words(drop, "drop"),
+            "labels": words,
+            "takes_numbers": takes_numbers,
+            "drop_missing": drop_missing,
+            "standardise": standardise,
+            "task": chosen,
+        }
+        for field, value in values.items():
+            object.__setattr__(self, field, value)
+
+    def names_columns(self) -> list[str]:
+        """The options in use that only a table with named columns can obey."""
+        given = {
+            "target": self.target is not None,
+            "features": self.features is not None,
+            "drop": bool(self.drop),
+            "labels": self.labels is not None,
+            "drop-missing": self.drop_missing,
+        }
+        return [f"--{name}" for name, is_given in given.items() if is_given]
+
+
+def _words(names: str | Sequence[str], option: str) -> tuple[str, ...]:
+    """Names from a list, or from text with commas; a name with a comma in it stands in double quotes."""
+    if isinstance(names, str):
+        try:
+            found = next(csv.reader([names], skipinitialspace=True, strict=True), [])
+        except csv.Error as error:
+            raise InvalidInputError(f"`{option}` must be names separated by commas, got {names!r}: {error}.") from error
+    else:
+        found = [str(name) for name in names]
+    words = tuple(word.strip() for word in found)
+    if not words or not all(words):
+        raise InvalidInputError(f"`{option}` must be names separated by commas, got {names!r}.")
+    return words
+
+
+def _task(task: Task | str | None) -> Task | None:
+    if task is None or isinstance(task, Task):
+        return task
+    if task not in tuple(Task):
+        raise InvalidInputError(f"`task` must be {' or '.join(Task)}, got {task!r}.")
+    return Task(task)

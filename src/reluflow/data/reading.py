@@ -1,0 +1,202 @@
+"""From a table to a dataset, with the sentence that says what was understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.choice import TableChoice
+from reluflow.data.dataset import Dataset
+from reluflow.data.labelling import LABEL_NAMES, label_column, labels_of, task_of
+from reluflow.data.table import Column, Table, is_missing, listed, number_from, quoted
+from reluflow.errors import InvalidInputError
+
+WIDE_RANGE = 1e3  # features whose sizes differ by more, or are larger than this, are worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A dataset read from somewhere, and what to say about it.
+
+    Parameters
+    ----------
+    dataset
+        The samples.
+    summary
+        What was understood, in one line: "569 samples, 30 features, 212 malignant (-1), ..., from breast.csv".
+    remarks
+        What the reader should know besides, one sentence each.
+    """
+
+    dataset: Dataset
+    summary: str
+    remarks: tuple[str, ...] = ()
+
+
+def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bias: bool = False) -> Reading:
+    """Choose columns, map labels, refuse what is missing, and say what was understood.
+
+    Parameters
+    ----------
+    table
+        Named columns.
+    choice
+        Which of them mean what.
+    name
+        What to call the dataset.
+    origin
+        Where it comes from, after "from", for people.
+    bias
+        Append the constant coordinate 1, after standardising.
+    """
+    kept = table.without(choice.drop) if choice.drop else table
+    if not kept.names or kept.num_rows == 0:
+        raise InvalidInputError(f"`{table.source}` must hold at least one row and one column, got none.")
+    label = label_column(kept, choice)
+    features = _features(kept, label, choice)
+    kept, num_dropped = _without_gaps(kept, [*features, label], choice)
+    labelling = labels_of(kept, label, choice)
+    samples = _samples(kept.rows(labelling.is_kept), features)
+    labels = labelling.y[labelling.is_kept]
+    provenance = f"read from {table.source}"
+    if labelling.positive not in ("", "1") or labelling.negative not in ("", "-1"):
+        provenance += f"; 1 is {labelling.positive}, -1 is {labelling.negative}"
+    _check_finite(kept, label, labels)
+    try:
+        dataset = Dataset(samples, labels, task=task_of(labelling, choice), name=name, provenance=provenance)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"`{table.source}`: {error}") from error
+    names = tuple(kept.names[k] for k in features)
+    remarks = [*table.remarks, *([labelling.remark] if labelling.remark else [])]
+    if num_dropped:
+        remarks.append(f"{num_dropped} rows with missing values are left out")
+    if choice.standardise:
+        dataset = dataset.standardised()
+    remarks += _feature_remarks(names, dataset, is_standardised=choice.standardise)
+    remarks += _repeated_remark(dataset)
+    label_name = kept.names[label]
+    place = "" if label_name.casefold() in LABEL_NAMES[:1] else f" (labels: {label_name})"
+    plural = "feature" if len(names) == 1 else "features"
+    summary = f"{dataset.n} samples, {len(names)} {plural}, {labelling.counted()}, from {origin}{place}"
+    return Reading(dataset.with_bias() if bias else dataset, summary, tuple(remarks))
+
+
+def _features(table: Table, label: int, choice: TableChoice) -> list[int]:
+    if choice.features is None:
+        features = [k for k in range(len(table.names)) if k != label]
+        if not features:
+            raise InvalidInputError(
+                f"`{table.source}` must hold at least one feature besides its label column {table.names[label]}, "
+                "got none."
+            )
+        return features
+    features = [table.column(name, "features") for name in choice.features]
+    if label in features:
+        raise InvalidInputError(
+            f"`--features` must not hold the label column, got {table.names[label]!r}; name another with `--target`."
+        )
+    if len(set(features)) < len(features):
+        raise InvalidInputError(f"`--features` must name each column once, got {','.join(choice.features)!r}.")
+    return features
+
+
+def _without_gaps(table: Table, used: list[int], choice: TableChoice) -> tuple[Table, int]:
+    """The table without rows that miss something in a column in use; refused unless that was asked for."""
+    gaps = {k: is_missing(table.columns[k]) for k in used}
+    counts = {table.names[k]: int(np.sum(gap)) for k, gap in gaps.items() if np.any(gap)}
+    if not counts:
+        return table, 0
+    has_gap = np.any(np.array(list(gaps.values())), axis=0)
+    if not choice.drop_missing:
+        per_column = listed([f"{count} in {name}" for name, count in counts.items()])
+        row = int(np.argmax(has_gap))
+        where = f"line {table.lines[row]}" if table.lines.size else f"row {row + 1}"
+        raise InvalidInputError(
+            f"`{table.source}` must be finite, without missing values, got {per_column} (first in {where}); "
+            f"`--drop-missing` leaves out the {int(np.sum(has_gap))} rows that have them, `--drop NAME` a column."
+        )
+    if np.all(has_gap):
+        raise InvalidInputError(
+            f"`{table.source}` misses something in every row, so that `--drop-missing` leaves none; leave out columns "
+            f"instead, as in `--drop {max(counts, key=lambda name: counts[name])}`."
+        )
+    return table.rows(~has_gap), int(np.sum(has_gap))
+
+
+def _samples(table: Table, features: list[int]) -> FloatArray:
+    chosen = []
+    for k in features:
+        column, name = _truth_as_numbers(table.columns[k]), table.names[k]
+        if column.dtype.kind == "f":
+            bad = np.flatnonzero(~np.isfinite(column))
+            if bad.size:
+                raise InvalidInputError(
+                    f"{table.place(int(bad[0]), name)} must be finite, got {column[bad[0]]}; remove that sample."
+                )
+            chosen.append(column)
+            continue
+        raise _words_refused(table, k)
+    return np.column_stack(chosen)
+
+
+def _truth_as_numbers(column: Column) -> Column:
+    """True and false as 1 and 0."""
+    if column.dtype.kind == "f" or not all(str(cell).casefold() in ("true", "false") for cell in column):
+        return column
+    return np.array([1.0 if str(cell).casefold() == "true" else 0.0 for cell in column])
+
+
+def _words_refused(table: Table, index: int) -> InvalidInputError:
+    """One odd cell among numbers is a slip, named by its place; a column of words is a column to leave out."""
+    column, name = table.columns[index], table.names[index]
+    is_word = np.array([_is_word(cell) for cell in column])
+    first = int(np.argmax(is_word))
+    if 2 * int(np.sum(is_word)) <= len(column) or len(column) == 1:
+        return InvalidInputError(f"{table.place(first, name)} must be a number, got {quoted(str(column[first]))}.")
+    return InvalidInputError(
+        f"`{table.source}` must hold numbers in its features, got words in column {name} (such as "
+        f"{quoted(str(column[first]))}); leave it out with `--drop {name}`, or write it as numbers."
+    )
+
+
+def _is_word(cell: object) -> bool:
+    return number_from(str(cell)) is None
+
+
+def _check_finite(table: Table, label: int, labels: FloatArray) -> None:
+    bad = np.flatnonzero(~np.isfinite(labels))
+    if bad.size:
+        raise InvalidInputError(
+            f"{table.place(int(bad[0]), table.names[label])} must be finite, got {labels[bad[0]]}; remove that sample."
+        )
+
+
+def _feature_remarks(names: tuple[str, ...], dataset: Dataset, *, is_standardised: bool) -> list[str]:
+    """Constant columns, and sizes so different that the flow is stiff."""
+    remarks = []
+    spread = np.ptp(dataset.X, axis=0)
+    constant = [name for name, width in zip(names, spread, strict=True) if width == 0.0]
+    if constant and dataset.n > 1:
+        how = "kept as it is" if is_standardised else "kept: it acts as a hidden bias"
+        many = len(constant) > 1
+        remarks.append(f"column{'s' if many else ''} {listed(constant)} {'are' if many else 'is'} constant, {how}")
+    sizes = np.sqrt(np.mean(np.square(dataset.X / max(np.max(np.abs(dataset.X)), 1e-300)), axis=0))
+    sizes *= max(np.max(np.abs(dataset.X)), 1e-300)
+    positive = np.flatnonzero(sizes > 0)
+    if positive.size and not is_standardised:
+        small, large = positive[np.argmin(sizes[positive])], int(np.argmax(sizes))
+        if sizes[large] > WIDE_RANGE * min(sizes[small], 1.0):
+            remarks.append(
+                f"features differ in size, from {sizes[small]:.2g} ({names[small]}) to {sizes[large]:.2g} "
+                f"({names[large]}), which makes the flow slow; `--standardise` gives each mean 0 and variance 1"
+            )
+    return remarks
+
+
+def _repeated_remark(dataset: Dataset) -> list[str]:
+    copies = dataset.num_repeated
+    if not copies:
+        return []
+    return [f"{copies} rows repeat another one; each counts in the loss, and they share one hyperplane"]

@@ -1,0 +1,21 @@
+"""ShownFigure: a matplotlib figure that a notebook shows, though it belongs to no window and no global list."""
+
+from __future__ import annotations
+
+import io
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+
+class ShownFigure(Figure):
+    """A figure drawn by Agg; notebooks ask it for a picture, which a bare `Figure` only gives once pyplot is loaded."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(figsize=(width, height), dpi=150)
+        FigureCanvasAgg(self)
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=100)
+        return buffer.getvalue()

@@ -1,0 +1,108 @@
+"""Tables and networks as people have them, through the commands."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FIXTURES = Path(__file__).parents[1] / "network" / "fixtures"
+PETS = "name;height;width;kind\nann;1,5;2;cat\nbob;3;-4,5;dog\neve;0,25;1;dog\njim;0,25;1;dog\n"
+
+
+@pytest.fixture
+def pets(tmp_path):
+    path = tmp_path / "pets.csv"
+    path.write_text(PETS)
+    return path
+
+
+@pytest.mark.parametrize("command", ["diagnose", "extremal", "align", "margin"])
+def test_every_command_reads_a_table(reluflow, pets, command):
+    refused = reluflow(command, pets)
+    assert refused.status == 2
+    assert "words in column name" in refused.err
+    result = reluflow(command, pets, "--drop", "name", "--json")
+    assert result.status == 0, result.err
+    assert result.json
+    assert "4 samples, 2 features, 3 dog (-1), 1 cat (+1), from pets.csv (labels: kind)" in result.err
+    assert "1 rows repeat another one" in result.err
+    flipped = reluflow(command, pets, "--drop", "name", "--labels", "dog,cat", "--bias", "--json")
+    assert "1 cat (-1), 3 dog (+1)" in flipped.err
+
+
+def test_train_keeps_a_network_that_certify_reads(reluflow, pets, tmp_path):
+    kept = tmp_path / "net.npz"
+    words = [pets, "--features", "height,width", "--target", "kind", "--standardise"]
+    trained = reluflow("train", *words, "--width", 5, "--until", "3", "--save-network", kept, "--json")
+    assert trained.status == 0, trained.err
+    certified = reluflow("certify", *words, "--init", kept, "--json")
+    assert certified.status == 0, certified.err
+    assert certified.json["kind"] == "not-stationary"
+    again = reluflow("train", *words, "--init", kept, "--until", "0.1", "--times", "0", "--json")
+    np.testing.assert_allclose(again.json["snapshots"][0]["predictions"], trained.json["predictions"], atol=1e-12)
+
+
+def test_impossible_places_are_noticed_before_the_training(reluflow, tmp_path, monkeypatch):
+    """They were noticed after it, and an hour was lost."""
+
+    def never(*_, **__):
+        raise AssertionError("trained first")
+
+    monkeypatch.setattr("reluflow.dynamics.train.train", never)
+    (tmp_path / "folder.nc").mkdir()
+    for option, place, words in (
+        ("--save", tmp_path / "none" / "run.nc", "folder that exists"),
+        ("--save", tmp_path / "run.txt", "must end in .nc"),
+        ("--save", tmp_path / "folder.nc", "got a folder"),
+        ("--save-network", tmp_path / "none" / "net.npz", "folder that exists"),
+        ("--save-network", tmp_path / "net.pt", "must end in .csv, .npz, .safetensors"),
+    ):
+        result = reluflow("train", "three-points", option, place)
+        assert result.status == 2
+        assert words in result.err
+
+
+def test_certify_reads_checkpoints(reluflow, tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text("a,b,c,y\n1,2,3,0.5\n-1,0.5,2,1.5\n0.25,-2,1,0.25\n")
+    without = reluflow("certify", path, "--init", FIXTURES / "hidden_bias.pt", "--leak", "0.1")
+    assert without.status == 2
+    assert "which a hidden bias needs" in without.err
+    result = reluflow(
+        "certify", path, "--bias", "--init", FIXTURES / "hidden_bias.safetensors", "--leak", "0.1", "--json"
+    )
+    assert result.json["kind"] == "not-stationary"
+    words = ["certify", path, "--bias", "--init", FIXTURES / "checkpoint.pt"]
+    biased = reluflow(*words)
+    assert biased.status == 2
+    assert "`--output-bias neuron`" in biased.err
+    carried = reluflow(
+        "certify", path, "--bias", "--init", FIXTURES / "checkpoint.pt", "--output-bias", "neuron", "--json"
+    )
+    assert carried.status == 0
+
+
+def test_certify_says_where_the_flow_goes_from_here(reluflow, tmp_path):
+    path = tmp_path / "net.csv"
+    path.write_text("w1,w2,a\n0.1,0.8,0.8\n")
+    result = reluflow("certify", "three-points", "--init", path, "--from-here", "--json")
+    assert result.json["whereabouts"]["at"] == "local-minimum"
+    assert result.json["whereabouts"]["with loss"] == pytest.approx(0.0875213675, abs=1e-9)
+    assert (
+        "The exact flow reaches loss 0.0875214"
+        in reluflow("certify", "three-points", "--init", path, "--from-here").out
+    )
+
+
+@pytest.mark.parametrize("scale", ["1e400", "1e200", "0", "-1", "nan", "inf", "x", "1e-99999999999999999999999"])
+def test_scales_that_are_none(reluflow, scale):
+    """1e400 reached LAPACK as an infinity; exponents beyond Decimal's own range ended in its exception."""
+    result = reluflow("train", "three-points", "--width", 2, "--scale", scale, "--horizon", 1)
+    assert result.status == 2
+    assert "`scale` must be" in result.err
+
+
+def test_scales_far_below_any_decimal_context(reluflow):
+    result = reluflow("train", "three-points", "--width", 5, "--scale", "1e-2000060", "--json")
+    assert result.status == 0
+    assert result.json["loss"] == pytest.approx(0.0875213675, abs=1e-9)
