@@ -115,6 +115,7 @@ def _flow(found: Study) -> dict[str, Any] | None:
         "limit": {
             "kind": str(certificate.kind),
             "proof": limit.is_proof,
+            "ignored": list(certificate.ignored),
             "residuals": certificate.residuals,
             "margin": certificate.margin,
             "best_linear_margin": certificate.best_linear_margin,

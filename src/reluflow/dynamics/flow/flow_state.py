@@ -27,6 +27,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _RESTING_PULL = 1e-6  # share of the initial pull below which a group counts as at rest
+_LIGHTEST = -690.0  # ln of the size, beside log_scale, that a neuron is given where its own would underflow
 _LARGE_COLUMN = 60.0  # squared norm of a frame's row beyond which the frame is taken into its neurons
 
 
@@ -88,12 +89,16 @@ class FlowState:
         return np.asarray(plus), np.asarray(minus)
 
     def network(self) -> Network:
-        """The network here; `log_scale` is 0 where the neurons fit a double."""
+        """The network here; `log_scale` is 0 where the neurons fit a double.
+
+        A neuron too light for a double beside the others keeps its direction at the smallest size there is, for zero
+        would be another point: it has no direction, and every way is open to it.
+        """
         self.sync()
         z, log_norm = self._neurons.on_quadric(), self._neurons.log_norm
         top = float(np.max(log_norm))
         log_scale = 0.0 if abs(top) < 300.0 else top
-        z = z * np.exp(log_norm - log_scale)[:, None]
+        z = z * np.exp(np.maximum(log_norm - log_scale, _LIGHTEST))[:, None]
         return Network(
             w=z[:, :-1], a=z[:, -1], leak=self._neurons.leak, weight=self._neurons.weight, log_scale=log_scale
         )

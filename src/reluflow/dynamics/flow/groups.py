@@ -10,6 +10,7 @@ from reluflow.dynamics.flow.group_kernels import heights_of, moment_of_group, th
 from reluflow.dynamics.flow.walls import Walls, orthonormal_rows
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
+from reluflow.network.network import row_norms
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,7 +52,7 @@ class GroupedNeurons:
             walls.normals,
         )
         self.shapes = np.hstack([network.w, network.a[:, None]])
-        norm = np.sqrt(np.einsum("ji,ji->j", self.shapes, self.shapes))
+        norm = row_norms(self.shapes)  # also of a neuron given as 1e-200 beside others
         norm = np.where(norm > 0, norm, 1.0)
         self.shapes /= norm[:, None]
         self.log_norm = network.log_scale + np.log(norm)
