@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.network.network import Network
@@ -22,6 +23,7 @@ MAX_FRAMES = 80
 STEP_SECONDS, PRODUCT_SECONDS = 5e-4, 3e-8  # per step, and per step and product n d m
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
+FITTING_WEIGHT = 20.0  # frames for a change of h / (scale + |h|) by 1, against those for an e-fold of the outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class FlowStory:
     trajectory
         The run.
     frames
-        Networks on the way, from the first to the last, thinned by dropping every other one.
+        Networks on the way, from the first to the last: evenly in what changes, and at the ends of the phases.
     limit
         What the end point provably is.
     max_steps
@@ -62,7 +64,11 @@ class FlowStory:
 
 
 def follow_flow(
-    problem: TrainingProblem, *, max_steps: int | None = None, on_step: Callable[[AbstractRun], None] | None = None
+    problem: TrainingProblem,
+    *,
+    max_steps: int | None = None,
+    at_phase_ends: bool = True,
+    on_step: Callable[[AbstractRun], None] | None = None,
 ) -> FlowStory:
     """Run the flow to its limit, or until the allowed steps are spent, and keep frames.
 
@@ -72,6 +78,8 @@ def follow_flow(
         Dataset, loss, initial network.
     max_steps
         By default as many as cost some ten seconds; the same on every machine, so that a study is reproducible.
+    at_phase_ends
+        Whether to keep frames at exactly the ends of the phases as well, at the price of a second, shorter run.
     on_step
         Called after every step.
     """
@@ -79,7 +87,10 @@ def follow_flow(
     keeper = _FrameKeeper(problem, on_step)
     trajectory = train(problem, EventDrivenFlow(max_steps=allowed), until=end_of(problem), progress=keeper)
     last = Frame(trajectory.time, trajectory.log_time, trajectory.loss, trajectory.network)
-    return FlowStory(trajectory, (*keeper.frames, last), certified_limit(trajectory), allowed)
+    between = [*keeper.frames, *(_at_phase_ends(trajectory, allowed) if at_phase_ends else [])]
+    between = [frame for frame in between if frame.log_time < last.log_time]
+    frames = (*sorted(between, key=lambda frame: frame.log_time), last)
+    return FlowStory(trajectory, frames, certified_limit(trajectory), allowed)
 
 
 def affordable_steps(dataset: Dataset, width: int) -> int:
@@ -102,20 +113,43 @@ def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
 
 
+def _at_phase_ends(trajectory: Trajectory, max_steps: int) -> list[Frame]:
+    """The network at exactly the ends of the phases, which are known only when the run is over: it is run once more."""
+    ends = sorted({phase.end for phase in trajectory.phases if 0.0 < phase.end < trajectory.time})
+    if not ends or not np.isfinite(ends[-1]):
+        return []
+    again = train(trajectory.problem, EventDrivenFlow(max_steps=max_steps), until=AtTime(ends[-1]), times=ends)
+    return [Frame(s.time, float(np.log(s.time)), s.loss, s.network) for s in again.snapshots]
+
+
 class _FrameKeeper:
-    """Keeps every `stride`-th network; when there are too many, every other one is dropped and the stride doubled."""
+    """Keeps networks evenly in what changes: the logarithm of the outputs while they grow, the outputs while they fit.
+
+    A frame is kept when the change since the last one is `spacing`; when there are too many, every other one is dropped
+    and the spacing doubled.
+    """
 
     def __init__(self, problem: TrainingProblem, on_step: Callable[[AbstractRun], None] | None) -> None:
         self.frames = [Frame(0.0, -np.inf, problem.initial_loss, problem.network)]
         self._on_step = on_step
-        self._stride, self._seen = 1, 0
+        largest = float(np.max(np.abs(problem.dataset.y)))
+        self._scale = 1.0 if problem.loss.is_classification or largest == 0.0 else largest
+        self._spacing, self._changed = 0.02, 0.0
+        self._before: tuple[float, NDArray[np.float64]] | None = None
 
     def __call__(self, run: AbstractRun) -> None:
-        self._seen += 1
-        if self._seen % self._stride == 0:
+        outputs = run.outputs() / self._scale
+        size = float(np.log(max(float(np.max(np.abs(outputs))), np.finfo(np.float64).tiny)))
+        bounded = outputs / (1.0 + np.abs(outputs))
+        if self._before is not None:
+            self._changed += abs(size - self._before[0])
+            self._changed += FITTING_WEIGHT * float(np.max(np.abs(bounded - self._before[1])))
+        self._before = (size, bounded)
+        if self._changed >= self._spacing or len(self.frames) == 1:
+            self._changed = 0.0
             self.frames.append(Frame(run.time, run.log_time, run.loss(), run.network()))
             if len(self.frames) > MAX_FRAMES:
                 self.frames = self.frames[::2]
-                self._stride *= 2
+                self._spacing *= 2.0
         if self._on_step is not None:
             self._on_step(run)

@@ -107,6 +107,27 @@ def smallest_rate(
     return SmallestRate(float(primal[n]), multipliers / multipliers.sum(), -dual[:, 1:])
 
 
+def shortest_separator(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """The shortest w with <w, z_i> >= 1 for all rows, and its multipliers in the simplex; None if no point comes back.
+
+    Solved in the variables u = w / columns, in which rows of badly scaled data have one size.
+    """
+    n, d = rows.shape
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    settings.max_iter, settings.time_limit = 200, 10.0
+    quadratic = csc_matrix((columns**2 / np.max(columns) ** 2, (np.arange(d), np.arange(d))), shape=(d, d))
+    solver = clarabel.DefaultSolver(
+        quadratic, np.zeros(d), csc_matrix(-rows * columns), -np.ones(n), [clarabel.NonnegativeConeT(n)], settings
+    )
+    solution = solver.solve()
+    u, multipliers = np.asarray(solution.x), np.maximum(np.asarray(solution.z), 0.0)
+    if not np.all(np.isfinite(u)) or not np.all(np.isfinite(multipliers)) or not np.any(u) or not multipliers.sum() > 0:
+        return None
+    return u * columns, multipliers / multipliers.sum()
+
+
 class _Rows:
     """Triplets of a sparse matrix that grows by blocks of rows."""
 
