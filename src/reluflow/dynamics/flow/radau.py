@@ -51,7 +51,7 @@ class RadauRule:
             nodes = nodes - powers.polyval(nodes, derivative) / powers.polyval(nodes, powers.polyder(derivative))
         nodes[-1] = 1.0
         vandermonde = nodes[:, None] ** np.arange(q)
-        to_powers = np.linalg.inv(vandermonde)
+        to_powers = np.asarray(np.linalg.inv(vandermonde), dtype=np.float64)
         integrals = nodes[:, None] ** np.arange(1, q + 1) / np.arange(1, q + 1)
         integration = integrals @ to_powers
         values, vectors = np.linalg.eig(integration)
