@@ -111,7 +111,7 @@ def best_new_neuron(network: Network, dataset: Dataset, point: Stationarity) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class WayDown:
     """What the neurons of a stationary network can still do.
 
     Parameters
@@ -146,7 +146,7 @@ def find_escape(
     gain_rtol: float,
     zero_rtol: float,
     max_trials: int = 8,
-) -> Descent:
+) -> WayDown:
     """Look for a neuron that gains to first order, and try it.
 
     A neuron that is not zero stands in the interior of its activation cone or on the boundaries it touches, whatever
@@ -205,8 +205,8 @@ def find_escape(
         escape = _tried(network, dataset, loss, move.neuron, move.sign, unit, move.gain, move.keeps_output)
         if escape is not None:
             doubts = tuple(doubtful) if move.neuron in unsure else ()
-            return Descent(escape, gain, bound, tuple(at_zero), doubts)
-    return Descent(None, gain, bound, tuple(at_zero), tuple(doubtful))
+            return WayDown(escape, gain, bound, tuple(at_zero), doubts)
+    return WayDown(None, gain, bound, tuple(at_zero), tuple(doubtful))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,17 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow.bernstein_kernels import first_root
+from reluflow.dynamics.flow.path_piece_kernels import (
+    MOST_TERMS,
+    ON_WALL,
+    first_crossing,
+    first_exit,
+    place,
+    series,
+    shifted,
+    to_bernstein,
+)
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
@@ -41,10 +51,7 @@ DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # ho
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
 _MOST_RAPIDITY = 40.0  # a neuron that would grow by e^40 in one step follows forces that are none
-_MOST_TERMS = 28
-_NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
 _SHORTEST_WINDOW = 1e-4  # of a step
-_ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
 _MOST_IDLE = 24  # events in a row that move no clock
 
@@ -63,147 +70,6 @@ class Paths(NamedTuple):
     num_events: IntArray  # (m,)
     statuses: SignArray  # (m,)
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
-
-
-@njit(cache=True)
-def _shifted(coefficients: FloatArray, tau: float, length: float, out: FloatArray) -> None:
-    """Coefficients of p(tau + length x) in x, row by row of powers (q, ...)."""
-    q = coefficients.shape[0]
-    out[:] = coefficients
-    for start in range(q - 1):
-        for power in range(q - 2, start - 1, -1):
-            out[power] += tau * out[power + 1]
-    factor = 1.0
-    for power in range(1, q):
-        factor *= length
-        out[power] *= factor
-
-
-@njit(cache=True)
-def _to_bernstein(powers: FloatArray, degree: int) -> FloatArray:
-    """Bernstein coefficients of a polynomial of given degree from its powers."""
-    out = np.empty(degree + 1)
-    binomial = 1.0
-    for k in range(degree + 1):
-        out[k] = powers[k] / binomial
-        binomial = binomial * (degree - k) / (k + 1)
-    for level in range(1, degree + 1):
-        for i in range(degree, level - 1, -1):
-            out[i] += out[i - 1]
-    return out
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, terms_a: FloatArray) -> int:
-    """Power series of a neuron under the polynomial pull (q, d); the degree reached, or -1 if it has not converged."""
-    q, d = pull.shape
-    terms_w[0] = w
-    terms_a[0] = a
-    size = np.sqrt(dot(w, w) + a * a)
-    quiet = 0
-    last = q
-    while last > 0 and not np.any(pull[last - 1]):
-        last -= 1
-    for i in range(_MOST_TERMS):
-        terms_w[i + 1] = 0.0
-        total = 0.0
-        for row in range(min(i + 1, last)):
-            factor = terms_a[i - row]
-            for axis in range(d):
-                terms_w[i + 1, axis] += factor * pull[row, axis]
-                total += terms_w[i - row, axis] * pull[row, axis]
-        scale = 1.0 / (i + 1)
-        terms_a[i + 1] = total * scale
-        largest = abs(terms_a[i + 1])
-        square = 0.0
-        for axis in range(d):
-            terms_w[i + 1, axis] *= scale
-            square += terms_w[i + 1, axis] ** 2
-        largest = max(largest, np.sqrt(square))
-        quiet = quiet + 1 if largest <= _NEGLIGIBLE * size else 0
-        if quiet >= max(last, 1):
-            return int(max(i + 1 - max(last, 1), 1))
-    return -1
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: FloatArray) -> float:
-    """The neuron at a place of its piece: w is written, a returned."""
-    w[:] = terms_w[degree]
-    a = terms_a[degree]
-    for i in range(degree - 1, -1, -1):
-        for axis in range(w.shape[0]):
-            w[axis] = w[axis] * at + terms_w[i, axis]
-        a = a * at + terms_a[i]
-    return float(a)
-
-
-@njit(cache=True)
-def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SignArray, pulls: Pulls, heights: FloatArray,
-    travelled: float, near: IntArray, num_near: int,
-) -> tuple[float, int]:  # fmt: skip
-    """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
-    reach_two = 0.0
-    for i in range(2, degree + 1):
-        reach_two += norm(terms_w[i])
-    reach = reach_two + norm(terms_w[1])
-    tolerance = _ON_WALL * size
-    best, wall = NO_ROOT, -1
-    powers = np.empty(degree + 1)
-    for index in range(num_near):
-        b = near[index]
-        sign = side[b]
-        if sign == 0 or abs(heights[b]) > travelled + reach:
-            continue
-        normal = pulls.normals[b]
-        here = sign * dot(w, normal)
-        if here > reach:
-            continue
-        slope = sign * dot(terms_w[1], normal)
-        if here > reach_two and here + slope > reach_two:
-            continue
-        powers[0], powers[1] = here, slope
-        rest = 0.0
-        for i in range(2, degree + 1):
-            powers[i] = sign * dot(terms_w[i], normal)
-            rest += abs(powers[i])
-        if here > rest and here + slope > rest:
-            continue
-        theta = first_root(_to_bernstein(powers, degree), tolerance)
-        if theta < best:
-            best, wall = theta, b
-    return best, wall
-
-
-@njit(cache=True)
-def _first_exit(
-    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float
-) -> tuple[float, int, int]:
-    """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
-    q = slide.rest.shape[0]
-    best, wall, to_side = NO_ROOT, -1, 0
-    margin = np.empty(q)
-    local = np.empty(q)
-    for i in range(slide.held[0]):
-        b = slide.walls[i]
-        orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
-        for side in (1, -1):
-            scale = 0.0
-            for row in range(q):
-                end, multiplier = strength_of(pulls, b, side, row), slide.multipliers[row, i]
-                margin[row] = orientation * side * (end - multiplier)
-                scale += abs(end) + abs(multiplier)
-            _shifted(margin, tau, length, local)
-            lowest = local[0]
-            for row in range(1, q):
-                lowest -= abs(local[row])
-            if lowest > 0.0:
-                continue
-            theta = first_root(_to_bernstein(local, q - 1), ROUNDING * scale)
-            if theta < best:
-                best, wall, to_side = theta, b, side
-    return best, wall, to_side
 
 
 @njit(cache=True)
@@ -330,14 +196,14 @@ def carry_neuron(
     begin, before, after = w.copy(), np.empty(d), np.empty(d)
     along = np.empty(most)
     local = np.empty((q, d))
-    terms_w, terms_a = np.empty((_MOST_TERMS + 1, d)), np.empty(_MOST_TERMS + 1)
+    terms_w, terms_a = np.empty((MOST_TERMS + 1, d)), np.empty(MOST_TERMS + 1)
     tau, following, status, window, radius = 0.0, 0, DONE, 1.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
     while True:
         if sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
             pull_at(slide.pull, tau, before)
             sign = np.sign(dot(w, before))
-        _shifted(slide.pull, tau, 1.0, local)
+        shifted(slide.pull, tau, 1.0, local)
         strength, left, power = 0.0, 1.0 - tau, 1.0
         for i in range(q):
             strength += norm(local[i]) * power
@@ -352,11 +218,11 @@ def carry_neuron(
             length = _LONGEST_PIECE / strength
         degree = -1
         while degree < 0:
-            _shifted(slide.pull, tau, length, local)
+            shifted(slide.pull, tau, length, local)
             for i in range(q):
                 for axis in range(d):
                     local[i, axis] *= length
-            degree = _series(w, a, local, terms_w, terms_a)
+            degree = series(w, a, local, terms_w, terms_a)
             if degree < 0:
                 length *= 0.5
         size = np.sqrt(dot(w, w) + a * a)
@@ -374,14 +240,14 @@ def carry_neuron(
                 if abs(heights[b]) <= radius:
                     near[num_near] = b
                     num_near += 1
-        theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
+        theta, wall = first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
         is_leaving, to_side, is_changing = False, 0, False
         if slide.held[0] > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length)
+            exit_theta, exit_wall, exit_side = first_exit(slide, pulls, sign, pinned, tau, length)
             if exit_theta <= min(theta, 1.0):
                 theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
         if changes_sign:
-            root = first_root(_to_bernstein(sign * terms_a[: degree + 1], degree), _ON_WALL * size)
+            root = first_root(to_bernstein(sign * terms_a[: degree + 1], degree), ON_WALL * size)
             if root < theta:
                 theta, is_changing = root, True
         has_event = theta <= 1.0
@@ -392,9 +258,9 @@ def carry_neuron(
             end = 1.0
         while following < num_points and (points[following] <= end or (end >= 1.0 and not has_event)):
             at = min((points[following] - tau) / length, 1.0)
-            out.places[row, following, d] = _place(terms_w, terms_a, degree, at, out.places[row, following, :d])
+            out.places[row, following, d] = place(terms_w, terms_a, degree, at, out.places[row, following, :d])
             following += 1
-        a = _place(terms_w, terms_a, degree, theta, w)
+        a = place(terms_w, terms_a, degree, theta, w)
         split(w, slide, along)
         idle = idle + 1 if end <= tau else 0
         tau = end
@@ -471,8 +337,8 @@ def carry_all(
     changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
-    for place in prange(neurons.shape[0]):
-        i = int(np.int64(place))  # one type for the index, hence one compiled path
+    for member in prange(neurons.shape[0]):
+        i = int(np.int64(member))  # one type for the index, hence one compiled path
         j = neurons[i]
         d = z.shape[1] - 1
         carry_neuron(
