@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.backends.clarabel import shortest_separator
+from reluflow.certificates.separability import equilibrated, is_separator, proposed_separator, proved_combination
 from reluflow.certificates.separator_search import search_multipliers
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, binary_label_error
@@ -33,8 +35,8 @@ class HardMargin:
     Parameters
     ----------
     status
-        Separable: `margin` is positive beyond rounding. Not separable: a convex combination of the rows vanishes to
-        rounding. Undecided: neither could be shown in double precision.
+        Separable: every <w, z_i> is positive, beyond rounding or in exact arithmetic. Not separable: a convex
+        combination of the rows vanishes exactly, beside `multipliers`. Undecided: neither could be shown.
     w
         Unit vector of largest margin, shape (d,); zero when not separable, the maximiser over the ball.
     margin
@@ -42,7 +44,8 @@ class HardMargin:
     upper
         |sum_i l_i z_i|, recomputed: no unit vector has a larger margin.
     multipliers
-        l in the simplex, shape (n,): sum_i l_i z_i = margin * w; when not separable, the combination that vanishes.
+        l in the simplex, shape (n,): sum_i l_i z_i = margin * w; when not separable, the combination that vanishes, to
+        rounding.
     support
         Indices of the rows with a positive multiplier.
     gap
@@ -74,16 +77,13 @@ class HardMargin:
         return np.flatnonzero(margins <= margins.min() + rtol * max(abs(self.margin), 1e-3 * _largest_norm(rows)))
 
 
-def hard_margin(Z: ArrayLike, *, atol: float = 1e-12) -> HardMargin:
+def hard_margin(Z: ArrayLike) -> HardMargin:
     """The max-margin homogeneous separator of the rows of `Z`.
 
     Parameters
     ----------
     Z
         Vectors z_i as rows, shape (n, d); for labelled samples z_i = y_i x_i.
-    atol
-        The rows count as not separable when a convex combination is shorter than `atol` times the longest row and no
-        direction is positive on all rows beyond rounding.
 
     Examples
     --------
@@ -96,7 +96,9 @@ def hard_margin(Z: ArrayLike, *, atol: float = 1e-12) -> HardMargin:
     Notes
     -----
     Exact up to rounding: coordinate descent or Newton steps guess the support, an active-set method settles it, a
-    dense solve on it gives the numbers. Memory is that of `Z` plus the square of a working set of rows.
+    dense solve on it gives the numbers. Where that resolves no margin, columns of very different sizes are brought to
+    one size first, and whichever answer comes out is verified for the numbers as given. Memory is that of `Z` plus
+    the square of a working set of rows.
 
     References
     ----------
@@ -109,7 +111,7 @@ def hard_margin(Z: ArrayLike, *, atol: float = 1e-12) -> HardMargin:
         raise InvalidInputError("`Z` must be finite; remove or fill the rows that are not.")
     scale = _largest_norm(rows)
     if scale == 0.0:
-        return _without_margin(rows, np.eye(1, len(rows))[0], scale, atol)
+        return _without_margin(rows, np.eye(1, len(rows))[0], scale)
     rows /= scale
     direction, multipliers = search_multipliers(rows)
     multipliers = np.maximum(multipliers, 0.0)
@@ -126,7 +128,11 @@ def hard_margin(Z: ArrayLike, *, atol: float = 1e-12) -> HardMargin:
     # the rounding error of an inner product of two vectors no longer than 1
     rounding = rows.shape[1] * np.finfo(float).eps
     if margin <= rounding:
-        return _without_margin(rows * scale, multipliers, scale, atol)
+        found = _on_badly_scaled(rows, multipliers)
+        if found is None:
+            return _without_margin(np.asarray(Z, dtype=np.float64), multipliers, scale)
+        best, margin, multipliers = found
+        upper = float(np.linalg.norm(rows.T @ multipliers))
     return HardMargin(
         status=Separability.SEPARABLE,
         w=best,
@@ -154,17 +160,34 @@ def require_labels(dataset: Dataset) -> None:
         raise binary_label_error(dataset.y)
 
 
-def _without_margin(rows: FloatArray, multipliers: FloatArray, scale: float, atol: float) -> HardMargin:
-    upper = float(np.linalg.norm(rows.T @ multipliers))
-    relative = upper / scale if scale > 0.0 else 0.0
+def _on_badly_scaled(rows: FloatArray, guess: FloatArray) -> tuple[FloatArray, float, FloatArray] | None:
+    """Unit w, margin and multipliers where the search resolved nothing, a verified separator; None if there is none."""
+    w = proposed_separator(rows)
+    if w is None:
+        return None
+    best, margin, multipliers = w / np.linalg.norm(w), 0.0, guess
+    solved = shortest_separator(rows, equilibrated(rows)[1])
+    if solved is not None:
+        candidate, weights = solved
+        if is_separator(rows, candidate):
+            best, multipliers = candidate / np.linalg.norm(candidate), weights
+    margin = float(np.min(rows @ best))
+    return best, max(margin, float(np.finfo(np.float64).tiny)), multipliers
+
+
+def _without_margin(rows: FloatArray, multipliers: FloatArray, scale: float) -> HardMargin:
+    """Not separable where a combination provably vanishes, undecided otherwise."""
+    proved = proved_combination(rows, multipliers)
+    chosen = multipliers if proved is None else proved / proved.sum()
+    upper = float(np.linalg.norm(rows.T @ chosen))
     return HardMargin(
-        status=Separability.NOT_SEPARABLE if relative <= atol else Separability.UNDECIDED,
+        status=Separability.UNDECIDED if proved is None else Separability.NOT_SEPARABLE,
         w=np.zeros(rows.shape[1]),
         margin=0.0,
         upper=upper,
-        multipliers=multipliers,
-        support=np.flatnonzero(multipliers > 0.0),
-        gap=relative,
+        multipliers=chosen,
+        support=np.flatnonzero(chosen > 0.0),
+        gap=upper / scale if scale > 0.0 else 0.0,
     )
 
 

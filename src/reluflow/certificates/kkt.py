@@ -44,6 +44,8 @@ class KKTCertificate:
         max_k ||a_k| - |w_k|| / max_k |(w_k, a_k)|: zero at a KKT point.
     multiplier_sum_error
         |2 margin sum_i lambda_i - 1|: zero at a KKT point by Euler's identity.
+    is_unique
+        Whether no other multipliers (with their slopes at kinks) fit as well: the forces at the limit are then known.
     """
 
     margin: float
@@ -54,10 +56,16 @@ class KKTCertificate:
     complementarity: float
     balance: float
     multiplier_sum_error: float
+    is_unique: bool = False
 
 
 def kkt_certificate(
-    network: Network, dataset: Dataset, *, active_rtol: float = 1e-9, kink_rtol: float = 1e-9
+    network: Network,
+    dataset: Dataset,
+    *,
+    active_rtol: float = 1e-9,
+    kink_rtol: float = 1e-9,
+    walls: Dataset | None = None,
 ) -> KKTCertificate:
     """Test a network's direction for the KKT conditions of the margin problem.
 
@@ -71,6 +79,9 @@ def kkt_certificate(
         Samples with q_i <= q_min (1 + active_rtol) may carry a multiplier.
     kink_rtol
         |<w_k, x_i>| <= kink_rtol |w_k| |x_i| counts as a kink, where the slope is free.
+    walls
+        Further samples that no neuron may be active on: a neuron of the other sign that lies on the boundary of one is
+        held there by any pressure.
 
     Examples
     --------
@@ -83,7 +94,7 @@ def kkt_certificate(
     Lyu et al. (2021), Def. B.8 and Lemma B.9 [lyu2021].
     """
     require_labels(dataset)
-    w, a, size = _normalized(network)
+    w, a, size = normalized(network)
     products = w @ dataset.X.T  # (num_neurons, n)
     activated = np.maximum(products, network.leak * products)
     q = dataset.y * ((network.weight * a) @ activated)
@@ -95,8 +106,12 @@ def kkt_certificate(
         return KKTCertificate(margin, np.inf, nothing, none, slopes, np.inf, balance, np.inf)
     active = np.flatnonzero(q <= margin * (1.0 + active_rtol))
     lengths = np.linalg.norm(w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
-    kinks = np.argwhere((np.abs(products) <= kink_rtol * lengths)[:, active])
-    found, at_kinks = _multipliers(w, a, activated, dataset, active, kinks, slopes, network.leak)
+    is_kink = (np.abs(products) <= kink_rtol * lengths) & (a != 0.0)[:, None]  # a slope times an output of 0 is free
+    kinks = np.argwhere((is_kink & (lengths > 0.0))[:, active])
+    pressed = _pressed_walls(w, a, walls, kink_rtol)
+    found, at_kinks, pressure, is_unique = _multipliers(
+        w, a, activated, dataset, active, kinks, slopes, network.leak, pressed
+    )
     multipliers = np.zeros(dataset.n)
     multipliers[active] = found
     for (neuron, place), value in zip(kinks, at_kinks, strict=True):
@@ -104,6 +119,8 @@ def kkt_certificate(
             slopes[neuron, active[place]] = np.clip(value / found[place], network.leak, 1.0)
     pull = multipliers * dataset.y
     left_w = w - a[:, None] * ((slopes * pull) @ dataset.X)
+    for (neuron, row), value in zip(pressed, pressure, strict=True):
+        left_w[neuron] -= value * a[neuron] * row
     left_a = a - activated @ pull
     squared = network.weight @ (np.sum(left_w**2, axis=1) + left_a**2)
     total = float(multipliers.sum())
@@ -116,16 +133,17 @@ def kkt_certificate(
         complementarity=float(multipliers @ (q - margin)) / (margin * total) if total > 0.0 else np.inf,
         balance=balance,
         multiplier_sum_error=abs(2.0 * margin * total - 1.0),
+        is_unique=is_unique,
     )
 
 
 def normalized_margin(network: Network, dataset: Dataset) -> float:
     """q_min(theta) / |theta|^2, whatever the scale of the network."""
-    w, a, _ = _normalized(network)
+    w, a, _ = normalized(network)
     return float(np.min(dataset.y * network.replace(w=w, a=a, log_scale=0.0).outputs(dataset.X)))
 
 
-def _normalized(network: Network) -> tuple[FloatArray, FloatArray, FloatArray]:
+def normalized(network: Network) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(w, a) scaled to norm 1 with the weights counted, and the size of each neuron."""
     size = np.sqrt(network.a**2 + np.sum(network.w**2, axis=1))
     largest = float(size.max())
@@ -133,6 +151,18 @@ def _normalized(network: Network) -> tuple[FloatArray, FloatArray, FloatArray]:
         raise InvalidInputError("`network` must have a neuron that is not zero; the zero network has no direction.")
     total = largest * float(np.sqrt(network.weight @ (size / largest) ** 2))
     return network.w / total, network.a / total, size / total
+
+
+def _pressed_walls(
+    w: FloatArray, a: FloatArray, walls: Dataset | None, kink_rtol: float
+) -> list[tuple[int, FloatArray]]:
+    """Neurons that lie on a boundary they are pushed back from, each with its row y x."""
+    if walls is None:
+        return []
+    lengths = np.linalg.norm(w, axis=1)[:, None] * np.linalg.norm(walls.X, axis=1)
+    touching = (np.abs(w @ walls.X.T) <= kink_rtol * lengths) & (lengths > 0.0)
+    touching &= np.sign(a)[:, None] * walls.y < 0.0
+    return [(int(j), walls.y[k] * walls.X[k]) for j, k in np.argwhere(touching)]
 
 
 def _multipliers(
@@ -144,16 +174,21 @@ def _multipliers(
     kinks: IndexArray,
     slopes: FloatArray,
     leak: float,
-) -> tuple[FloatArray, FloatArray]:
-    """lambda on the active samples and nu = lambda h at the kinks, by a linear program."""
+    pressed: list[tuple[int, FloatArray]],
+) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    """lambda on the active samples, nu = lambda h at the kinks, pressures of walls, whether they are unique; an LP."""
     num_neurons, d = w.shape
-    k = active.size
+    k, p = active.size, len(pressed)
     X, y = dataset.X[active], dataset.y[active]
     scale = float(np.max(np.linalg.norm(X, axis=1)))  # lambda is of the order of 1/(scale of X)
     fixed = slopes[:, active].copy()
     fixed[kinks[:, 0], kinks[:, 1]] = 0.0
     by_sample = (a[:, None, None] * (fixed * y)[:, :, None] * X[None]).transpose(0, 2, 1).reshape(num_neurons * d, k)
     dense = np.vstack([by_sample, activated[:, active] * y]) / scale
+    against = np.zeros((dense.shape[0], p))
+    for column, (j, row) in enumerate(pressed):
+        against[j * d : (j + 1) * d, column] = a[j] * row / scale
+    dense = np.hstack([dense, against])
     count = len(kinks)
     neuron, place = (kinks[:, 0], kinks[:, 1]) if count else (np.empty(0, int), np.empty(0, int))
     entries = (a[neuron] * y[place])[:, None] * X[place] / scale  # (count, d)
@@ -163,8 +198,18 @@ def _multipliers(
     matrix = csr_matrix(np.hstack([dense, at_kinks.toarray()])) if count else csr_matrix(dense)
     target = np.concatenate([w.ravel(), a])
     order = np.arange(count)
-    above = coo_matrix((np.full(count, leak), (order, place)), shape=(count, k)).toarray()
-    below = coo_matrix((np.ones(count), (order, place)), shape=(count, k)).toarray()
+    above = coo_matrix((np.full(count, leak), (order, place)), shape=(count, k + p)).toarray()
+    below = coo_matrix((np.ones(count), (order, place)), shape=(count, k + p)).toarray()
     inequalities = np.vstack([np.hstack([above, -np.eye(count)]), np.hstack([-below, np.eye(count)])])
-    solution = smallest_largest_residual(matrix, target, csr_matrix(inequalities), num_nonnegative=k)
-    return np.maximum(solution[:k], 0.0) / scale, solution[k:] / scale
+    solution = smallest_largest_residual(matrix, target, csr_matrix(inequalities), num_nonnegative=k + p)
+    pressures = np.maximum(solution[k : k + p], 0.0) / scale
+    return np.maximum(solution[:k], 0.0) / scale, solution[k + p :] / scale, pressures, _is_injective(matrix)
+
+
+def _is_injective(matrix: csr_matrix) -> bool:
+    """Whether the columns are independent beyond rounding, each taken at unit length."""
+    gram = np.asarray((matrix.T @ matrix).todense())
+    lengths = np.sqrt(np.diag(gram))
+    if not gram.size or np.min(lengths) == 0.0:
+        return not gram.size
+    return bool(np.linalg.eigvalsh(gram / np.outer(lengths, lengths))[0] > 1e-10)

@@ -23,6 +23,7 @@ from reluflow.network.network import Network, checked_leak
 
 _SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
 
+_PROGRAM_ENTRIES = 60_000  # n d times columns of a cone program: beyond, one takes many seconds and the bracket stays
 _SEARCH_ROUNDS = 12  # cone programs when patterns are searched and not enumerated: the bracket stays open anyway
 
 
@@ -113,18 +114,19 @@ def network_margin(
         return NetworkMargin(0.0, 0.0, True, uniform, None, 0)
     X = dataset.X / scale
     program = _ColumnProgram(X, dataset.y, slope, signs, max_patterns)
+    most_columns = max(_PROGRAM_ENTRIES // X.size, 2)
     multipliers, best_multipliers, upper = uniform, uniform, np.inf
     margin, network, rounds = 0.0, None, 0
     budget = max_rounds if program.oracle.is_exact else min(max_rounds, _SEARCH_ROUNDS)
     while True:
-        bound, progressed = program.price(multipliers)
+        bound, progressed = program.price(multipliers, most=min(8, most_columns))
         if bound < upper:
             upper, best_multipliers = bound, multipliers
         closed = upper - margin <= tol * upper or upper <= 1e-13
         if not closed and not progressed and not program.oracle.is_exact and not program.oracle.searches_acute:
             program.oracle.searches_acute = True
             bound, progressed = program.price(multipliers)
-        if closed or not progressed or rounds == budget:
+        if closed or not progressed or rounds == budget or (rounds > 0 and program.num_columns > most_columns):
             break
         solved = program.solve()
         rounds += 1
@@ -153,6 +155,21 @@ def is_tractable(dataset: Dataset, leak: float) -> bool:
             if min(len(rows), rank) > 16 or num_cells(len(rows), rank) > MAX_PATTERNS:  # 2^16 exceeds MAX_PATTERNS
                 return False
     return True
+
+
+def linear_network_margin(margin: float, leak: float) -> float:
+    """Largest q_min / |theta|^2 of a network that computes <w, x>: (1 + leak)/4 times the margin of the unit vector w.
+
+    Two opposite neurons do it: s(z) - s(-z) = (1 + leak) z.
+
+    References
+    ----------
+    Lyu et al. (2021), Thm 4.2 [lyu2021].
+
+    >>> linear_network_margin(1.0, 0.0)
+    0.25
+    """
+    return (1.0 + leak) / 4.0 * margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +246,11 @@ class _ColumnProgram:
         self._signs: list[int] = []
         self._known: set[tuple[int, bytes]] = set()
         self._rate = 0.0
+
+    @property
+    def num_columns(self) -> int:
+        """Columns held."""
+        return len(self._columns)
 
     def price(self, multipliers: FloatArray, *, most: int = 8) -> tuple[float, bool]:
         """Half the best gain under these multipliers, and whether new columns with a larger gain came in."""

@@ -22,7 +22,7 @@ _NEGLIGIBLE = 1e-7  # relative multipliers, lengths and pre-activations below th
 _NEWTON_STEPS = 12
 
 
-def max_margin_in_patterns(network: Network, dataset: Dataset) -> Network:
+def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset | None = None) -> Network:
     """The unit-norm network of largest margin whose neurons keep their signs and the patterns of their pulling samples.
 
     For fixed slopes on the samples that pull a neuron up (label equal to the sign of its output weight) the margin
@@ -35,6 +35,8 @@ def max_margin_in_patterns(network: Network, dataset: Dataset) -> Network:
         Gives the signs, the patterns and the shares; its scale does not matter.
     dataset
         Samples with labels -1 and 1.
+    walls
+        Further samples on which no neuron is active; neurons of the other sign are held back from them.
 
     References
     ----------
@@ -43,15 +45,19 @@ def max_margin_in_patterns(network: Network, dataset: Dataset) -> Network:
     require_labels(dataset)
     groups = _Groups.of(network, dataset)
     scale = float(np.max(np.linalg.norm(dataset.X, axis=1)))
-    columns = [RateColumn(*groups.column(g, dataset.y, network.leak)) for g in range(len(groups.signs))]
+    barriers = [np.zeros((0, network.d)) if walls is None else walls.X[walls.y != sign] for sign in groups.signs]
+    columns = [
+        RateColumn(*groups.column(g, dataset.y, network.leak), walls=barriers[g] / scale)
+        for g in range(len(groups.signs))
+    ]
     solved = smallest_rate(dataset.X / scale, network.leak, columns)
     rough = groups.spread(solved.vectors, network)
     slopes = groups.slopes(dataset.y, network.leak)
-    vectors = _newton(solved.vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak)
+    vectors = _newton(solved.vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers)
     if vectors is None:
         return rough
     fine = groups.spread(vectors, network)
-    residuals = [kkt_certificate(candidate, dataset).residual for candidate in (rough, fine)]
+    residuals = [kkt_certificate(candidate, dataset, walls=walls).residual for candidate in (rough, fine)]
     return fine if residuals[1] <= residuals[0] else rough
 
 
@@ -107,11 +113,12 @@ def _newton(
     signs: FloatArray,
     dataset: Dataset,
     leak: float,
+    barriers: list[FloatArray],
 ) -> FloatArray | None:
     """Polish on the KKT equations of min sum |v_g| with margins 1; None if the active set is not clear-cut.
 
-    Unknowns: the vectors of the groups that take part, the multipliers of the active samples, and the slopes of the
-    pushing samples on whose boundary a vector lies.
+    Unknowns: the vectors of the groups that take part, the multipliers of the active samples, the slopes of the
+    pushing samples on whose boundary a vector lies, and the pressures of the walls it lies on.
     """
     X, y = dataset.X, dataset.y
     lengths = np.linalg.norm(vectors, axis=1)
@@ -125,6 +132,13 @@ def _newton(
     kinks = kinks[np.isin(kinks[:, 1], active)]
     free = np.full(len(kinks), 0.5 * (1.0 + leak))
     num_parts, d = v.shape
+    pressed = [
+        (place, row)
+        for place, g in enumerate(parts)
+        for row in barriers[g]
+        if abs(v[place] @ row) <= 1e-5 * lengths[g] * np.linalg.norm(row)
+    ]
+    pressures = np.zeros(len(pressed))
     # scale to smallest margin 1; the multipliers then sum to sum |v|
     margins = y * np.einsum("g,gn->n", sign, slope * (v @ X.T))
     if not margins[active].min() > 0.0:
@@ -139,10 +153,13 @@ def _newton(
         size = np.linalg.norm(v, axis=1)
         unit = v / size[:, None]
         stationarity = unit - np.einsum("a,gad->gd", weight, pull)
+        for (g, row), pressure in zip(pressed, pressures, strict=True):
+            stationarity[g] += pressure * row
         feasibility = np.einsum("gad,gd->a", pull, v) - 1.0
         on_kink = np.array([v[g] @ X[k] for g, k in kinks])
-        residual = np.concatenate([stationarity.ravel(), feasibility, on_kink])
-        jacobian = np.zeros((residual.size, v.size + len(active) + len(kinks)))
+        on_wall = np.array([v[g] @ row for g, row in pressed])
+        residual = np.concatenate([stationarity.ravel(), feasibility, on_kink, on_wall])
+        jacobian = np.zeros((residual.size, v.size + len(active) + len(kinks) + len(pressed)))
         for g in range(num_parts):
             rows = slice(g * d, (g + 1) * d)
             jacobian[rows, rows] = (np.eye(d) - np.outer(unit[g], unit[g])) / size[g]
@@ -153,10 +170,15 @@ def _newton(
             jacobian[rows, column] = -weight[place[int(k)]] * signed[g, place[int(k)]]
             jacobian[v.size + place[int(k)], column] = signed[g, place[int(k)]] @ v[g]
             jacobian[v.size + len(active) + c, rows] = X[k]
+        for c, (g, row) in enumerate(pressed):
+            rows, column = slice(g * d, (g + 1) * d), v.size + len(active) + len(kinks) + c
+            jacobian[rows, column] = row
+            jacobian[column, rows] = row
         step, *_ = np.linalg.lstsq(jacobian, -residual, rcond=1e-12)
         v = v + step[: v.size].reshape(v.shape)
         weight = weight + step[v.size : v.size + len(active)]
-        free = np.clip(free + step[v.size + len(active) :], leak, 1.0)
+        free = np.clip(free + step[v.size + len(active) : v.size + len(active) + len(kinks)], leak, 1.0)
+        pressures = np.maximum(pressures + step[v.size + len(active) + len(kinks) :], 0.0)
         if not np.all(np.isfinite(v)) or np.any(np.linalg.norm(v, axis=1) == 0.0):
             return None
     result = np.zeros_like(vectors)

@@ -3,12 +3,14 @@
 With forces r and G_r(w) = sum_k r_k phi(<w, x_k>), convexity of the loss in the outputs gives
 L(theta') - L(theta) >= -sum_j (a'_j G_r(w'_j) - a_j G_r(w_j)). So a stationary point is a local minimum exactly when no
 neuron gains to first order: sign(a_j) G_r does not grow from w_j in any direction, and G_r is flat around w_j where
-a_j = 0. Otherwise the growing direction lowers the loss, and is returned after it has been tried.
+a_j = 0. Otherwise the growing direction lowers the loss, and is returned after it has been tried. None of this depends
+on the size of a neuron, only on the cone it stands in; a neuron of size zero stands in all cones at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ def stationarity(network: Network, dataset: Dataset, loss: AbstractLoss, *, kink
     forces = loss.forces(outputs, dataset.y)
     products = network.pre_activations(X)
     lengths = np.linalg.norm(X, axis=1)
-    sizes = np.linalg.norm(network.w, axis=1)
+    sizes = row_norms(network.w)
     kinks = np.abs(products) <= kink_rtol * sizes[:, None] * lengths
     pulls = (np.where(products > 0.0, 1.0, leak) * ~kinks * forces) @ X
     columns = forces[:, None] * X
@@ -108,6 +110,33 @@ def best_new_neuron(network: Network, dataset: Dataset, point: Stationarity) -> 
     return oracle.gains(point.forces)
 
 
+@dataclass(frozen=True, eq=False)
+class WayDown:
+    """What the neurons of a stationary network can still do.
+
+    Parameters
+    ----------
+    escape
+        A change of one neuron that lowers the loss, tried and measured; None where none was found.
+    gain
+        The largest first-order gain found of any neuron, over `force_scale`.
+    bound
+        What no neuron's gain exceeds, over `force_scale`: equal to `gain` unless patterns were searched and not
+        enumerated.
+    at_zero
+        Neurons that are not exactly zero but pulled and so light that they are judged as if they were.
+    doubtful
+        Pairs (neuron, sample) where the answer turns on which side of the sample's boundary the neuron stands, closer
+        to it than the tolerance: it gains across the boundary and stands still where its weights put it.
+    """
+
+    escape: Escape | None
+    gain: float
+    bound: float
+    at_zero: tuple[int, ...] = ()
+    doubtful: tuple[tuple[int, int], ...] = ()
+
+
 def find_escape(
     network: Network,
     dataset: Dataset,
@@ -117,41 +146,114 @@ def find_escape(
     gain_rtol: float,
     zero_rtol: float,
     max_trials: int = 8,
-) -> tuple[Escape | None, float]:
-    """A verified escape from a stationary network, and the largest gain any of its neurons has, over `force_scale`.
+) -> WayDown:
+    """Look for a neuron that gains to first order, and try it.
 
-    No escape and a gain at most `gain_rtol` prove a local minimum to that tolerance; no escape and a larger gain
-    means that the trial steps did not confirm the prediction.
+    A neuron that is not zero stands in the interior of its activation cone or on the boundaries it touches, whatever
+    its size: a dead neuron has an open flat cone around it and is dead at any size. Only (0, 0) is zero. A light neuron
+    on which something pulls is no stationary neuron; where it is lighter than `zero_rtol` of the largest, the
+    stationary point beside it has a zero there, and that point is judged. `bound` at most `gain_rtol` proves a local
+    minimum to that tolerance.
     """
-    size = np.sqrt(network.a**2 + np.sum(network.w**2, axis=1))
+    size, length = row_norms(np.column_stack([network.w, network.a])), row_norms(network.w)
     largest = float(size.max())
-    is_zero = size <= zero_rtol * largest
-    no_output = np.abs(network.a) <= zero_rtol * size
-    no_input = np.linalg.norm(network.w, axis=1) <= zero_rtol * size
-    cache: dict[tuple[bytes, bytes, tuple[int, ...]], tuple[float, int, FloatArray]] = {}
-    moves: list[tuple[float, float, int, int, FloatArray]] = []
-    for j in range(network.num_neurons):
-        signs: tuple[int, ...] = (1, -1) if is_zero[j] or no_output[j] else (int(np.sign(network.a[j])),)
-        kinks = np.ones(dataset.n, dtype=bool) if is_zero[j] or no_input[j] else point.kinks[j]
+    products = network.pre_activations(dataset.X)
+    threshold = gain_rtol * point.force_scale
+    cache: dict[tuple[bytes, bytes, tuple[int, ...]], tuple[float, float, int, FloatArray]] = {}
+    moves: list[_Move] = []
+    doubtful: list[tuple[int, int]] = []
+
+    def best_move(j: int, *, without_output: bool, without_input: bool) -> _Move:
+        signs: tuple[int, ...] = (1, -1) if without_output else (int(np.sign(network.a[j])),)
+        kinks = np.ones(dataset.n, dtype=bool) if without_input else point.kinks[j]
+        reach = 1.0 if without_output else abs(network.a[j]) / max(largest, 1e-300)
         if not kinks.any():
-            gain, sign, direction = float(np.linalg.norm(point.pulls[j])), signs[0], signs[0] * point.pulls[j]
-        else:
-            slopes = np.where(network.w[j] @ dataset.X.T > 0.0, 1.0, network.leak)
-            linear = (slopes * point.forces * ~kinks) @ dataset.X
-            key = (kinks.tobytes(), slopes[~kinks].tobytes(), signs)
-            if key not in cache:
-                cache[key] = _first_order_gain(dataset.X[kinks], point.forces[kinks], linear, network.leak, signs)
-            gain, sign, direction = cache[key]
-        reach = 1.0 if is_zero[j] or no_output[j] else abs(network.a[j]) / max(largest, 1e-300)
-        moves.append((gain * reach, gain, j, sign, direction))
-    worst = max(move[1] for move in moves) / point.force_scale if point.force_scale > 0.0 else 0.0
-    candidates = sorted((m for m in moves if m[1] > gain_rtol * point.force_scale), key=lambda m: -m[0])
-    for _, gain, j, sign, direction in candidates[:max_trials]:
-        keeps_output = not (is_zero[j] or no_output[j])
-        escape = _tried(network, dataset, loss, j, sign, direction / np.linalg.norm(direction), gain, keeps_output)
+            gain = float(np.linalg.norm(point.pulls[j]))
+            return _Move(gain * reach, gain, gain, j, signs[0], signs[0] * point.pulls[j], not without_output)
+        slopes = np.where(products[j] > 0.0, 1.0, network.leak)
+        linear = (slopes * point.forces * ~kinks) @ dataset.X
+        key = (kinks.tobytes(), slopes[~kinks].tobytes(), signs)
+        if key not in cache:
+            cache[key] = _first_order_gain(dataset.X[kinks], point.forces[kinks], linear, network.leak, signs)
+        gain, bound, sign, direction = cache[key]
+        return _Move(gain * reach, gain, bound, j, sign, direction, not without_output)
+
+    at_zero = []
+    for j in range(network.num_neurons):
+        move = best_move(j, without_output=bool(network.a[j] == 0.0), without_input=bool(length[j] == 0.0))
+        if move.bound > threshold and size[j] > 0.0:
+            near = np.flatnonzero(point.kinks[j] & (products[j] != 0.0))
+            if near.size and _is_flat(network, dataset, point, j, products[j], threshold):
+                doubtful += [(j, int(k)) for k in near]
+                continue
+            if near.size and _is_flat_beside(network, dataset, point, j, products[j], near, threshold):
+                doubtful += [(j, int(k)) for k in near]
+            if size[j] <= zero_rtol * largest or abs(network.a[j]) <= zero_rtol * size[j]:
+                at_zero.append(j)
+                no_input = size[j] <= zero_rtol * largest or length[j] <= zero_rtol * size[j]
+                move = best_move(j, without_output=True, without_input=bool(no_input))
+        moves.append(move)
+    scale = point.force_scale if point.force_scale > 0.0 else np.inf
+    gain = max((move.gain for move in moves), default=0.0) / scale
+    bound = max((move.bound for move in moves), default=0.0) / scale
+    unsure = {neuron for neuron, _ in doubtful}
+    candidates = sorted(
+        (move for move in moves if move.gain > threshold), key=lambda move: (move.neuron in unsure, -move.reach)
+    )
+    for move in candidates[:max_trials]:
+        unit = move.direction / np.linalg.norm(move.direction)
+        escape = _tried(network, dataset, loss, move.neuron, move.sign, unit, move.gain, move.keeps_output)
         if escape is not None:
-            return escape, worst
-    return None, worst
+            doubts = tuple(doubtful) if move.neuron in unsure else ()
+            return WayDown(escape, gain, bound, tuple(at_zero), doubts)
+    return WayDown(None, gain, bound, tuple(at_zero), tuple(doubtful))
+
+
+@dataclass(frozen=True, eq=False)
+class _Move:
+    """What one neuron gains at most to first order, and how."""
+
+    reach: float
+    gain: float
+    bound: float
+    neuron: int
+    sign: int
+    direction: FloatArray
+    keeps_output: bool
+
+
+def _is_flat(
+    network: Network, dataset: Dataset, point: Stationarity, neuron: int, products: FloatArray, threshold: float
+) -> bool:
+    """Whether nothing pulls on a neuron in the cone that `products` put it in; boundaries are where they are 0."""
+    if network.a[neuron] == 0.0:
+        return False
+    on = products == 0.0
+    pull = (np.where(products > 0.0, 1.0, network.leak) * ~on * point.forces) @ dataset.X
+    if not on.any():
+        return bool(np.linalg.norm(pull) <= threshold)
+    sign = (int(np.sign(network.a[neuron])),)
+    return _first_order_gain(dataset.X[on], point.forces[on], pull, network.leak, sign)[1] <= threshold
+
+
+def _is_flat_beside(
+    network: Network,
+    dataset: Dataset,
+    point: Stationarity,
+    neuron: int,
+    products: FloatArray,
+    near: NDArray[np.intp],
+    threshold: float,
+) -> bool:
+    """Whether a neuron would stand still on some other sides of the boundaries `near` it."""
+    if near.size > 8:
+        return False
+    for sides in product((1.0, -1.0), repeat=int(near.size)):
+        moved = products.copy()
+        moved[near] = sides
+        if _is_flat(network, dataset, point, neuron, moved, threshold):
+            return True
+    return False
 
 
 def try_new_neuron(network: Network, dataset: Dataset, loss: AbstractLoss, gains: Gains) -> Escape | None:
@@ -174,11 +276,11 @@ def try_new_neuron(network: Network, dataset: Dataset, loss: AbstractLoss, gains
 
 def _first_order_gain(
     X: FloatArray, forces: FloatArray, linear: FloatArray, leak: float, signs: tuple[int, ...]
-) -> tuple[float, int, FloatArray]:
-    """The largest of s (<v, linear> + sum_k r_k phi(<v, x_k>)) over unit v, its sign and its direction."""
+) -> tuple[float, float, int, FloatArray]:
+    """The largest of s (<v, linear> + sum_k r_k phi(<v, x_k>)) over unit v, a bound on it, its sign, its direction."""
     gains = NeuronOracle(X, np.sign(forces), leak, signs=signs).gains(forces, linear=linear)
     best = int(np.argmax(gains.values))
-    return float(gains.values[best]), signs[int(gains.sides[best])], gains.vectors[best]
+    return float(gains.values[best]), gains.upper, signs[int(gains.sides[best])], gains.vectors[best]
 
 
 def _tried(

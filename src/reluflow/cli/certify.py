@@ -51,6 +51,7 @@ def command(
     Example: reluflow certify three-points --init network.csv --json
     """
     from reluflow.certificates.certify import certify
+    from reluflow.certificates.network_margin import linear_network_margin
     from reluflow.errors import InvalidInputError
 
     if not 0.0 < tolerance < 1.0:
@@ -84,20 +85,26 @@ def command(
                 "margin": verdict.margin,
                 "best_linear_margin": verdict.best_linear_margin,
                 "global_margin": verdict.global_margin,
+                "linear_network_margin": linear_network_margin(verdict.best_linear_margin, leak),
+                "ignored": list(verdict.ignored),
+                "proof": verdict.is_proved,
                 "escape": escape,
-                "reasons": list(verdict.reasons),
+                "reasons": [*verdict.reasons, *verdict.open_points],
             }
             | ({} if place is None else {"whereabouts": {row["quantity"]: row["value"] for row in place.table()}})
         )
         return
-    print(f"{data.name}: the network is a {verdict.kind}." if verdict.kind != "not-stationary" else "Not stationary.")
-    for reason in verdict.reasons:
+    name = str(verdict.kind)
+    print(f"{data.name}: the network is a {name}." if name != "not-stationary" else f"{data.name}: not stationary.")
+    for reason in (*verdict.reasons, *(f"Not decided: {point}" for point in verdict.open_points)):
         print(reason)
     rows = [(name.replace("_", " "), number(value, 4)) for name, value in verdict.residuals.items()]
+    # one normalisation for all margins: q_min / |theta|^2, that of the network itself
+    linear = linear_network_margin(verdict.best_linear_margin, leak)
     rows += [
         ("normalised margin", number(verdict.margin, 10)),
-        ("best linear margin", number(verdict.best_linear_margin, 10)),
-        ("best margin of any network", number(verdict.global_margin, 10)),
+        ("the same, best network that computes a line", number(linear, 10)),
+        ("the same, best network", number(verdict.global_margin, 10)),
     ]
     print_table(("quantity", "value"), rows)
     if place is not None:

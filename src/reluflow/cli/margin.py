@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from reluflow.cli.inputs import dataset_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
 
 if TYPE_CHECKING:
+    from reluflow.certificates.hard_margin import HardMargin
     from reluflow.certificates.network_margin import NetworkMargin
-    from reluflow.certificates.one_class import LeakyMargin, OneClassVector
+    from reluflow.certificates.one_class import LeakyMargin, OneClassVector, OneClassVectors
     from reluflow.data.dataset import Dataset
 
 
@@ -49,6 +51,8 @@ def command(
     classes = one_class_vectors(data)
     leaky = leaky_margins(data, leak)
     is_wanted = is_tractable(data, leak) if network is None else network
+    if not json:  # the answer for lines must not wait for that for networks
+        _print_separators(data, separator, classes)
     best = network_margin(data, leak) if is_wanted else None
     verdict = {Separability.SEPARABLE: True, Separability.NOT_SEPARABLE: False, Separability.UNDECIDED: None}
     if json:
@@ -66,19 +70,30 @@ def command(
             }
         )
         return
+    if best is None:
+        print("The best two-layer network was not sought at this size; --network forces it.")
+        return
+    how = "" if best.is_exact else " (a relaxation; the true bound may be smaller)"
+    print(f"Best two-layer network at leak {leak:g}: margin {best.margin:.9g}, at most {best.upper:.9g}{how}.")
+    if best.gap > 1e-6:
+        print("What lies between the two is open: the search was stopped, or the bound is not tight.")
+
+
+def _print_separators(data: Dataset, separator: HardMargin, classes: OneClassVectors) -> None:
     _print(data, separator.status, separator.margin, separator.gap, separator.w)
-    if not separator.separable:
+    if separator.status == "not-separable":
         combination = float(np.linalg.norm(separator.multipliers @ (data.y[:, None] * data.X)))
-        print(f"Certificate: a convex combination of the y_i x_i has norm {combination:.3g}.")
+        print(
+            f"Certificate: a convex combination of the y_i x_i vanishes, verified exactly (norm {combination:.3g} as "
+            "computed)."
+        )
     rows = [
         (name, vector(found.w), number(found.norm), str(len(found.support)), str(found.support_rank))
         for name, found in (("w_+", classes.positive), ("w_-", classes.negative))
         if found is not None and found.feasible
     ]
     print_table(("one class", "vector", "norm", "support samples", "rank of the support"), rows)
-    if best is not None:
-        how = "" if best.is_exact else " (a relaxation; the true bound may be smaller)"
-        print(f"Best two-layer network at leak {leak:g}: margin {best.margin:.9g}, at most {best.upper:.9g}{how}.")
+    sys.stdout.flush()
 
 
 def _print(data: Dataset, status: str, margin: float, gap: float, w: Any) -> None:
@@ -86,7 +101,8 @@ def _print(data: Dataset, status: str, margin: float, gap: float, w: Any) -> Non
     if status == "separable":
         print(f"Linearly separable with margin {margin:.12g} (relative duality gap {gap:.2g}), w = {vector(w)}")
     else:
-        print(f"Linear separability through the origin: {status}.")
+        words = "no" if status == "not-separable" else "undecided: neither a separator nor its absence was verified"
+        print(f"Linearly separable through the origin: {words}.")
 
 
 def _one_class(found: OneClassVector | None, leaky: LeakyMargin) -> dict[str, Any] | None:

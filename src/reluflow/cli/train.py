@@ -285,6 +285,7 @@ def _as_json(trajectory: Trajectory, limit: CertifiedLimit) -> dict[str, Any]:
             "global_margin": certificate.global_margin,
             "distance": limit.distance,
             "proof": limit.is_proof,
+            "ignored": list(certificate.ignored),
             "reason": limit.reason,
             "reasons": list(certificate.reasons),
         },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from reluflow.dynamics.trajectory import Snapshot
 from reluflow.errors import BackendError, InvalidInputError
 
 Measure = Callable[[AbstractRun], Any]
+
+_FIRST_CHANGE = 0.02  # between two frames, before any is dropped
+_FITTING_WEIGHT = 20.0  # frames for a change of h / (scale + |h|) by 1, against those for an e-fold of the outputs
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,11 @@ class Keep:
     iterations
         After exactly these steps, so far as the run comes.
     thinned
-        Keep at most so many networks, evenly over the steps, in `Trajectory.frames`: when there are more, every other
-        one is dropped. Infinity keeps all.
+        Keep at most so many networks in `Trajectory.frames`: when there are more, every other one is dropped. Infinity
+        keeps all.
+    evenly
+        How frames are spaced: over the `steps`, or over the `change` of the outputs: of their logarithm while they
+        grow, of the outputs themselves while they fit.
     measure
         Called with the run at each of `times` and `iterations`; whatever it returns is kept in place of the network,
         which for a wide network may not fit into memory so often.
@@ -39,12 +45,13 @@ class Keep:
     Examples
     --------
     >>> Keep(times=[3.0, 1.0], iterations=range(0, 30, 10))
-    Keep(times=(1.0, 3.0), iterations=(0, 10, 20), thinned=0, measure=None)
+    Keep(times=(1.0, 3.0), iterations=(0, 10, 20), thinned=0, evenly='steps', measure=None)
     """
 
     times: Sequence[float] | FloatArray = ()
     iterations: Sequence[int] | IntArray = ()
     thinned: float = 0
+    evenly: Literal["steps", "change"] = "steps"
     measure: Measure | None = None
 
     def __post_init__(self) -> None:
@@ -56,12 +63,17 @@ class Keep:
             raise InvalidInputError(f"`iterations` must hold whole numbers of at least 0, got {steps[0]}.")
         if not self.thinned >= 0:
             raise InvalidInputError(f"`thinned` must be at least 0, got {self.thinned}.")
+        if self.evenly not in ("steps", "change"):
+            raise InvalidInputError(f"`evenly` must be 'steps' or 'change', got {self.evenly!r}.")
         object.__setattr__(self, "times", tuple(times.tolist()))
         object.__setattr__(self, "iterations", tuple(steps))
 
     def __repr__(self) -> str:
         measure = None if self.measure is None else f"{self.measure.__module__}.{self.measure.__qualname__}"
-        return f"Keep(times={self.times}, iterations={self.iterations}, thinned={self.thinned}, measure={measure})"
+        return (
+            f"Keep(times={self.times}, iterations={self.iterations}, thinned={self.thinned}, evenly={self.evenly!r}, "
+            f"measure={measure})"
+        )
 
     def with_times(self, times: Sequence[float] | FloatArray) -> Keep:
         """The same with more times."""
@@ -94,8 +106,8 @@ class Recording:
         self.snapshots: list[Snapshot] = []
         self.frames: list[Snapshot] = []
         self.measured: list[Any] = []
-        self._num_times = self._num_iterations = self._num_calls = 0
-        self._stride = 1
+        self._num_times = self._num_iterations = 0
+        self._pace: _EvenSteps | _EvenChange = _EvenSteps() if keep.evenly == "steps" else _EvenChange()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "keep"}
@@ -130,7 +142,6 @@ class Recording:
         run.passed.clear()
         loss = run.problem.loss.total(outputs, labels)
         self.records.append((run.time, run.log_time, loss, outputs))
-        self._num_calls += 1
         moments = []
         while not self.has_all_times and self.next_time <= run.time:
             moments.append(self.next_time)
@@ -144,8 +155,52 @@ class Recording:
                 self.snapshots.append(Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps))
             else:
                 self.measured.append(self.keep.measure(run))
-        if self.keep.thinned and (self._num_calls - 1) % self._stride == 0:
+        if self.keep.thinned and self._pace.is_due(run, outputs):
             self.frames.append(Snapshot(run.time, loss, outputs, run.network(), run.log_time, run.steps))
             if len(self.frames) > self.keep.thinned:
                 self.frames = self.frames[::2]
-                self._stride *= 2
+                self._pace.halve()
+
+
+class _EvenSteps:
+    """Every `stride`-th call is a frame."""
+
+    def __init__(self) -> None:
+        self._stride, self._seen = 1, 0
+
+    def is_due(self, run: AbstractRun, outputs: FloatArray) -> bool:
+        """Whether to keep the run as it is; called once after every step."""
+        self._seen += 1
+        return (self._seen - 1) % self._stride == 0
+
+    def halve(self) -> None:
+        """Keep half as many from now on."""
+        self._stride *= 2
+
+
+class _EvenChange:
+    """A frame when the outputs have changed by `spacing` since the last; the start and the first step in any case."""
+
+    def __init__(self) -> None:
+        self._spacing, self._changed, self._seen = _FIRST_CHANGE, 0.0, 0
+        self._size, self._bounded = 0.0, np.zeros(0)
+
+    def is_due(self, run: AbstractRun, outputs: FloatArray) -> bool:
+        """Whether to keep the run as it is; called once after every step."""
+        labels, loss = run.problem.dataset.y, run.problem.loss
+        scaled = outputs / (1.0 if loss.is_classification else float(np.max(np.abs(labels))) or 1.0)
+        size = float(np.log(max(float(np.max(np.abs(scaled))), np.finfo(np.float64).tiny)))
+        bounded = scaled / (1.0 + np.abs(scaled))
+        if self._seen >= 2:
+            self._changed += abs(size - self._size)
+            self._changed += _FITTING_WEIGHT * float(np.max(np.abs(bounded - self._bounded)))
+        self._size, self._bounded = size, bounded
+        self._seen += 1
+        if self._seen > 2 and self._changed < self._spacing:
+            return False
+        self._changed = 0.0
+        return True
+
+    def halve(self) -> None:
+        """Keep half as many from now on."""
+        self._spacing *= 2.0

@@ -17,6 +17,7 @@ from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
 _LARGE = 1e70  # a product of four numbers up to this is an ordinary double
+LIGHTEST = -690.0  # ln of the size, beside log_scale, that a neuron is given where its own would underflow
 RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
 
 
@@ -148,3 +149,15 @@ def drift_between(start: Network, now: Network) -> float:
 
 def _squared_norms(network: Network) -> FloatArray:
     return np.asarray(np.square(network.a) + np.einsum("jd,jd->j", network.w, network.w))
+
+
+def network_of(z: FloatArray, log_norm: FloatArray, leak: float, weight: FloatArray) -> Network:
+    """The network of neurons exp(log_norm) z; its `log_scale` is 0 where they fit a double.
+
+    A neuron too light for a double beside the others keeps its direction at the smallest size there is, for zero would
+    be another point: it has no direction, and every way is open to it.
+    """
+    top = float(np.max(log_norm))
+    log_scale = 0.0 if abs(top) < 300.0 else top
+    z = z * np.exp(np.maximum(log_norm - log_scale, LIGHTEST))[:, None]
+    return Network(w=z[:, :-1], a=z[:, -1], leak=leak, weight=weight, log_scale=log_scale)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
@@ -39,9 +40,10 @@ class Stationary(AbstractStoppingRule):
 
     The second half tells a stationary point from a plateau: beside a saddle the gradient is as small as the neurons
     that are about to leave it. For a classification loss the gradient is measured against the total force
-    c sum |dl/dh|, so that a loss that fades for ever on separable data is not taken for a minimum. For the square loss
-    a fit that leaves less than `loss_rtol` of the loss of the zero network is the end as well: no neuron has anything
-    left to grow for, and near a fit forces change sign at rounding level, so neurons may slide on and off for ever.
+    c sum |dl/dh| of the samples it acts on, so that a loss that fades for ever is not taken for a minimum. For the
+    square loss a fit that leaves less than `loss_rtol` of the loss of the zero network is the end as well: no neuron
+    has anything left to grow for, and near a fit forces change sign at rounding level, so neurons may slide on and off
+    for ever.
     """
 
     atol: float = 1e-8
@@ -56,9 +58,23 @@ class Stationary(AbstractStoppingRule):
 
     def _check(self, run: AbstractRun) -> Outcome | None:
         gradient = run.gradient()
-        if gradient.log_norm - gradient.log_rate > np.log(self.atol):
+        if gradient.log_norm - self._log_force(run, gradient.log_rate) > np.log(self.atol):
             return None
         return Outcome.STATIONARY if run.is_settled() or self._is_fitted(run) else None
+
+    @staticmethod
+    def _log_force(run: AbstractRun, log_rate: float) -> float:
+        """ln of the force the gradient is measured against.
+
+        Samples of output 0, on which no neuron is active, pull on nothing: against their constant force a network that
+        grows for ever on the others would look stationary.
+        """
+        loss, labels, outputs = run.problem.loss, run.problem.dataset.y, run.outputs()
+        is_acting = is_acted_on(outputs)
+        if not loss.fades or is_acting.all() or not is_acting.any():
+            return log_rate
+        log_forces = loss.log_force(outputs[is_acting], labels[is_acting])
+        return float(np.log(loss.sample_weight(labels.size)) + np.logaddexp.reduce(log_forces))
 
     def _is_fitted(self, run: AbstractRun) -> bool:
         loss, labels = run.problem.loss, run.problem.dataset.y
@@ -166,6 +182,11 @@ class AtTime(AbstractStoppingRule):
     @property
     def time_limit(self) -> float:
         return self.time
+
+
+def is_acted_on(outputs: FloatArray) -> BoolArray:
+    """Which samples have an output beyond rounding; 0 where no neuron is active, or all slide along the boundary."""
+    return np.asarray(np.abs(outputs) > 1e-9 * np.max(np.abs(outputs), initial=0.0))
 
 
 def _check_positive(name: str, value: float) -> None:

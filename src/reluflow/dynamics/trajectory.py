@@ -29,7 +29,14 @@ class Outcome(Enum):
     """Why a run ended: a short stable code and a sentence."""
 
     STATIONARY = ("stationary", "The gradient vanished to the tolerance and no neuron was still growing.")
-    DIRECTION_CONVERGED = ("direction-converged", "The norm still grows, but the direction has stopped turning.")
+    DIRECTION_CONVERGED = (
+        "direction-converged",
+        "The norm grows for ever; the direction has stopped turning, or its limit is known.",
+    )
+    TAKEOVER_AHEAD = (
+        "takeover-ahead",
+        "A light neuron is bound to change the limiting direction, but later than the run can wait for.",
+    )
     ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
     HORIZON = ("horizon", "The requested time was reached before the run ended by itself.")
     RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")

@@ -259,6 +259,17 @@ def cone_moments(network: Network, X: ArrayLike) -> ConeMoments:
     return ConeMoments(patterns=patterns, cone_of_neuron=cone_of_neuron, moments=moments)
 
 
+def row_norms(rows: FloatArray) -> FloatArray:
+    """Euclidean norms of rows, shape (m,), also where the squares would leave the range of a double.
+
+    >>> row_norms(np.array([[3e-300, 4e-300], [0.0, 0.0]]))
+    array([5.e-300, 0.e+000])
+    """
+    largest = np.max(np.abs(rows), axis=1, initial=0.0)
+    safe = np.where(largest > 0.0, largest, 1.0)
+    return np.asarray(largest * np.linalg.norm(rows / safe[:, None], axis=1))
+
+
 def leaky_relu(z: FloatArray, leak: float) -> FloatArray:
     """max(z, leak z), elementwise."""
     return np.maximum(z, leak * z)

@@ -30,7 +30,13 @@ def as_json(found: Study) -> dict[str, Any]:
         "extremal": _extremal(found),
         "alignment": None if found.alignment is None else {"counts": found.alignment.counts},
         "scales": [
-            {"theorem": a.theorem, "log_asked": a.log_asked, "log_used": a.log_used, "met": a.is_met}
+            {
+                "theorem": a.theorem,
+                "log_asked": a.log_asked,
+                "log_shown": a.log_shown,
+                "log_used": a.log_used,
+                "met": a.is_met,
+            }
             for a in found.advice
         ],
         "flow": _flow(found),
@@ -115,6 +121,7 @@ def _flow(found: Study) -> dict[str, Any] | None:
         "limit": {
             "kind": str(certificate.kind),
             "proof": limit.is_proof,
+            "ignored": list(certificate.ignored),
             "residuals": certificate.residuals,
             "margin": certificate.margin,
             "best_linear_margin": certificate.best_linear_margin,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
@@ -33,7 +35,7 @@ class FlowStory:
     trajectory
         The run.
     frames
-        Networks on the way, thinned, and the end point.
+        Networks on the way, from the first to the last: evenly in what changes, and at the ends of the phases.
     limit
         What the end point provably is.
     max_steps
@@ -52,7 +54,11 @@ class FlowStory:
 
 
 def follow_flow(
-    problem: TrainingProblem, *, max_steps: int | None = None, on_step: Callable[[AbstractRun], None] | None = None
+    problem: TrainingProblem,
+    *,
+    max_steps: int | None = None,
+    at_phase_ends: bool = True,
+    on_step: Callable[[AbstractRun], None] | None = None,
 ) -> FlowStory:
     """Run the flow to its limit, or until the allowed steps are spent, and keep frames.
 
@@ -62,13 +68,18 @@ def follow_flow(
         Dataset, loss, initial network.
     max_steps
         By default as many as cost some ten seconds; the same on every machine, so that a study is reproducible.
+    at_phase_ends
+        Whether to keep frames at exactly the ends of the phases as well, at the price of a second, shorter run.
     on_step
         Called after every step.
     """
     allowed = affordable_steps(problem) if max_steps is None else max_steps
-    solver, keep = choose_flow(problem, max_steps=allowed).solver, Keep(thinned=MAX_FRAMES)
+    solver, keep = choose_flow(problem, max_steps=allowed).solver, Keep(thinned=MAX_FRAMES, evenly="change")
     trajectory = train(problem, solver, until=end_of(problem), keep=keep, progress=on_step)
-    return FlowStory(trajectory, (*trajectory.frames, trajectory.end), certified_limit(trajectory), allowed)
+    between = [*trajectory.frames, *(_at_phase_ends(trajectory, allowed) if at_phase_ends else [])]
+    between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
+    frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
+    return FlowStory(trajectory, frames, certified_limit(trajectory), allowed)
 
 
 def affordable_steps(problem: TrainingProblem) -> int:
@@ -89,3 +100,12 @@ def _seconds_per_step(problem: TrainingProblem) -> float:
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """A classifier stops when its limiting direction is known, any other network where it is stationary."""
     return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
+
+
+def _at_phase_ends(trajectory: Trajectory, max_steps: int) -> tuple[Snapshot, ...]:
+    """The network at exactly the ends of the phases, which are known only when the run is over: it is run once more."""
+    ends = sorted({phase.end for phase in trajectory.phases if 0.0 < phase.end < trajectory.time})
+    if not ends or not np.isfinite(ends[-1]):
+        return ()
+    solver, keep = choose_flow(trajectory.problem, max_steps=max_steps).solver, Keep(times=ends)
+    return train(trajectory.problem, solver, until=AtTime(ends[-1]), keep=keep).snapshots

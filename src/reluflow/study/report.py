@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 import reluflow
+from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of
 from reluflow.study.page import Mark, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
 from reluflow.study.scale_advice import power_of_ten
-from reluflow.study.sentences import linear_network_margin
 from reluflow.study.slider import slider
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer
@@ -125,10 +125,18 @@ def _theorems(found: Study) -> str:
         return ""
     advice = ""
     if found.advice:
-        rows = [(a.theorem, power_of_ten(a.log_asked), power_of_ten(a.log_used), Mark(a.is_met)) for a in found.advice]
-        advice = "<h3>How small must the start be?</h3>" + table(
-            ("theorem", "asks for sqrt(sum a^2) at most", "used in this run", "met"), rows, label="Scales"
-        )
+        rows = [
+            (
+                a.theorem,
+                "names none" if a.log_asked is None else power_of_ten(a.log_asked),
+                "as in this run" if a.log_shown is None else power_of_ten(a.log_shown),
+                power_of_ten(a.log_used),
+                Mark(a.is_met),
+            )
+            for a in found.advice
+        ]
+        names = ("theorem", "asks for sqrt(sum a^2) at most", "checked at", "used in this run", "met")
+        advice = "<h3>How small must the start be?</h3>" + table(names, rows, label="Scales")
     rows_of_answers = [
         (a.theorem.key, Mark(_as_answer(a), a.word), f"{a.theorem.statement} {a.sentence[:1].upper()}{a.sentence[1:]}")
         for a in sorted(found.answers, key=lambda a: not a.is_applicable)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,37 +17,48 @@ from reluflow.theory.theorem import Theorem
 
 @dataclass(frozen=True)
 class ScaleAdvice:
-    """The scale one theorem asks for.
+    """The scale one theorem asks for, where it says so, and the one its check is made at.
 
     Parameters
     ----------
     theorem
         Its key.
     log_asked
-        Natural logarithm of the largest admissible size, sqrt(sum_j a_j^2) at the start.
+        Natural logarithm of the largest size, sqrt(sum_j a_j^2) at the start, that the (corrected) statement admits;
+        None where it names none or where its thresholds are out of reach for these data.
+    log_shown
+        The same of the start its check is made from: small enough for its bounds to say something. None where that is
+        the given network, for no smaller one could be worked out.
     log_used
         The same of the network in use.
     """
 
     theorem: str
-    log_asked: float
+    log_asked: float | None
+    log_shown: float | None
     log_used: float
 
     @property
-    def is_met(self) -> bool:
-        """Whether the network in use is small enough."""
-        return self.log_used <= self.log_asked
+    def is_met(self) -> bool | None:
+        """Whether the network in use is small enough; None where the theorem does not say."""
+        return None if self.log_asked is None else self.log_used <= self.log_asked
 
     def __str__(self) -> str:
+        used = power_of_ten(self.log_used)
+        if self.log_asked is None:
+            shown = "no scale" if self.log_shown is None else f"scale {power_of_ten(self.log_shown)}, its own choice,"
+            return (
+                f"{self.theorem} names no threshold that can be evaluated; {shown} is checked, used {used}: undecided"
+            )
         verdict = "met" if self.is_met else "not met"
-        return f"{self.theorem} asks for {power_of_ten(self.log_asked)}, used {power_of_ten(self.log_used)}: {verdict}"
+        return f"{self.theorem} asks for {power_of_ten(self.log_asked)}, used {used}: {verdict}"
 
 
 def scale_advice(problem: TrainingProblem, theorems: Iterable[Theorem]) -> tuple[ScaleAdvice, ...]:
-    """The scale each theorem whose data hypotheses hold asks for, largest first.
+    """The scale each theorem whose data hypotheses hold asks for, largest first, those that name none last.
 
-    Theorems that name no scale, that are stated for another loss or leak, or whose constants are out of reach for these
-    data are left out.
+    Theorems that have no scale, that are stated for another loss or leak, or whose constants are out of reach for
+    these data are left out.
     """
     used = log_size(problem)
     found = []
@@ -57,12 +69,23 @@ def scale_advice(problem: TrainingProblem, theorems: Iterable[Theorem]) -> tuple
         try:
             if theorem.preliminary(evidence) is not None:
                 continue
-            asked = used + theorem.log_scale(evidence)
+            factor = theorem.log_scale(evidence)
+            asked = _log_asked(theorem.constants(evidence), used)
         except ReluflowError:
             continue  # out of reach for these data, as their diagnosis says
-        if math.isfinite(asked):
-            found.append(ScaleAdvice(theorem.key, asked, used))
-    return tuple(sorted(found, key=lambda advice: -advice.log_asked))
+        if math.isfinite(factor):
+            shown = used + factor if factor != 0.0 else None  # a factor of 1 is no choice: nothing is known
+            found.append(ScaleAdvice(theorem.key, asked, shown, used))
+    return tuple(sorted(found, key=lambda advice: math.inf if advice.log_asked is None else -advice.log_asked))
+
+
+def _log_asked(constants: Mapping[str, Any], used: float) -> float | None:
+    """The threshold of a statement, from its constants: every bound on ln lambda it names, the smallest of them."""
+    bounds = [constants.get(name) for name in ("log_lambda_star", "log_lambda_settled")]
+    known = [float(bound) for bound in bounds if bound is not None and math.isfinite(bound)]
+    if len(known) < 2 or "log_lambda" not in constants:
+        return None
+    return used + min(known) - float(constants["log_lambda"])
 
 
 def log_size(problem: TrainingProblem) -> float:

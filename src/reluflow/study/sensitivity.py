@@ -85,7 +85,9 @@ def vary(
             if on_run is not None:
                 on_run(f"varying: seed {seed}, scale {scale}")
             other = follow_flow(
-                TrainingProblem(problem.dataset, problem.loss, draw(seed, scale)), max_steps=first.max_steps
+                TrainingProblem(problem.dataset, problem.loss, draw(seed, scale)),
+                max_steps=first.max_steps,
+                at_phase_ends=False,
             )
             found.append(_compare(first, other, seed, scale))
     return tuple(found)

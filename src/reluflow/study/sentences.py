@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.scale_advice import power_of_ten
 
@@ -21,6 +22,7 @@ _KINDS = {
     "saddle": "a saddle",
     "kkt-direction": "a KKT direction of the margin problem",
     "max-margin": "the max-margin direction",
+    "partial-direction": "a KKT direction of the samples it does not ignore",
     "not-stationary": "no stationary point",
 }
 
@@ -70,17 +72,33 @@ def _about_end(found: Study) -> list[str]:
         return told
     proof = "" if flow.limit.is_proof else " (not a proof)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
+    if certificate.ignored:
+        names = ", ".join(str(k) for k in certificate.ignored[:10]) + (", ..." if len(certificate.ignored) > 10 else "")
+        is_one = len(certificate.ignored) == 1
+        return [
+            f"{who} grows for ever and ignores {'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
+            f"is active there, the output is 0 for ever, and the loss tends to "
+            f"{certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction converges to {kind}{proof}.",
+        ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return [
             f"{who} classifies every sample and grows for ever; its direction converges to {kind}{proof}.",
+            *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
     words = [f"{who} ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."]
     words += _against_linear(found, flow)
-    if certificate.escape is not None and str(certificate.kind) != "global-minimum":
+    escape = certificate.escape
+    if escape is not None and escape.neuron is not None:
         words.append(
-            "A network can do better: a change that lowers the loss exists, but no neuron is there to make it."
+            f"A network can do better, and neuron {escape.neuron} could: a change of it lowers the loss by "
+            f"{escape.actual_decrease:.4g}, but the flow does not make it."
         )
+    elif escape is not None:
+        words.append(
+            "It is a local minimum for this network; a neuron at zero would be a way down, but no neuron is there."
+        )
+    words += [f"Not decided: {point}" for point in certificate.open_points]
     return words
 
 
@@ -111,21 +129,6 @@ def _margins(flow: FlowStory) -> list[str]:
     else:
         words += "; the best margin of a two-layer network is out of reach here"
     return [words + "."]
-
-
-def linear_network_margin(margin: float, leak: float) -> float:
-    """Largest q_min / |theta|^2 of a network that computes <w, x>: (1 + leak)/4 times the margin of the unit vector w.
-
-    Two opposite neurons do it: s(z) - s(-z) = (1 + leak) z.
-
-    References
-    ----------
-    Lyu et al. (2021), Thm 4.2 [lyu2021].
-
-    >>> linear_network_margin(1.0, 0.0)
-    0.25
-    """
-    return (1.0 + leak) / 4.0 * margin
 
 
 def _about_variations(found: Study) -> list[str]:
@@ -164,8 +167,10 @@ def _about_data(found: Study) -> list[str]:
             told.append(
                 f"A linear classifier through the origin separates it with margin {found.separator.margin:.6g}."
             )
-        else:
+        elif str(found.separator.status) == "not-separable":
             told.append("No linear classifier through the origin separates it.")
+        else:
+            told.append("Whether a linear classifier through the origin separates it is not decided.")
     return told
 
 
@@ -210,12 +215,26 @@ def _about_neurons(found: Study) -> list[str]:
 def _about_scale(found: Study) -> list[str]:
     if not found.advice:
         return []
-    parts = [f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}" for a in found.advice]
     used = power_of_ten(found.advice[0].log_used)
-    return [
-        f"The start has size sqrt(sum a^2) = {used}. The theorems ask for at most: {', '.join(parts)}. "
-        "Each was asked at its own scale."
+    words = f"The start has size sqrt(sum a^2) = {used}."
+    asked = [
+        f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}"
+        for a in found.advice
+        if a.log_asked is not None
     ]
+    if asked:
+        words += f" The theorems ask for at most: {', '.join(asked)}."
+    silent = [
+        f"{a.theorem} (checked at {power_of_ten(a.log_shown)})" if a.log_shown is not None else a.theorem
+        for a in found.advice
+        if a.log_asked is None
+    ]
+    if silent:
+        words += f" No threshold that can be evaluated here is named by: {', '.join(silent)}."
+    shown = [f"{a.theorem} {power_of_ten(a.log_shown)}" for a in found.advice if a.log_asked and a.log_shown]
+    if shown:
+        words += f" Each was checked at a scale at which its bounds inform: {', '.join(shown)}."
+    return [words]
 
 
 def _about_phases(found: Study) -> list[str]:

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.certificates.certify import Certificate, certify
-from reluflow.certificates.kkt import kkt_certificate
+from reluflow.arrays import FloatArray, IndexArray
+from reluflow.certificates.certificate import Certificate
+from reluflow.certificates.certify import certify
+from reluflow.certificates.direction import ignored_samples
+from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network.network import Network
 from reluflow.tables import html_table
+from reluflow.theory.takeover import Prospects, prospects
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +35,9 @@ class CertifiedLimit:
     distance
         How far the run's last network is from it: 0 for a finite end point, between unit directions otherwise.
     is_proof
-        Whether the certificate speaks of the run's own limit: the run ended by itself, and the point or direction it
-        was found to approach is certified. A run cut short has none.
+        Whether the certificate speaks of the run's own limit: the run ended by itself, every word of the certificate is
+        proved of the point or direction it was found to approach, and no light neuron can still change that. A run cut
+        short has none.
     reason
         One sentence on how the limit was found and why it is or is not a proof.
     """
@@ -53,14 +60,17 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     """Find the limit of a run from its last state and certify it.
 
     A run whose outputs classify every sample under a classification loss grows for ever: its limit is a direction,
-    solved for in the final activation patterns. Any other run has a finite end point, which `train` has polished.
+    solved for in the final activation patterns. So does one that classifies every sample on which some neuron is
+    active; the others are ignored for ever. Any other run has a finite end point, which `train` has polished. A
+    direction is proved only if no light neuron can still change it.
 
     Parameters
     ----------
     trajectory
         A finished run.
     close
-        A solved direction farther than this from the run's own is not taken for its limit.
+        A solved direction farther than this from the run's own is taken for its limit only if no neuron leaves its
+        activation pattern on the way.
 
     Examples
     --------
@@ -73,28 +83,91 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     ('local-minimum', True)
     """
     problem = trajectory.problem
-    if not problem.loss.is_classification or not np.all(trajectory.predictions * problem.dataset.y > 0.0):
+    if not problem.loss.is_classification or (near := nearest_direction(trajectory.network, problem)) is None:
         certificate = certify(trajectory.network, problem.dataset, problem.loss, rtol=_tolerance(trajectory))
-        is_proof = trajectory.outcome is Outcome.STATIONARY and certificate.kind != "not-stationary"
+        is_proof = trajectory.outcome is Outcome.STATIONARY and certificate.is_proved
         words = (
             trajectory.limit.reason if is_proof else f"{trajectory.outcome.sentence} The last state is judged as it is."
         )
+        words = " ".join([words, *(f"Not a proof: {point}" for point in certificate.open_points)])
         return CertifiedLimit(trajectory.network, certificate, 0.0, is_proof, words)
-    last = unit_norm(trajectory.network)
-    solved = max_margin_in_patterns(last, problem.dataset)
-    distance = direction_distance(last, solved)
-    if distance > close:
+    ahead = near.prospects()
+    if near.distance > close and not (ahead.is_final and ahead.keeps_patterns):
         words = (
-            f"The best direction in the present patterns is {distance:.2g} away from the run's own, so the run has not "
-            "settled; its last direction is judged as it is."
+            f"The best direction in the present patterns is {near.distance:.2g} away from the run's own, so the run "
+            "has not settled; its last direction is judged as it is."
         )
-        return CertifiedLimit(last, certify(last, problem.dataset, problem.loss), distance, False, words)
-    certificate = certify(solved, problem.dataset, problem.loss)
-    is_proof = trajectory.outcome.is_limit and certificate.kind != "not-stationary"
-    words = f"Solved for in the final patterns; the last direction is {distance:.2g} away and closes in like 1/log t."
+        certificate = certify(near.last, problem.dataset, problem.loss)
+        return CertifiedLimit(near.last, certificate, near.distance, False, words)
+    certificate = certify(near.solved, problem.dataset, problem.loss)
+    against = [*certificate.open_points, *ahead.sentences()]
+    if not np.array_equal(ignored_samples(near.solved, problem.dataset), near.ignored):
+        against.append("The direction solved for turns towards a sample that is ignored so far.")
+    is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
+    words = (
+        f"Solved for in the final patterns; the last direction is {near.distance:.2g} away and closes in like a power "
+        "of 1/log t."
+    )
     if not is_proof:
-        words += f" Not a proof: {trajectory.outcome.sentence}"
-    return CertifiedLimit(solved, certificate, distance, is_proof, words)
+        words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
+    return CertifiedLimit(near.solved, certificate, near.distance, is_proof, words)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestDirection:
+    """The best direction in the present patterns of a classifier, on the samples that it does not ignore.
+
+    Parameters
+    ----------
+    last
+        The classifier at unit norm.
+    solved
+        The direction.
+    kept
+        The samples on which some neuron is active, all of them classified.
+    ignored
+        The others, counted from 0; none in the ordinary case.
+    kkt
+        The certificate of `solved` on `kept`.
+    forces
+        Those of the classifier on `kept`, up to a factor.
+    walls
+        The ignored samples; None where there are none.
+    """
+
+    last: Network
+    solved: Network
+    kept: Dataset
+    ignored: IndexArray
+    kkt: KKTCertificate
+    forces: FloatArray
+    walls: Dataset | None
+
+    @property
+    def distance(self) -> float:
+        """Between the two unit directions."""
+        return direction_distance(self.last, self.solved)
+
+    def prospects(self) -> Prospects:
+        """Which neurons can still change the limit."""
+        return prospects(self.last, self.solved, self.kept, self.kkt, self.forces, self.walls)
+
+
+def nearest_direction(network: Network, problem: TrainingProblem) -> NearestDirection | None:
+    """Solve for the direction a classifier is near; None where it does not classify what it acts on."""
+    dataset, outputs = problem.dataset, network.outputs(problem.dataset.X)
+    ignored, kept, walls = np.empty(0, dtype=np.intp), dataset, None
+    if not np.all(outputs * dataset.y > 0.0):
+        ignored = ignored_samples(network, dataset)
+        if not ignored.size:
+            return None
+        rest = np.setdiff1d(np.arange(dataset.n), ignored)
+        kept, walls, outputs = dataset.subset(rest), dataset.subset(ignored), outputs[rest]
+    last = unit_norm(network)
+    solved = max_margin_in_patterns(last, kept, walls=walls)
+    log_force = problem.loss.log_force(outputs, kept.y)
+    forces = kept.y * np.exp(log_force - np.max(log_force))
+    return NearestDirection(last, solved, kept, ignored, kkt_certificate(solved, kept, walls=walls), forces, walls)
 
 
 def _tolerance(trajectory: Trajectory) -> float:
@@ -111,8 +184,9 @@ class LimitIdentified(AbstractStoppingRule):
 
     The direction itself is reached only like 1/log t. So whenever the smallest margin has grown by half, the best
     direction in the present activation patterns is solved for; the run stops when that direction satisfies the KKT
-    conditions to `kkt` and the run's own is within `close` of it. Neurons that are still light take part in the
-    solution: where they are bound to take over, the two directions differ until they have.
+    conditions to `kkt`, the run's own is within `close` of it, and no neuron, however light, can still change it. Where
+    one is bound to take over, the run goes on until it has, or stops with outcome `takeover-ahead` where that is too
+    far away. Samples on which no neuron is active are left out.
 
     Parameters
     ----------
@@ -122,6 +196,12 @@ class LimitIdentified(AbstractStoppingRule):
         Largest KKT residual of the solved one.
     smallest_margin
         Outputs y h must all exceed this before the first attempt; the loss is then below exp(-smallest_margin).
+    farthest_margin
+        A takeover that is expected beyond this output is not waited for.
+    patience
+        Where no inequality decides about a light neuron, the run goes on until the outputs are this many times
+        `smallest_margin`, and then stops with the question open. From there on a direction farther than `close` is
+        taken too if no neuron leaves its activation pattern on the way.
 
     Examples
     --------
@@ -136,6 +216,8 @@ class LimitIdentified(AbstractStoppingRule):
     close: float = 0.03
     kkt: float = 1e-9
     smallest_margin: float = 10.0
+    farthest_margin: float = 1e4
+    patience: float = 10.0
 
     def start(self) -> Check:
         return _LimitSearch(self)
@@ -149,16 +231,24 @@ class _LimitSearch:
         self.next_margin = rule.smallest_margin
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
-        dataset = run.problem.dataset
-        margin = float(np.min(run.outputs() * dataset.y))
-        if margin < self.next_margin:
+        rule = self._rule
+        outputs = run.outputs() * run.problem.dataset.y
+        acting = outputs[is_acted_on(outputs)]
+        margin = float(np.min(acting, initial=np.inf))
+        if not acting.size or margin < self.next_margin:
             return None
         self.next_margin = 1.5 * margin
-        last = unit_norm(run.network())
-        solved = max_margin_in_patterns(last, dataset)
-        is_close = direction_distance(last, solved) <= self._rule.close
-        is_kkt = is_close and kkt_certificate(solved, dataset).residual <= self._rule.kkt
-        return Outcome.DIRECTION_CONVERGED if is_kkt else None
+        near = nearest_direction(run.network(), run.problem)
+        if near is None or near.kkt.residual > rule.kkt:
+            return None
+        ahead = near.prospects()
+        is_patient = margin >= rule.patience * rule.smallest_margin
+        if near.distance > rule.close:
+            return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and ahead.keeps_patterns else None
+        if ahead.takeovers:
+            log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
+            return Outcome.TAKEOVER_AHEAD if log_margin > np.log(rule.farthest_margin) else None
+        return None if ahead.open_points and not is_patient else Outcome.DIRECTION_CONVERGED
 
 
 def unit_norm(network: Network) -> Network:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from reluflow.geometry.boundary.decision import NO_WAY, ONE_WAY, RIDGES, SEVERAL_WAYS, decide, make_choice
+from reluflow.geometry.boundary.decision import NO_WAY, ONE_WAY, RIDGES, SEVERAL_WAYS, decide, make_choice, resolve
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -141,3 +141,13 @@ def test_more_ridges_than_can_be_tried_are_reported():
     choice = settle(np.ones(7), -np.ones(7), np.zeros(7), before=np.zeros(7), normals=np.eye(7))
     assert choice.is_ridge
     assert choice.sides == (0,) * 7
+
+
+@pytest.mark.parametrize("faint", [1e-3, 1e-10, 1e-24, 1e-200])
+def test_a_side_that_does_not_act_sets_no_rounding(faint):
+    """A sample ignored for ever pulls 1e24 times as hard as the others: a run met its wall again and again, unmoved."""
+    normals = np.array([[1.0, 0.0], [0.6, 0.8]])
+    plus, minus, on = np.array([-0.78, faint]), np.zeros(2), np.array([0])
+    before = np.array([-1, 1], dtype=np.int8)
+    assert resolve(normals, plus, minus, on, before, 1.0, "stop").sides == (0,)  # pushed onto the wall, it slides
+    assert resolve(normals, plus, minus, on, before, -1.0, "stop").sides == (-1,)  # pulled away from it, it keeps off

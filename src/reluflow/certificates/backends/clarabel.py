@@ -15,11 +15,20 @@ from reluflow.errors import BackendError
 
 @dataclass(frozen=True, eq=False)
 class RateColumn:
-    """One sign and one pattern of its pulling samples: slopes there, free slopes in [leak, 1] on the pushing ones."""
+    """One sign and one pattern of its pulling samples: slopes there, free slopes in [leak, 1] on the pushing ones.
+
+    `walls` are further samples as rows, shape (p, d), that the neuron must not be active on.
+    """
 
     pulling: IndexArray
     pushing: IndexArray
     slopes: FloatArray
+    walls: FloatArray | None = None
+
+    @property
+    def num_walls(self) -> int:
+        """How many walls there are."""
+        return 0 if self.walls is None else len(self.walls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +60,14 @@ def smallest_rate(
 ) -> SmallestRate:
     """Minimise theta over lambda in the simplex with every column's shortest vector no longer than theta.
 
-    For a column: |sum_pulling lambda_i slope_i x_i - sum_pushing nu_i x_i| <= theta with
-    leak lambda_i <= nu_i <= lambda_i. `equations @ lambda = values` confines lambda to a face of the simplex; the
-    equations must then imply that lambda sums to 1 and be independent.
+    For a column: |sum_pulling lambda_i slope_i x_i - sum_pushing nu_i x_i - sum_walls mu_i x_i| <= theta with
+    leak lambda_i <= nu_i <= lambda_i and mu_i >= 0. `equations @ lambda = values` confines lambda to a face of the
+    simplex; the equations must then imply that lambda sums to 1 and be independent.
     """
     n, d = X.shape
     blocks = _Rows()
-    free = n + 1 + np.concatenate([[0], np.cumsum([column.pushing.size for column in columns])]).astype(int)
+    unknowns = [column.pushing.size + column.num_walls for column in columns]
+    free = n + 1 + np.concatenate([[0], np.cumsum(unknowns)]).astype(int)
     if equations is None or values is None:
         equations, values = np.ones((1, n)), np.array([1.0])
     row, col = np.indices(equations.shape)
@@ -70,12 +80,14 @@ def smallest_rate(
         for sign, factor in ((1.0, leak), (-1.0, 1.0)):  # leak lambda <= nu <= lambda
             rows, cols = np.concatenate([local, local]), np.concatenate([column.pushing, nu])
             blocks.add(rows, cols, sign * np.concatenate([np.full(k, factor), -np.ones(k)]), np.zeros(k))
+        p = column.num_walls
+        blocks.add(np.arange(p), free[index] + k + np.arange(p), -np.ones(p), np.zeros(p))
     cones = [clarabel.ZeroConeT(num_equal), clarabel.NonnegativeConeT(blocks.count - num_equal)]
     first = blocks.count
     for index, column in enumerate(columns):
-        k = column.pushing.size
-        cols = np.concatenate([column.pulling, free[index] + np.arange(k)])
-        entries = np.vstack([-column.slopes[:, None] * X[column.pulling], X[column.pushing]]).T  # (d, samples)
+        cols = np.concatenate([column.pulling, free[index] + np.arange(unknowns[index])])
+        walls = np.zeros((0, d)) if column.walls is None else column.walls
+        entries = np.vstack([-column.slopes[:, None] * X[column.pulling], X[column.pushing], walls]).T  # (d, samples)
         row, place = np.indices(entries.shape)
         blocks.add(
             np.concatenate([[0], 1 + row.ravel()]),
@@ -91,6 +103,27 @@ def smallest_rate(
     primal = np.asarray(solution.x)
     multipliers = np.maximum(primal[:n], 0.0)
     return SmallestRate(float(primal[n]), multipliers / multipliers.sum(), -dual[:, 1:])
+
+
+def shortest_separator(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """The shortest w with <w, z_i> >= 1 for all rows, and its multipliers in the simplex; None if no point comes back.
+
+    Solved in the variables u = w / columns, in which rows of badly scaled data have one size.
+    """
+    n, d = rows.shape
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    settings.max_iter, settings.time_limit = 200, 10.0
+    quadratic = csc_matrix((columns**2 / np.max(columns) ** 2, (np.arange(d), np.arange(d))), shape=(d, d))
+    solver = clarabel.DefaultSolver(
+        quadratic, np.zeros(d), csc_matrix(-rows * columns), -np.ones(n), [clarabel.NonnegativeConeT(n)], settings
+    )
+    solution = solver.solve()
+    u, multipliers = np.asarray(solution.x), np.maximum(np.asarray(solution.z), 0.0)
+    if not np.all(np.isfinite(u)) or not np.all(np.isfinite(multipliers)) or not np.any(u) or not multipliers.sum() > 0:
+        return None
+    return u * columns, multipliers / multipliers.sum()
 
 
 class _Rows:

@@ -11,6 +11,12 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from reluflow.arrays import FloatArray
 from reluflow.errors import BackendError
 
+_TIGHT: dict[str, Any] = {
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-10,
+    "time_limit": 10.0,
+}
+
 
 def smallest_largest_residual(
     matrix: csr_matrix, target: FloatArray, inequalities: csr_matrix, *, num_nonnegative: int
@@ -35,3 +41,30 @@ def smallest_largest_residual(
     if result.x is None:
         raise BackendError(f"HiGHS ended the multiplier program without a point: {result.message}")
     return np.asarray(result.x[:-1], dtype=np.float64)
+
+
+def widest_direction(rows: FloatArray) -> FloatArray | None:
+    """The w in the box |w_j| <= 1 with the largest min_i <w, rows_i>; None where that is not positive."""
+    n, d = rows.shape
+    cost = np.append(np.zeros(d), -1.0)
+    blocks = np.hstack([-rows, np.ones((n, 1))])
+    bounds = [(-1.0, 1.0)] * d + [(0.0, None)]
+    arguments: dict[str, Any] = {"A_ub": blocks, "b_ub": np.zeros(n), "bounds": bounds, "options": _TIGHT}
+    result = linprog(cost, method="highs", **arguments)
+    if result.x is None or not result.x[-1] > 0.0:
+        return None
+    return np.asarray(result.x[:-1])
+
+
+def deepest_combination(rows: FloatArray, *, lift: bool) -> FloatArray | None:
+    """l >= 0 with sum 1 and rows^T l = 0, shape (n,): with `lift` of largest smallest entry, else a vertex."""
+    n, d = rows.shape
+    cost = np.append(np.zeros(n), -1.0 if lift else 0.0)
+    equations = np.vstack([np.hstack([rows.T, rows.sum(axis=0)[:, None]]), np.append(np.ones(n), float(n))])
+    bounds = [(0.0, None)] * n + [(0.0, None if lift else 0.0)]
+    right = np.append(np.zeros(d), 1.0)
+    arguments: dict[str, Any] = {"A_eq": equations, "b_eq": right, "bounds": bounds, "options": _TIGHT}
+    result = linprog(cost, method="highs", **arguments)
+    if result.x is None or result.status != 0:
+        return None
+    return np.asarray(result.x[:-1] + result.x[-1])

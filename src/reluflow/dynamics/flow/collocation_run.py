@@ -16,7 +16,7 @@ from reluflow.dynamics.flow.neuron_path_kernels import DONE
 from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient
+from reluflow.dynamics.reading import Gradient, network_of
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
@@ -77,11 +77,7 @@ class CollocationRun(AbstractRun):
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
         neurons = self._neurons
-        top = float(np.max(neurons.log_norm))
-        log_scale = 0.0 if abs(top) < 300.0 else top
-        z = neurons.shapes * np.exp(neurons.log_norm - log_scale)[:, None]
-        inner = Network(w=z[:, :-1], a=z[:, -1], leak=neurons.leak, weight=neurons.weight, log_scale=log_scale)
-        return self._span.outward(inner)
+        return self._span.outward(network_of(neurons.shapes, neurons.log_norm, neurons.leak, neurons.weight))
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""

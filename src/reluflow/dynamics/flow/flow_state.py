@@ -24,7 +24,7 @@ from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with
+from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with, network_of
 from reluflow.dynamics.trajectory import Limit
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
@@ -139,10 +139,7 @@ class FlowState:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
         self.sync()
         z, log_norm = self.neurons.on_quadric(), self.neurons.log_norm
-        top = float(np.max(log_norm))
-        log_scale = 0.0 if abs(top) < 300.0 else top
-        z = z * np.exp(log_norm - log_scale)[:, None]
-        return Network(w=z[:, :-1], a=z[:, -1], leak=self.neurons.leak, weight=self.neurons.weight, log_scale=log_scale)
+        return network_of(z, log_norm, self.neurons.leak, self.neurons.weight)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""

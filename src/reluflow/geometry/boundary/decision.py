@@ -20,6 +20,8 @@ Ridge = Literal["stop", "positive", "negative", "stay"]
 RIDGES: tuple[Ridge, ...] = ("stop", "positive", "negative", "stay")  # what to do where the flow is not unique
 STOP, POSITIVE, NEGATIVE, STAY = range(len(RIDGES))
 ONE_WAY, SEVERAL_WAYS, NO_WAY = 0, 1, 2  # verdicts
+_FAINT = 1e-6  # forces that act on a neuron, against those of a side it is not on, for which they are weighed apart
+_MOST_OF_ACTING = 1e3  # such a side is then taken to be so many times as strong as they are: no slide needs more
 MAX_RIDGES = 6  # 3^r continuations are tried where r repelling walls meet
 
 
@@ -270,10 +272,19 @@ def resolve(
     """`decide` for one neuron among all walls: it stands on those in `on` and comes from the sides `before` of all."""
     strengths = np.where(before > 0, plus, minus)
     strengths[on] = 0.0
-    scale = float(np.sum(np.abs(strengths)) + np.sum(np.maximum(np.abs(plus[on]), np.abs(minus[on]))))
+    others, pull = float(np.sum(np.abs(strengths))), strengths @ normals
     choice = make_choice(len(on), normals.shape[1])
-    verdict = decide(
-        *(normals[on], plus[on], minus[on], strengths @ normals, sign, before[on]),
-        *(rounding * scale, RIDGES.index(ridge), choice),
-    )
+
+    def decided(plus_on: FloatArray, minus_on: FloatArray) -> int:
+        scale = others + float(np.sum(np.maximum(np.abs(plus_on), np.abs(minus_on))))
+        tolerance, way = rounding * scale, RIDGES.index(ridge)
+        return int(decide(normals[on], plus_on, minus_on, pull, sign, before[on], tolerance, way, choice))
+
+    verdict = decided(plus[on], minus[on])
+    acting = others + float(np.sum(np.abs(choice.strengths)))
+    strongest = float(np.max(np.maximum(np.abs(plus[on]), np.abs(minus[on])), initial=0.0))
+    if 0.0 < acting < _FAINT * strongest:
+        # a side that the neuron is not on must not set what counts as rounding for the forces that do act on it
+        most = _MOST_OF_ACTING * acting
+        verdict = decided(np.clip(plus[on], -most, most), np.clip(minus[on], -most, most))
     return Resolution(tuple(choice.sides.tolist()), verdict == SEVERAL_WAYS, not np.any(choice.pull))

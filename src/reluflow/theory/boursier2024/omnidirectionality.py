@@ -129,8 +129,8 @@ def nature_of_limit(network: Network, dataset: Dataset, loss: AbstractLoss) -> t
     """
     is_zero = bool(np.any((network.a == 0.0) & np.all(network.w == 0.0, axis=1)))
     point = stationarity(network, dataset, loss, kink_rtol=KINK)
-    escape, gain = find_escape(network, dataset, loss, point, gain_rtol=GAIN_RTOL, zero_rtol=0.0)
-    return is_zero, escape, gain
+    found = find_escape(network, dataset, loss, point, gain_rtol=GAIN_RTOL, zero_rtol=0.0)
+    return is_zero, found.escape, found.gain
 
 
 def _nature(evidence: Evidence) -> Measurement:

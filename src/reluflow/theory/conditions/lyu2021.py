@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import MAX_PATTERNS
-from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.hard_margin import Separability, linear_separator
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.geometry.cones import num_open_cones
 from reluflow.theory.condition import Judgement, fails, positive, undecided
@@ -29,11 +29,13 @@ def linear_separability(facts: DatasetFacts) -> Judgement:
         return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
     if separator.separable:
         return positive(separator.margin, f"gamma* = {separator.margin:.9g}, {len(separator.support)} support samples")
+    if separator.status is Separability.UNDECIDED:
+        return undecided("neither a separator nor a vanishing combination of the y_i x_i could be verified exactly")
     residual = float(np.linalg.norm(separator.multipliers @ (facts.dataset.X * facts.dataset.y[:, None])))
     return Judgement(
         False,
         min(0.0, separator.margin),
-        f"a convex combination of the y_i x_i has norm {residual:.2g}, so no separator exists",
+        f"a convex combination of the y_i x_i vanishes, verified exactly (norm {residual:.2g}), so no separator exists",
     )
 
 

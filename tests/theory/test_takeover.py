@@ -1,0 +1,142 @@
+"""Light neurons that can still change a limit, and samples that are ignored for ever."""
+
+import numpy as np
+import pytest
+
+from reluflow.certificates.certify import Kind, certify
+from reluflow.data import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
+from reluflow.dynamics.train import train
+from reluflow.experiments.check import check
+from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.network import Network
+from reluflow.theory.limit import LimitIdentified, certified_limit, nearest_direction
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.verdict import VerdictKind
+
+
+def end_of(problem, *, max_steps=2000):
+    return train(problem, EventDrivenFlow(max_steps=max_steps), until=FirstOf((LimitIdentified(), Stationary())))
+
+
+def lopsided(size):
+    """One heavy positive neuron and a light negative one, on the data of erratum E4."""
+    return TrainingProblem(
+        load("lyu-counterexample"), LogisticLoss(), Network([[6.0, 0.0], [0.0, -size]], [6.0, -size], leak=0.1)
+    )
+
+
+@pytest.mark.parametrize("size", [1e-1, 1e-3, 1e-6])
+def test_a_light_neuron_that_takes_over_is_waited_for(size):
+    """At 1e-6 the run stopped after one step as kkt-direction, margin 0.5, proof true; the limit has margin 0.66087."""
+    limit = certified_limit(end_of(lopsided(size)))
+    assert limit.certificate.kind is Kind.MAX_MARGIN
+    assert limit.certificate.margin == pytest.approx(0.66087, abs=5e-6)
+    assert limit.is_proof
+
+
+def test_a_takeover_too_far_away_is_said_and_not_proved():
+    """At 1e-300 nobody can wait: the direction is KKT, but it is not the limit, and the neuron is named."""
+    trajectory = end_of(lopsided(1e-300))
+    limit = certified_limit(trajectory)
+    assert trajectory.outcome.code == "takeover-ahead"
+    assert not limit.is_proof
+    assert "Neuron 1" in limit.reason
+    assert "takes over later" in limit.reason
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6])
+def test_theorem_3_1_does_not_fail_at_a_wrong_limit(size):
+    """`check lyu2021:thm3.1` said `fails` of a proven theorem at 1e-6, and `holds` at the wrong limit at 1e-3."""
+    verdict = check(theorem_named("lyu2021:thm3.1"), lopsided(size), max_steps=3000)
+    assert verdict.kind is not VerdictKind.FAILS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(6))
+def test_what_is_called_proved_is_where_the_run_goes(block):
+    """Lopsided networks at random (sizes 1 to 1e-12, two losses, leaks): what is proved is where a longer run is."""
+    num_proved = 0
+    for seed in range(20 * block, 20 * block + 20):
+        problem = random_problem(seed)
+        trajectory = end_of(problem, max_steps=600)
+        limit = certified_limit(trajectory)
+        if not limit.is_proof:
+            continue
+        num_proved += 1
+        ahead = {"log_horizon": min(550.0, 2.5 * max(trajectory.log_time, 10.0))}
+        longer = train(problem, EventDrivenFlow(max_steps=1500), until=Exhausted(), **ahead)
+        if limit.certificate.kind in (Kind.KKT_DIRECTION, Kind.MAX_MARGIN, Kind.PARTIAL_DIRECTION):
+            near = nearest_direction(longer.network, problem)
+            X = problem.dataset.X
+            assert near is not None, seed
+            np.testing.assert_allclose(near.solved.outputs(X), limit.network.outputs(X), atol=1e-6, err_msg=str(seed))
+        else:
+            assert longer.loss >= trajectory.loss * (1.0 - 1e-6), seed
+    assert num_proved >= 3
+
+
+def random_problem(seed):
+    rng = np.random.default_rng(seed)
+    d, n, m = int(rng.integers(2, 4)), int(rng.integers(2, 6)), int(rng.integers(2, 6))
+    X = rng.standard_normal((n, d)) * np.exp(rng.normal(size=(n, 1)))
+    y = np.sign(X @ rng.standard_normal(d)) if seed % 3 else rng.choice([-1.0, 1.0], n)
+    sizes = 10.0 ** rng.uniform(-12, 0, m)
+    sizes[0] = rng.uniform(0.5, 3.0)
+    w = rng.standard_normal((m, d))
+    w *= (sizes / np.linalg.norm(w, axis=1))[:, None]
+    network = Network(w, rng.choice([-1.0, 1.0], m) * sizes, leak=[0.0, 0.0, 0.1, 0.5][seed % 4])
+    loss = [LogisticLoss(), ExponentialLoss(), LogisticLoss(reduction="sum")][seed % 3]
+    return TrainingProblem(Dataset(X, y), loss, network)
+
+
+def test_a_saddle_with_a_light_neuron_that_grows_is_not_the_end_of_a_square_loss():
+    """The heavy neuron fits its sample at once; the light one, 1e-9 of it, still fits the other."""
+    data = Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
+    network = Network([[1.0, -1.0], [-1e-9, 1e-9]], [1.0, np.sqrt(2) * 1e-9])
+    limit = certified_limit(end_of(TrainingProblem(data, SquareLoss(), network)))
+    assert limit.certificate.kind is Kind.GLOBAL_MINIMUM
+
+
+class TestIgnoredSamples:
+    """A kind was missing: "local minimum, proved" was said where the norm grows for ever past ignored samples."""
+
+    DATA = Dataset([[1.0, 0.2], [0.8, -0.1], [-1.0, 0.1]], [1, 1, -1])
+    START = Network([[0.1, 0.02], [0.05, 0.0]], [0.1, 0.06])  # no neuron is active on the last sample
+
+    def test_a_run_names_them(self):
+        problem = TrainingProblem(self.DATA, LogisticLoss(), self.START)
+        trajectory = end_of(problem)
+        limit = certified_limit(trajectory)
+        assert trajectory.outcome.code == "direction-converged"
+        assert limit.certificate.kind is Kind.PARTIAL_DIRECTION
+        assert limit.certificate.ignored == (2,)
+        assert limit.is_proof
+        assert limit.certificate.residuals["loss_at_infinity"] == pytest.approx(np.log(2) / 3)
+        assert trajectory.loss == pytest.approx(np.log(2) / 3, abs=1e-4)
+        assert "sample 2" in limit.certificate.reasons[0]
+
+    def test_the_loss_falls_along_the_direction(self):
+        problem = TrainingProblem(self.DATA, LogisticLoss(), self.START)
+        network = certified_limit(end_of(problem)).network
+        losses = [LogisticLoss().total(network.scaled(s).outputs(self.DATA.X), self.DATA.y) for s in (0.0, 1.0, 2.0)]
+        assert losses[0] > losses[1] > losses[2] > np.log(2) / 3
+
+    def test_a_direction_that_is_no_kkt_point_of_the_others_is_none(self):
+        certificate = certify(Network([[0.3, 1.0]], [1.0]), self.DATA, LogisticLoss())
+        assert certificate.kind is Kind.NOT_STATIONARY
+        assert not certificate.is_proved
+
+    def test_a_neuron_on_the_boundary_of_an_ignored_sample_leaves_it_open(self):
+        """It would be pulled in on one side and is dead on the other."""
+        solved = certified_limit(end_of(TrainingProblem(self.DATA, LogisticLoss(), self.START))).network
+        w, a = np.vstack([solved.w, [0.01, 0.1]]), np.append(solved.a, -0.1)
+        certificate = certify(Network(w, a), Dataset(self.DATA.X[[0, 2]], [1, -1]), LogisticLoss())
+        assert certificate.kind is not Kind.PARTIAL_DIRECTION or certificate.open_points
+
+    def test_a_leak_ignores_nothing(self):
+        problem = TrainingProblem(self.DATA, LogisticLoss(), self.START.replace(leak=0.1))
+        assert certified_limit(end_of(problem)).certificate.ignored == ()
