@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from reluflow.bench import flow, geometry, margin, sweep
+from reluflow.bench import dense, flow, geometry, margin, sweep
 from reluflow.bench.benchmark import Benchmark, Comparison
 from reluflow.errors import InvalidInputError
 
-ALL: tuple[Benchmark, ...] = (*geometry.BENCHMARKS, *margin.BENCHMARKS, *flow.BENCHMARKS, *sweep.BENCHMARKS)
+ALL: tuple[Benchmark, ...] = (
+    *geometry.BENCHMARKS,
+    *margin.BENCHMARKS,
+    *flow.BENCHMARKS,
+    *dense.BENCHMARKS,
+    *sweep.BENCHMARKS,
+)
 
 
 def benchmarks_named(name: str | None) -> tuple[Benchmark, ...]:

@@ -1,0 +1,172 @@
+"""Benchmarks of the flow at the size of real data: collocation beside our fused descent, which is far less accurate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.flow.collocation import CollocationFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractSolver
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Exhausted, Stationary
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.losses import LogisticLoss, loss_named
+from reluflow.network.initialization import balanced_initialization
+from reluflow.theory.limit import LimitIdentified, certified_limit
+
+DESCENT_RATE = 1e-3
+_MOST_ITERATIONS = 4000  # of the peer, scaled up from these
+_EXACT_RTOL = 1e-9
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem of real size and where it is run to: `end` is a time, or None for the end of training."""
+
+    name: str
+    n: int
+    d: int
+    m: int
+    loss: str
+    end: float | None
+    rtol: float = 1e-6
+
+    def problem(self) -> TrainingProblem:
+        """A teacher of three neurons (square loss) or a separating line (logistic), Gaussian inputs, scale 1e-2."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((self.n, self.d))
+        y = np.maximum(X @ rng.standard_normal((self.d, 3)), 0.0) @ np.array([1.0, -1.0, 0.5]) / np.sqrt(self.d)
+        if self.loss != "square":
+            normal = rng.standard_normal(self.d)
+            y = np.sign(X @ normal)
+            X += 0.5 * y[:, None] * normal / np.linalg.norm(normal)  # a margin
+        data = Dataset(X, y)
+        network = balanced_initialization(data, width=self.m, scale=1e-2, rng=rng)
+        return TrainingProblem(data, loss_named(self.loss), network)
+
+
+TASKS = (
+    Task("regression-100-10-200", 100, 10, 200, "square", 50.0),
+    Task("logistic-300-50-50", 300, 50, 50, "logistic", 200.0),
+    Task("logistic-200-784-50", 200, 784, 50, "logistic", 100.0),
+    Task("regression-1000-10-100", 1000, 10, 100, "square", 50.0),
+    Task("stiff-tail-100-10-50", 100, 10, 50, "square", None),
+    Task("direction-200-784-50", 200, 784, 50, "logistic", None),
+)
+
+
+def compare(task: Task) -> list[Comparison]:
+    """One task beside descent with lr 1e-3, and its outputs beside a run at a tighter tolerance."""
+    problem = task.problem()
+    until = _rule(task)
+    ours_s, ours = best_time(partial(train, problem, CollocationFlow(rtol=task.rtol), until=until), repeats=2)
+    words = f"{ours.steps} steps, {ours.crossings} crossings, {ours.slides} slides"
+    if task.end is None:
+        limit = certified_limit(ours)
+        proof = "proved" if limit.is_proof else "not proved"
+        words += f"; {ours.outcome.code} at ln t = {ours.log_time:.1f}: {limit.certificate.kind}, {proof}"
+        return [Comparison(f"dense/{task.name}", ours_s, "none", None, words)]
+    exact = train(problem, CollocationFlow(rtol=_EXACT_RTOL), until=until).outputs[-1]
+    iterations = round(task.end / DESCENT_RATE)
+    timed = min(iterations, _MOST_ITERATIONS)
+    peer_s, _ = best_time(partial(_descend, problem, timed), repeats=1)
+    size = float(np.max(np.abs(exact)))
+    words += (
+        f"; outputs {float(np.max(np.abs(ours.outputs[-1] - exact))) / size:.1e} from a run at rtol {_EXACT_RTOL:g}"
+    )
+    peer = f"our fused descent, lr {DESCENT_RATE:g}, {iterations:,} iterations"
+    peer += "" if timed == iterations else f" (scaled up from {timed:,})"
+    return [Comparison(f"dense/{task.name}", ours_s, peer, peer_s * iterations / timed, words)]
+
+
+def classification_tail() -> list[Comparison]:
+    """A classifier to its certified direction: n = 20, d = 5, m = 50."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((20, 5))
+    data = Dataset(X, np.sign(X @ rng.standard_normal(5)))
+    network = balanced_initialization(data, width=50, scale=1e-3, rng=rng)
+    problem = TrainingProblem(data, LogisticLoss(), network)
+    ours_s, ours = best_time(partial(train, problem, CollocationFlow(), until=LimitIdentified()), repeats=1)
+    words = f"{ours.steps} steps to ln t = {ours.log_time:.0f}: {certified_limit(ours).certificate.kind}"
+    return [Comparison("dense/tail-20-5-50", ours_s, "none", None, words)]
+
+
+def small() -> list[Comparison]:
+    """Ten points in the plane with 200 neurons, as the laboratory asks for, beside the event-driven solver."""
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.standard_normal((10, 2)), rng.standard_normal(10))
+    network = balanced_initialization(data, width=200, scale=1e-3, rng=rng)
+    problem = TrainingProblem(data, loss_named("square"), network)
+    ours_s, ours = best_time(partial(train, problem, CollocationFlow(rtol=1e-6), until=AtTime(100.0)))
+    peer_s, peer = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-6), until=AtTime(100.0)))
+    gap = float(np.max(np.abs(ours.outputs[-1] - peer.outputs[-1])))
+    words = f"{ours.steps} against {peer.steps} steps, outputs {gap:.1e} apart"
+    return [Comparison("dense/plane-10-2-200", ours_s, "our event-driven flow, rtol 1e-6", peer_s, words)]
+
+
+def mnist() -> list[Comparison]:
+    """The bundled MNIST pair, 2,000 images: to the time at which every image is classified, and to the limit."""
+    data = load("mnist-0-1")
+    network = balanced_initialization(data, width=50, scale=1e-3, rng=np.random.default_rng(0))
+    problem = TrainingProblem(data, LogisticLoss(), network)
+    run = CollocationFlow(rtol=1e-6).start(problem)
+    start = time.perf_counter()
+    while run.outcome is None and not np.all(run.outputs() * data.y > 0.1):
+        run.advance(np.inf, 1)
+    fitted_s = time.perf_counter() - start
+    words = f"every one of {data.n} images right with margin 0.1 at t = {run.time:.4g}, after {run.steps} steps"
+    return [Comparison(f"dense/mnist-{data.n}", fitted_s, "none", None, words)]
+
+
+def exponents() -> list[Comparison]:
+    """How the time to t = 20 grows with n, d and m over a factor of 8 each: the fitted exponents."""
+    results = []
+    for name, sizes in (
+        ("n", [(50, 10, 50), (100, 10, 50), (200, 10, 50), (400, 10, 50)]),
+        ("d", [(100, 8, 50), (100, 16, 50), (100, 32, 50), (100, 64, 50)]),
+        ("m", [(100, 10, 25), (100, 10, 50), (100, 10, 100), (100, 10, 200)]),
+    ):
+        seconds = []
+        for n, d, m in sizes:
+            problem = Task("", n, d, m, "square", 20.0).problem()
+            seconds.append(
+                best_time(partial(train, problem, CollocationFlow(rtol=1e-6), until=AtTime(20.0)), repeats=1)[0]
+            )
+        slope = np.polyfit(np.log([2.0**k for k in range(4)]), np.log(seconds), 1)[0]
+        words = f"time grows like {name}^{slope:.2f} over a factor of 8 ({', '.join(f'{s:.2f} s' for s in seconds)})"
+        results.append(Comparison(f"dense/exponent-{name}", seconds[-1], "none", None, words))
+    return results
+
+
+def _rule(task: Task) -> AbstractStoppingRule:
+    if task.end is not None:
+        return AtTime(task.end)
+    return Stationary() if task.loss == "square" else LimitIdentified()
+
+
+def _descend(problem: TrainingProblem, iterations: int) -> Trajectory:
+    solver: AbstractSolver = GradientDescent(lr=DESCENT_RATE, iterations=iterations)
+    return train(problem, solver, until=Exhausted())
+
+
+def _runner(task: Task) -> Callable[[], list[Comparison]]:
+    return partial(compare, task)
+
+
+BENCHMARKS: tuple[Benchmark, ...] = (
+    *(Benchmark(f"dense/{task.name}", f"n = {task.n}, d = {task.d}, m = {task.m}", _runner(task)) for task in TASKS),
+    Benchmark("dense/tail", "a classifier to its direction", classification_tail),
+    Benchmark("dense/plane", "ten points in the plane", small),
+    Benchmark("dense/mnist", "2,000 MNIST images", mnist),
+    Benchmark("dense/exponents", "scaling in n, d, m", exponents),
+)
