@@ -20,8 +20,8 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `radau`, `fading_clock`: the nodes of a step and polynomials on them; time where forces fade along a step.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
-- `sliding_kernels`, `path_piece_kernels`, `neuron_path_kernels`: what a wall holds back; one piece of a path; the path of one neuron
-  through a step, wall by wall.
+- `sliding_kernels`, `path_piece_kernels`, `neuron_path_kernels`: what a wall holds back; one piece of a path; the path
+  of one neuron through a step, wall by wall.
 - `force_newton`, `force_step`: Newton's method for the forces at the nodes; one step, solved.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.
