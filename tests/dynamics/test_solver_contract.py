@@ -17,7 +17,7 @@ from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import drift_between, gradient_of, misalignment_of
+from reluflow.dynamics.reading import drift_between, gradient_of, misalignment_of, network_of
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -122,8 +122,9 @@ def test_reading_changes_no_later_number(solver, task):
 
 @every_solver
 @every_problem
-def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task):
-    keep = Keep(times=[2.0], iterations=[7], thinned=20)
+@pytest.mark.parametrize("evenly", ["steps", "change"])
+def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task, evenly):
+    keep = Keep(times=[2.0], iterations=[7], thinned=20, evenly=evenly)
     whole = train(task, solver, until=END, keep=keep)
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
     for share in (3, 2):
@@ -140,6 +141,21 @@ def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task):
         assert np.array_equal(part.losses, whole.losses[: len(part.losses)])
     assert_same(train(task, solver, until=END, keep=keep, checkpoint=checkpoint), whole)
     assert not checkpoint.path.exists()
+
+
+@pytest.mark.parametrize("solver", [EventDrivenFlow(), CollocationFlow()], ids=lambda solver: type(solver).__name__)
+def test_a_neuron_whose_square_underflows_keeps_its_direction(solver):
+    """It became the zero neuron, to which every way is open, and a minimum was called a saddle."""
+    data = Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0])
+    network = Network([[1.0, 1.0], [-3e-200, -4e-200]], [np.sqrt(2.0), 5e-200])
+    end = train(TrainingProblem(data, SquareLoss(), network), solver, until=AtTime(3.0)).network
+    np.testing.assert_allclose([*end.w[1] * 1e200, end.a[1] * 1e200], [-3.0, -4.0, 5.0], rtol=1e-9)
+
+
+def test_a_neuron_too_light_for_a_double_keeps_its_direction():
+    z = np.array([[0.6, 0.0, 0.8], [-0.6, 0.8, 0.0]])
+    network = network_of(z, np.array([0.0, -800.0]), 0.0, np.ones(2))
+    np.testing.assert_allclose(network.w[1] * np.exp(690.0), [-0.6, 0.8], rtol=1e-9)
 
 
 @every_solver

@@ -6,6 +6,7 @@ import pytest
 from reluflow.data import Dataset
 from reluflow.dynamics.event import EventKind, EventRecorder
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stationary
@@ -31,6 +32,20 @@ def test_asking_for_snapshots_does_not_change_the_run(problem):
 def test_requested_times_come_before_stopping(problem):
     trajectory = train(problem, EventDrivenFlow(), until=AtTime(1.0), times=[2.5])
     assert trajectory.snapshots[0].time == 2.5
+
+
+def test_frames_are_even_in_what_changes(problem):
+    """Most steps are taken where neurons cross and the outputs hardly move; frames went there and missed the fit."""
+    largest = {}
+    for evenly in ("steps", "change"):
+        run = train(problem, EventDrivenFlow(), keep=Keep(thinned=20, evenly=evenly))
+        assert 2 < len(run.frames) <= 20
+        assert run.frames[0].time == 0.0
+        outputs = np.array([frame.outputs for frame in (*run.frames, run.end)])
+        largest[evenly] = np.max(np.abs(np.diff(outputs, axis=0)))
+    assert largest["change"] < largest["steps"]
+    with pytest.raises(InvalidInputError, match="`evenly` must be 'steps' or 'change', got 'time'"):
+        Keep(evenly="time")
 
 
 def test_outcomes(problem):

@@ -8,6 +8,7 @@ from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.grouped_neurons import invariants_of
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 
 _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 
@@ -129,5 +130,5 @@ def restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
 
 
 def _norms(rows: FloatArray) -> FloatArray:
-    norm = np.sqrt(np.einsum("ji,ji->j", rows, rows))
+    norm = row_norms(rows)
     return np.where(norm > 0, norm, 1.0)
