@@ -7,6 +7,8 @@ import numpy as np
 from reluflow.arrays import FloatArray
 
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
+_FALL_PER_PANEL = 4.0  # of ln R: sixteen nodes then give all digits
+_MOST_PANELS = 20_000
 
 
 class FadingClock:
@@ -39,8 +41,9 @@ class FadingClock:
         """
         last = float(np.max(taus))
         fall = abs(float(self._at(np.array([last]))[0]))
-        panels = 2 + int(np.ceil(np.log2(1.0 + fall)))
-        edges = np.unique(np.concatenate([[0.0], last * (1.0 - 0.5 ** np.arange(1, panels)), np.ravel(taus)]))
+        halvings = last * (1.0 - 0.5 ** np.arange(1, 2 + int(np.ceil(np.log2(1.0 + fall)))))
+        even = np.linspace(0.0, last, min(_MOST_PANELS, 2 + int(fall / _FALL_PER_PANEL)))
+        edges = np.unique(np.concatenate([even, halvings, np.ravel(taus)]))
         widths = np.diff(edges)
         values = self._at(edges[:-1, None] + 0.5 * widths[:, None] * (1.0 + _GAUSS_NODES))
         tops = np.max(values, axis=1)
