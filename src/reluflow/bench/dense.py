@@ -30,7 +30,7 @@ _EXACT_RTOL = 1e-9
 
 
 @dataclass(frozen=True)
-class Task:
+class DenseTask:
     """A problem of real size and where it is run to: `end` is a time, or None for the end of training."""
 
     name: str
@@ -56,16 +56,16 @@ class Task:
 
 
 TASKS = (
-    Task("regression-100-10-200", 100, 10, 200, "square", 50.0),
-    Task("logistic-300-50-50", 300, 50, 50, "logistic", 200.0),
-    Task("logistic-200-784-50", 200, 784, 50, "logistic", 100.0),
-    Task("regression-1000-10-100", 1000, 10, 100, "square", 50.0),
-    Task("stiff-tail-100-10-50", 100, 10, 50, "square", None),
-    Task("direction-200-784-50", 200, 784, 50, "logistic", None),
+    DenseTask("regression-100-10-200", 100, 10, 200, "square", 50.0),
+    DenseTask("logistic-300-50-50", 300, 50, 50, "logistic", 200.0),
+    DenseTask("logistic-200-784-50", 200, 784, 50, "logistic", 100.0),
+    DenseTask("regression-1000-10-100", 1000, 10, 100, "square", 50.0),
+    DenseTask("stiff-tail-100-10-50", 100, 10, 50, "square", None),
+    DenseTask("direction-200-784-50", 200, 784, 50, "logistic", None),
 )
 
 
-def compare(task: Task) -> list[Comparison]:
+def compare(task: DenseTask) -> list[Comparison]:
     """One task beside descent with lr 1e-3, and its outputs beside a run at a tighter tolerance."""
     problem = task.problem()
     until = _rule(task)
@@ -138,7 +138,7 @@ def exponents() -> list[Comparison]:
     ):
         seconds = []
         for n, d, m in sizes:
-            problem = Task("", n, d, m, "square", 20.0).problem()
+            problem = DenseTask("", n, d, m, "square", 20.0).problem()
             seconds.append(
                 best_time(partial(train, problem, CollocationFlow(rtol=1e-6), until=AtTime(20.0)), repeats=1)[0]
             )
@@ -148,7 +148,7 @@ def exponents() -> list[Comparison]:
     return results
 
 
-def _rule(task: Task) -> AbstractStoppingRule:
+def _rule(task: DenseTask) -> AbstractStoppingRule:
     if task.end is not None:
         return AtTime(task.end)
     return Stationary() if task.loss == "square" else LimitIdentified()
@@ -159,7 +159,7 @@ def _descend(problem: TrainingProblem, iterations: int) -> Trajectory:
     return train(problem, solver, until=Exhausted())
 
 
-def _runner(task: Task) -> Callable[[], list[Comparison]]:
+def _runner(task: DenseTask) -> Callable[[], list[Comparison]]:
     return partial(compare, task)
 
 

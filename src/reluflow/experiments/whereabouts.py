@@ -11,13 +11,13 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.certify import Certificate, Kind, certify
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.phases import FITTED, LARGE_OUTPUT, SMALL_OUTPUT
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.network import Network
 from reluflow.tables import RowsToFrame, html_table
@@ -162,7 +162,7 @@ def whereabouts(
     trajectory = limit = None
     if flow:
         rule = FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
-        trajectory = train(problem, EventDrivenFlow(max_steps=max_steps), until=rule)
+        trajectory = train(problem, choose_flow(problem, max_steps=max_steps).solver, until=rule)
         limit = certified_limit(trajectory)
     aligned_share, dead_share = _shares(problem, outputs)
     squares = np.square(network.a), np.einsum("jd,jd->j", network.w, network.w)
@@ -186,6 +186,9 @@ def _shares(problem: TrainingProblem, outputs: FloatArray) -> tuple[float, float
     network, dataset = problem.network, problem.dataset
     forces = problem.loss.forces(outputs, dataset.y)
     pre = network.pre_activations(dataset.X)
+    # a neuron that died on a boundary stands on it to rounding only
+    size = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
+    pre = np.where(np.abs(pre) <= ROUNDING * size, 0.0, pre)
     pulls = (np.where(pre > 0, 1.0, network.leak) * forces) @ dataset.X  # (num_neurons, d)
     share = network.weight / network.weight.sum()
     is_dead = np.all(pre <= 0, axis=1) & (network.leak == 0.0)

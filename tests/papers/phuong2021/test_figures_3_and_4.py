@@ -40,7 +40,8 @@ def test_claims_of_figure_4(results):
     """Bounds against two seeds here and the full network after 12 epochs on 2,000 images: centre of the inner cluster
     over the others' 0.07 to 0.46 (0.75), mean signs of the outer ones -1 to -0.96 and 1 (0.7); 6 to 10 singular values
     above 5 % in four seeds here (5 to 10), 18 in the full network."""
-    assert [claim.holds for claim in figure_4.claims(QUICK, results)] == [True] * 4
+    # at quick size an outer cluster has too few neurons to be called one, and the claims that need it are left open
+    assert [claim.holds for claim in figure_4.claims(QUICK, results)] == [True, None, None, True, None]
 
 
 def test_the_second_figure_takes_the_run_of_the_first(results, store, monkeypatch):
@@ -69,8 +70,13 @@ def test_three_clusters_by_hand():
 
 
 def test_clusters_of_mixed_sign_are_refused(results):
-    signs = np.where(np.arange(len(results["signs"])) % 2 == 0, 1.0, -1.0)
-    assert figure_4.claims(QUICK, results | {"signs": signs})[3].holds is False
+    """Three clear clusters of eight points each, whose signs alternate: the last claim says no."""
+    around = 0.05 * np.random.default_rng(0).standard_normal((8, 2))
+    plane = np.vstack([around, around - np.array([3.0, 0.0]), around + np.array([3.0, 0.0])])
+    signs = np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
+    assert figure_4.claims(QUICK, results | {"plane": plane, "signs": signs})[4].holds is False
+    sorted_signs = np.repeat([1.0, -1.0, 1.0], 8)
+    assert figure_4.claims(QUICK, results | {"plane": plane, "signs": sorted_signs})[4].holds is True
 
 
 def test_distribution_by_hand():

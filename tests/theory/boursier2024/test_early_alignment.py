@@ -188,7 +188,7 @@ def test_neurons_too_far_apart_for_doubles_are_judged_too():
     """On the published box the scale asked for lets neurons grow apart by e^1384 and more."""
     evidence = gather(THEOREM_1, _at_own_scale(example_problem(THEOREM_1, "three-point-box")))
     end = states_of(evidence)[-1]
-    assert np.min(np.abs(end.network.a)) < 1e-300
+    assert np.min(np.abs(end.network.a)) < 1e-299  # shown at the least size there is, beside the largest
     assert np.ptp(end.log_outputs) > 1384.0
     verdict = THEOREM_1.check(evidence)
     assert verdict.kind is VerdictKind.HOLDS, verdict.why

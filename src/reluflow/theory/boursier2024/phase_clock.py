@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
+from reluflow.network import Network
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
@@ -150,9 +152,15 @@ def phase_plan(evidence: Evidence) -> FlowPlan:
 
 def parameter_distance(state: PhaseState, other: PhaseState) -> float:
     """|theta - theta'| with the weights of the neurons."""
-    one, two = state.network.materialized(), other.network.materialized()
-    squares = np.sum((one.w - two.w) ** 2, axis=1) + (one.a - two.a) ** 2
-    return float(np.sqrt(one.weight @ squares))
+    (w, a), (w_two, a_two) = (_parameters(each.network) for each in (state, other))
+    squares = np.sum((w - w_two) ** 2, axis=1) + (a - a_two) ** 2
+    return float(np.sqrt(state.network.weight @ squares))
+
+
+def _parameters(network: Network) -> tuple[FloatArray, FloatArray]:
+    """w and a with the scale included; what underflows is nothing beside the distances that are asked for."""
+    scale = np.exp(network.log_scale)
+    return network.w * scale, network.a * scale
 
 
 def _first(states: Sequence[PhaseState], begin: PhaseEnd, clauses: tuple[Clause, ...]) -> PhaseEnd:
