@@ -11,6 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.certify import Certificate, Kind, certify
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
+from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.phases import FITTED, LARGE_OUTPUT, SMALL_OUTPUT
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import FirstOf, Stationary
