@@ -35,7 +35,8 @@ def test_shares_are_counted(run):
     early, late = run.snapshots[0].network, run.snapshots[1].network  # at the start, and when alignment is over
     pre = DATA.X @ late.w.T
     place = reluflow.whereabouts(late, DATA, flow=False)
-    assert place.dead_share == pytest.approx(np.mean(np.all(pre <= 0, axis=0)))
+    # one neuron died on a boundary and stands 7e-21 beyond it: rounding, so it is dead
+    assert place.dead_share == pytest.approx(np.mean(np.all(pre <= 1e-15, axis=0)))
     assert place.aligned_share > 0.99 > reluflow.whereabouts(early, DATA, flow=False).aligned_share
     assert place.imbalance < 1e-6
     assert reluflow.whereabouts(reluflow.Network([[1.0, 0.0]], [3.0]), DATA, flow=False).imbalance == pytest.approx(0.8)

@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed
 
 from reluflow.web.state import DEFAULTS, FIELDS
 from reluflow.web.wire import unpack
+from web.apart import run_apart
 
 MESSAGES = 10_000
 KINDS = ("data", "geometry", "diagnosis", "run", "verdict", "report")
@@ -79,12 +80,12 @@ def test_ten_thousand_malformed_messages(laboratory):
             assert header["what"] == "data"
             assert arrays["w"].shape == (7, 2)
 
-    asyncio.run(shower(1000))
+    run_apart(shower(1000))
     before = resident(laboratory.process.pid)
     for _ in range(9):
-        asyncio.run(shower((MESSAGES - 1000) // 9))
+        run_apart(shower((MESSAGES - 1000) // 9))
     assert laboratory.process.poll() is None
-    asyncio.run(is_alive())
+    run_apart(is_alive())
     assert resident(laboratory.process.pid) - before < 30
     assert "error" in whats
     assert whats <= {"hello", "error", "stage", "data", "geometry", "diagnosis", "run", "limit", "verdict", "report"}
@@ -100,4 +101,4 @@ def test_a_message_too_large_closes_the_line_and_nothing_else(laboratory):
         async with websockets.connect(laboratory.socket, origin=laboratory.origin) as page:
             assert unpack(await page.recv())[0]["what"] == "hello"
 
-    asyncio.run(talk())
+    run_apart(talk())

@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from reluflow.cli.main import run as run_command
 from reluflow.web.server import Address, bind
 from reluflow.web.wire import unpack
+from web.apart import run_apart
 from web.running import start_laboratory, stop
 
 
@@ -98,7 +99,7 @@ def test_a_socket_from_elsewhere_is_refused(laboratory, changes):
             await connect(laboratory, **changes)
         assert refused.value.response.status_code in (400, 403)
 
-    asyncio.run(attempt())
+    run_apart(attempt())
 
 
 def test_a_socket_under_another_host_name_is_refused(laboratory):
@@ -186,7 +187,7 @@ def test_every_kind_of_request_is_answered(laboratory):
             report, _ = await receive(page, "report")
             assert report["html"].startswith("<!")
 
-    asyncio.run(talk())
+    run_apart(talk())
 
 
 def test_the_latest_request_wins_and_a_slow_one_is_given_up(laboratory):
@@ -204,7 +205,7 @@ def test_the_latest_request_wins_and_a_slow_one_is_given_up(laboratory):
             assert run["id"] == 99
             assert time.monotonic() - began < 15
 
-    asyncio.run(talk())
+    run_apart(talk())
 
 
 def test_a_page_that_leaves_takes_its_requests_with_it(laboratory):
@@ -221,7 +222,7 @@ def test_a_page_that_leaves_takes_its_requests_with_it(laboratory):
             assert (await receive(page, "run"))[0]["id"] == 50
             assert time.monotonic() - began < 15
 
-    asyncio.run(talk())
+    run_apart(talk())
 
 
 def test_two_pages_do_not_disturb_each_other(laboratory):
@@ -232,7 +233,7 @@ def test_two_pages_do_not_disturb_each_other(laboratory):
             (first, _), (second, _) = await asyncio.gather(receive(one, "run"), receive(two, "run"))
             assert (first["num_neurons"], second["num_neurons"]) == (10, 12)
 
-    asyncio.run(talk())
+    run_apart(talk())
 
 
 def test_pages_are_bounded_in_number(laboratory):
@@ -244,7 +245,7 @@ def test_pages_are_bounded_in_number(laboratory):
         for page in pages:
             await page.close()
 
-    asyncio.run(talk())
+    run_apart(talk())
 
 
 def test_it_ends_on_ctrl_c_with_all_its_processes():
@@ -259,7 +260,7 @@ def test_it_ends_on_ctrl_c_with_all_its_processes():
             await ask(page, ask="run", state={"width": 5})
             await receive(page, "run")
 
-    asyncio.run(talk())
+    run_apart(talk())
     with open(children) as listed:
         processes = [int(word) for word in listed.read().split()]
     assert processes

@@ -65,7 +65,6 @@ def test_a_state_out_of_bounds_is_refused_in_one_sentence(message, words):
         ({"name": "orthogonally-separable", "width": "inf"}, "infinite width is available in dimension 2 only"),
         ({"width": "inf", "init": "he"}, "`width` inf is available for init balanced"),
         ({"X": [[0.0, 0.0]], "y": [1.0]}, "must hold no zero sample"),
-        ({"X": [[1.0, 0.0], [1.0, 0.0]], "y": [1.0, 2.0]}, "must hold distinct samples"),
         ({"X": [[1.0, 0.0]], "y": [0.5], "loss": "logistic"}, "label"),
     ],
 )
