@@ -55,7 +55,7 @@ def test_a_sharp_boundary_is_bracketed_to_the_tolerance_with_few_seeds(tmp_path)
 def test_seeds_are_added_only_where_they_are_needed(tmp_path):
     found = bisect(noisy, rtol=0.02, first_seeds=8, seeds=32, out=tmp_path)
     assert found.undecided
-    assert float(found.low.value) < 1e-3 < float(found.high.value)
+    assert float(found.low.value) <= 1e-3 <= float(found.high.value)  # a draw of 16 at 1e-3 itself may decide
     trials = {count.value: count.trials for count in found.counts}
     assert trials["1e-6"] == 8
     assert found.counts[-1].trials == 32

@@ -205,8 +205,12 @@ def study(
     if flow is not None and seeds > 0 and scales and not flow.has_ended:
         open_questions.append("Other draws and scales were not tried, for the first run did not reach its end.")
     elif flow is not None and seeds > 0 and scales:
-        fewer = max(1, min(seeds, int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3)))))
-        if fewer < seeds:
+        fewer = min(seeds, int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3))))
+        if fewer == 0:
+            open_questions.append(
+                f"Other draws and scales were not tried: a run takes {flow.trajectory.steps} steps of a large problem."
+            )
+        elif fewer < seeds:
             open_questions.append(
                 f"Only {fewer} of {seeds} draws were repeated at each scale: a run takes {flow.trajectory.steps} steps."
             )
