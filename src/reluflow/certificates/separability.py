@@ -24,7 +24,7 @@ def equilibrated(rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rows at size about one in every column, by powers of two so that no digit is lost; factors of columns and rows.
 
     >>> equilibrated(np.array([[1e6, 1e-3], [2e6, 0.0]]))[0].round(2).tolist()
-    [[0.95, 1.05], [0.95, 0.0]]
+    [[0.48, 1.02], [0.95, 0.0]]
     """
     largest = np.max(np.abs(rows), axis=0)
     columns = np.exp2(-np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
