@@ -36,6 +36,7 @@ MINUTES = {
     "reluflow bench",
     "reluflow bench flow",
     "reluflow bench sweep",
+    "reluflow bench dense",
     "reluflow reproduce --all --full --table FILE.md",
 }
 
