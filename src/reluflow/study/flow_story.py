@@ -18,7 +18,7 @@ from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_lim
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
-STEP_SECONDS = {  # per step, and per step and product n d m
+STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a guess
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }

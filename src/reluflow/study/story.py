@@ -222,7 +222,7 @@ def study(
 
 
 def default_width(dataset: Dataset) -> int:
-    """The largest of `WIDTHS` at which a step of the flow takes little: some 20 ms on one core."""
+    """The largest of `WIDTHS` at which a step of the flow stays small; the bound is a choice, not a measurement."""
     return next((width for width in WIDTHS if width * dataset.X.size <= LARGEST_PRODUCT), WIDTHS[-1])
 
 
