@@ -26,6 +26,20 @@ def test_a_local_dask_cluster_gives_the_same_bits(tmp_path):
     assert made.frame().equals(plain.frame())
 
 
+def test_a_local_dask_cluster_leaves_this_process_able_to_compile(tmp_path):
+    """The cluster once left NUMBA_NUM_THREADS=1 in the environment: compiling anything later in the process failed."""
+    import numba
+    import numpy as np
+
+    numba.njit(parallel=True)(_doubled)(np.ones(2))  # the threads run: from here on Numba refuses another number
+    sweep(CASE, over={"seed": "0..1"}, executor="dask", workers=1, out=tmp_path)
+    assert numba.njit(_doubled)(np.ones(3)).tolist() == [2, 2, 2]
+
+
+def _doubled(values):
+    return 2 * values
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

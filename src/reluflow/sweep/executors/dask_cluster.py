@@ -13,7 +13,6 @@ from typing import Any
 from reluflow.errors import BackendError, InvalidInputError, MissingExtraError
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
 from reluflow.sweep.executors.processes import MOST_DEATHS, available_cores, pickled_assignment
-from reluflow.sweep.executors.worker_process import ONE_THREAD
 from reluflow.sweep.segments import FAILED, Record, SegmentWriter
 from reluflow.sweep.worker import Assignment, Report, Worker, writer_name
 
@@ -83,10 +82,8 @@ class DaskExecutor(AbstractExecutor):
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
         if self.scheduler is None:
-            import dask
-
-            environ = {f"distributed.nanny.pre-spawn-environ.{name}": "1" for name in ONE_THREAD}
-            stack.enter_context(dask.config.set(environ))
+            # no `pre-spawn-environ` of ours: a nanny leaves it in this process's environment, where Numba then refuses to
+            # compile. Dask asks for one thread of the libraries under NumPy by itself, and `Worker` of Numba.
             cluster = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=self.num_workers,
