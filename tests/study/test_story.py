@@ -14,9 +14,10 @@ from reluflow.network import Network
 from reluflow.network.initialization import Initialization
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
+from reluflow.study.plan import default_width
 from reluflow.study.scale_advice import power_of_ten, scale_advice
 from reluflow.study.sentences import best_linear_loss
-from reluflow.study.story import default_width, main_theorems, study
+from reluflow.study.story import main_theorems, study
 
 
 def _quick(dataset, **more):
@@ -200,7 +201,9 @@ def test_one_sample_does_not_make_a_population():
     assert found.answers[0].word in ("inconclusive", "not-applicable")
 
 
-@pytest.mark.parametrize(("n", "d", "width"), [(3, 2, 200), (50, 51, 200), (569, 30, 30), (2000, 784, 10)])
+@pytest.mark.parametrize(
+    ("n", "d", "width"), [(3, 2, 200), (50, 51, 200), (130, 14, 100), (442, 11, 50), (569, 30, 10), (2000, 784, 10)]
+)
 def test_the_default_width_suits_the_size(n, d, width):
     rng = np.random.default_rng(0)
     assert default_width(Dataset(rng.normal(size=(n, d)), rng.normal(size=n))) == width

@@ -66,6 +66,15 @@ OutputBiasOption = Annotated[
         "--output-bias", help="What to do with the output bias of a checkpoint: refuse it, or carry it as a neuron."
     ),
 ]
+MaxSecondsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-seconds", metavar="S", help="Time allowed, in seconds; a run it ends says so.", show_default=False
+    ),
+]
+MaxStepsOption = Annotated[
+    int | None, typer.Option("--max-steps", min=1, help="Steps allowed to a run.", show_default=False)
+]
 SeedOption = Annotated[int, typer.Option("--seed", min=0, help="One seed fixes everything.")]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Where files go.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reluflow.cli.arguments import BiasOption, JsonOption, LossName, ReductionName, SeedOption
+from reluflow.cli.arguments import (
+    BiasOption,
+    JsonOption,
+    LossName,
+    MaxSecondsOption,
+    MaxStepsOption,
+    ReductionName,
+    SeedOption,
+)
 from reluflow.cli.inputs import dataset_from, network_from, note
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import training_bar
@@ -91,6 +99,8 @@ def command(
     lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
     batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
+    max_seconds: MaxSecondsOption = None,
+    max_steps: MaxStepsOption = None,
     json: JsonOption = False,
 ) -> int:
     """Judge one theorem on one dataset: hypotheses with margins, constants, conclusions with slack.
@@ -130,7 +140,8 @@ def command(
                 at_own_scale=scale == _OWN and not _is_file(init),
                 times=tuple(requested_times(times)),
                 horizon=end,
-                max_steps=None,
+                max_steps=max_steps,
+                max_seconds=float("inf") if max_seconds is None else max_seconds,
                 progress=progress,
                 **parameters,
             )

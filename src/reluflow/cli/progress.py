@@ -29,6 +29,25 @@ def stage_spinner() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
+def stage_bar() -> Iterator[tuple[Callable[[str], None], Callable[[float], None]]]:
+    """Give two functions, for what is being done and for the share that is done, shown as a bar with the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda name: None, lambda share: None
+        return
+    columns = (SpinnerColumn(), BarColumn(), TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=1.0)
+        yield (
+            lambda name: progress.update(task, description=name),
+            lambda share: progress.update(task, completed=share),
+        )
+
+
+@contextmanager
 def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
     """Give a function that is told the share of the work done and shows it with the time left; None where nobody looks.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -16,15 +17,18 @@ from reluflow.cli.arguments import (
     JsonOption,
     LeakOption,
     LossOption,
+    MaxStepsOption,
     OutOption,
+    OutputBiasChoice,
+    OutputBiasOption,
     ReductionName,
     ReductionOption,
     ScaleOption,
     SeedOption,
 )
-from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
+from reluflow.cli.inputs import dataset_from, loss_from, network_from, note, note_suggested_leak
 from reluflow.cli.output import print_json
-from reluflow.cli.progress import stage_spinner
+from reluflow.cli.progress import stage_bar
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -49,6 +53,7 @@ def command(
     ] = None,
     scale: ScaleOption = "1e-3",
     init: InitOption = "balanced",
+    output_bias: OutputBiasOption = OutputBiasChoice.REFUSE,
     seed: SeedOption = 0,
     seeds: Annotated[int, typer.Option("--seeds", min=0, help="Draws the run is repeated from, at each scale.")] = 3,
     scales: Annotated[
@@ -60,49 +65,86 @@ def command(
     quick: Annotated[
         bool, typer.Option("--quick", help="One run, no repetitions, no theorems: seconds on small data.")
     ] = False,
+    max_seconds: Annotated[
+        float,
+        typer.Option(
+            "--max-seconds", metavar="S", help="Time allowed in all; what is missing then is named; inf: any."
+        ),
+    ] = 60.0,
+    max_steps: MaxStepsOption = None,
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", min=1, help="Processes side by side; default: one per core.", show_default=False),
+    ] = None,
     out: OutOption = None,
     json: JsonOption = False,
-) -> None:
+) -> int:
     """Tell the whole story of a dataset and write one self-contained report.html.
 
     Diagnosis, extremal vectors, the flow to its limit with its phases, the certified end point, every applicable
-    theorem's verdict, and whether another draw or scale would change the story.
+    theorem's verdict, and whether another draw or scale would change the story. The report is there from the first
+    finding on and fills up; Ctrl-C keeps what is done.
 
     Example: reluflow study three-points --out out/three-points
     """
-    from reluflow.network import initialization_named
+    from reluflow.network import initialization_named, is_network_file
+    from reluflow.network.initialization import balanced_initialization
     from reluflow.study.export import as_json
-    from reluflow.study.pictures import draw_study
-    from reluflow.study.report import write_report
-    from reluflow.study.story import study
+    from reluflow.study.growing_report import GrowingReport
+    from reluflow.study.story import StudyInterrupted, study
 
+    if not max_seconds > 0:
+        raise InvalidInputError(f"`--max-seconds` must be positive, got {max_seconds:g}.")
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     folder = out if out is not None else Path("out") / _folder_name(dataset)
     _make_folder(folder)
     chosen = loss_from(data, loss, reduction, factor)
-    with stage_spinner() as on_stage:
-        found = study(
-            data,
-            chosen,
-            leak=leak,
-            initialization=initialization_named(init),
-            width=width,
-            scale=scale,
-            seed=seed,
-            seeds=0 if quick else seeds,
-            scales=_scales(scales),
-            theorems=_asked(quick=quick, lemmas=lemmas),
-            on_stage=on_stage,
+    is_given = is_network_file(init)
+    network = None
+    if is_given:
+        network = network_from(
+            data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
         )
+    report = GrowingReport(folder, command=_command_line())
+    status = 0
+    with stage_bar() as (on_stage, on_share):
+        try:
+            found = study(
+                data,
+                chosen,
+                leak=leak,
+                initialization=balanced_initialization if is_given else initialization_named(init),
+                network=network,
+                width=width,
+                scale=scale,
+                seed=seed,
+                seeds=0 if quick else seeds,
+                scales=_scales(scales),
+                theorems=_asked(quick=quick, lemmas=lemmas),
+                max_steps=max_steps,
+                max_seconds=max_seconds,
+                processes=1 if quick else processes or _available_cores(),
+                on_stage=on_stage,
+                on_share=on_share,
+                on_found=report.update,
+            )
+        except StudyInterrupted as interrupt:
+            found, status = interrupt.study, 130
         on_stage("drawing")
-        pictures = draw_study(found, folder)
-        report = write_report(found, pictures, folder / "report.html", command=_command_line())
+        report.update(found)
+    if status:
+        note(f"interrupted; what was done is in {report.path}.")
     if json:
-        print_json(as_json(found) | {"files": [str(report), *(str(picture.path) for picture in pictures)]})
-        return
-    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
+        print_json(as_json(found) | {"files": [str(report.path), *(str(picture.path) for picture in report.pictures)]})
+        return status
+    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
         print(sentence)
+    return status
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _asked(*, quick: bool, lemmas: bool) -> tuple[Theorem, ...] | None:

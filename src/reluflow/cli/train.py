@@ -17,6 +17,8 @@ from reluflow.cli.arguments import (
     JsonOption,
     LeakOption,
     LossOption,
+    MaxSecondsOption,
+    MaxStepsOption,
     OutputBiasChoice,
     OutputBiasOption,
     ReductionName,
@@ -100,6 +102,8 @@ def command(
     lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
     batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
+    max_seconds: MaxSecondsOption = None,
+    max_steps: MaxStepsOption = None,
     save: Annotated[
         Path | None, typer.Option("--save", metavar="FILE.nc", help="Keep the trajectory (netCDF or .zarr).")
     ] = None,
@@ -120,6 +124,9 @@ def command(
     json: JsonOption = False,
 ) -> None:
     """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
+
+    The flow is given a minute unless `--max-seconds` says otherwise (`inf`: any time) or there is a `--checkpoint`.
+    What a run cut short leaves open is said, and with `--checkpoint` the same command goes on.
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
@@ -155,6 +162,8 @@ def command(
                 until=_rule(until, method, problem),
                 times=requested_times(times),
                 horizon=np.inf if horizon is None else horizon,
+                max_steps=np.inf if max_steps is None else max_steps,
+                max_seconds=_seconds_allowed(max_seconds, method, checkpoint),
                 progress=progress,
                 checkpoint=None if checkpoint is None else Checkpoint(checkpoint),
             )
@@ -173,6 +182,16 @@ def command(
         print_json({**_as_json(trajectory, limit), "solver": name})
         return
     _print(trajectory, limit, reason)
+
+
+FLOW_SECONDS = 60.0  # allowed to the flow unless asked otherwise; a descent ends after its iterations
+
+
+def _seconds_allowed(asked: float | None, method: Method, checkpoint: Path | None) -> float:
+    """Time allowed to a run; one that is kept on disk is meant to be long."""
+    if asked is not None:
+        return asked
+    return FLOW_SECONDS if method is Method.FLOW and checkpoint is None else np.inf
 
 
 def check_places(save: Path | None, save_network: Path | None) -> None:
@@ -314,6 +333,11 @@ def _print(trajectory: Trajectory, limit: CertifiedLimit, reason: str) -> None:
         print(reason)
     when = f"t = {trajectory.time:.6g}" if np.isfinite(trajectory.time) else f"log t = {trajectory.log_time:.6g}"
     print(f"{trajectory.outcome.sentence} ({trajectory.outcome.code}, {when})")
+    if trajectory.outcome.is_spent:
+        print(
+            "Where the run ends is left open: give it more by --max-seconds or --max-steps; with --checkpoint FILE the "
+            "same command goes on from here."
+        )
     rows = [
         ("loss", number(trajectory.loss, 10)),
         ("predictions", vector(trajectory.predictions, 8)),

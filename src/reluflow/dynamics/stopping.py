@@ -6,6 +6,7 @@ function has to remember from one step to the next lies in it, never in the rule
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -182,6 +183,49 @@ class AtTime(AbstractStoppingRule):
     @property
     def time_limit(self) -> float:
         return self.time
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a run may cost; no part of what it computes.
+
+    `train` asks it after every step, whatever the rule says and whichever times were requested. It is not written into
+    a checkpoint: a run that it ended goes on from there with a larger one, bit by bit.
+
+    Parameters
+    ----------
+    seconds
+        On the clock on the wall, from the call of `train`. A step is not broken off, so the run may take one longer.
+    steps
+        Of the whole run, those of earlier calls included.
+
+    Examples
+    --------
+    >>> Allowance(steps=0)
+    Traceback (most recent call last):
+        ...
+    reluflow.errors.InvalidInputError: `max_steps` must be at least 1, got 0.
+    """
+
+    seconds: float = np.inf
+    steps: float = np.inf
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise InvalidInputError(f"`max_seconds` must be positive, got {self.seconds}.")
+        if not self.steps >= 1:
+            raise InvalidInputError(f"`max_steps` must be at least 1, got {self.steps}.")
+
+    def start(self) -> Check:
+        """A function that gives the outcome if nothing is left, else None; the clock starts now."""
+        end = time.monotonic() + self.seconds
+
+        def check(run: AbstractRun) -> Outcome | None:
+            if run.steps >= self.steps:
+                return Outcome.MAX_STEPS
+            return Outcome.MAX_SECONDS if time.monotonic() >= end else None
+
+        return check
 
 
 def is_acted_on(outputs: FloatArray) -> BoolArray:

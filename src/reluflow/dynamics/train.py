@@ -15,7 +15,7 @@ from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, DirectionConverged, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, Allowance, AtTime, DirectionConverged, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Limit, Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
@@ -33,6 +33,8 @@ def train(
     times: Sequence[float] | FloatArray = (),
     horizon: float = np.inf,
     log_horizon: float = np.inf,
+    max_steps: float = np.inf,
+    max_seconds: float = np.inf,
     progress: Callable[[AbstractRun], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Trajectory:
@@ -54,6 +56,9 @@ def train(
         the last of them.
     horizon, log_horizon
         Give up at this time, or at this logarithm of the time, which may lie beyond the range of a double.
+    max_steps, max_seconds
+        What the run may cost, as in `Allowance`: it ends with outcome `max-steps` or `max-seconds` where that is spent,
+        and leaves its checkpoint, from which the same call with more goes on. Without them nothing depends on a clock.
     progress
         Called with the run after every step, to show how far it is.
     checkpoint
@@ -83,6 +88,7 @@ def train(
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}.")
     keep = (keep or Keep()).with_times(times)
     rule = _rule_of(until, problem)
+    is_spent = Allowance(max_seconds, max_steps).start()
     settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
     kept = checkpoint.read(settings) if checkpoint is not None else None
     if kept is None:
@@ -98,7 +104,8 @@ def train(
         if outcome is None and recording.has_all_times:
             outcome = check(run)
         has_come = min(run.time, horizon) == horizon < np.inf or run.log_time >= log_horizon
-        return Outcome.HORIZON if outcome is None and has_come else outcome
+        outcome = Outcome.HORIZON if outcome is None and has_come else outcome
+        return is_spent(run) if outcome is None else outcome
 
     outcome = run.outcome if kept is None else ended()
     mark = _mark(run, recording, None if kept is not None else problem.network)
@@ -107,7 +114,7 @@ def train(
         while outcome is None:
             is_whole = False
             limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
-            run.advance(limit, recording.next_step - run.steps)
+            run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
             recording.add(run)
             is_whole = True
             if time.monotonic() > mark.is_due_at:
@@ -124,7 +131,9 @@ def train(
                 checkpoint.write(settings, (run, check, recording))
             mark = _mark(run, recording)
         raise TrainingInterrupted(_interrupted(problem, solver, run, recording, mark)) from interrupt
-    if checkpoint is not None:
+    if checkpoint is not None and outcome.is_spent and run.outcome is None:
+        checkpoint.write(settings, (run, check, recording))
+    elif checkpoint is not None:
         checkpoint.remove()
     end = _mark(run, recording, problem.network)
     limit_point = run.limit(outcome)

@@ -44,6 +44,7 @@ class Outcome(Enum):
     DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
     VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
+    MAX_SECONDS = ("max-seconds", "The allowed time of the computer was spent; raise `max_seconds` to go on.")
     INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -60,8 +61,13 @@ class Outcome(Enum):
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the run ended before what was asked of it: out of steps, out of doubles, or by Ctrl-C."""
-        return self in (Outcome.MAX_STEPS, Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)
+        """Whether the run ended before what was asked of it: out of steps, seconds or doubles, or by Ctrl-C."""
+        return self.is_spent or self in (Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the run ended because it may cost no more; with more it would go on."""
+        return self in (Outcome.MAX_STEPS, Outcome.MAX_SECONDS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ def check(
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
     max_steps: int | None = None,
+    max_seconds: float = float("inf"),
     progress: Callable[[AbstractRun], None] | None = None,
     **parameters: float,
 ) -> Verdict:
@@ -45,8 +46,9 @@ def check(
         More snapshots than the theorem needs.
     horizon
         Give up at this time.
-    max_steps
-        Give up after this many steps of the flow; the verdict on a run cut short is `inconclusive`.
+    max_steps, max_seconds
+        Give up after this many steps of a run, or this long for all runs; the verdict on a run cut short is
+        `inconclusive`.
     progress
         Called with the run after every step.
     parameters
@@ -74,6 +76,7 @@ def check(
         times=times,
         horizon=horizon,
         max_steps=max_steps,
+        max_seconds=max_seconds,
         progress=progress,
     )
     return theorem.check(evidence)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
-from reluflow.dynamics.flow.choice import MOST_STEPS, FlowSolver, choose_flow
+import numpy as np
+
+from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AtTime
@@ -28,6 +31,7 @@ def gather(
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
     max_steps: int | None = None,
+    max_seconds: float = float("inf"),
     progress: Callable[[AbstractRun], None] | None = None,
 ) -> Evidence:
     """Run what a theorem needs to be judged on a problem.
@@ -47,8 +51,9 @@ def gather(
         More snapshots than the plan asks for.
     horizon
         Give up at this time at the latest.
-    max_steps
-        Give up after this many steps of the flow; the verdict on a run cut short is `inconclusive`.
+    max_steps, max_seconds
+        Give up after this many steps of a run, or this long for all runs; the verdict on a run cut short is
+        `inconclusive`.
     progress
         Called with the run after every step.
 
@@ -65,7 +70,13 @@ def gather(
         from reluflow.experiments.population import run_population
 
         return replace(evidence, population=run_population(plan, evidence))
-    run = partial(run_plan, solver=solver, horizon=horizon, max_steps=max_steps, progress=progress)
+    settings: dict[str, Any] = {"solver": solver, "horizon": horizon, "max_steps": max_steps, "progress": progress}
+    end = time.monotonic() + max_seconds
+
+    def run(plan: FlowPlan, problem: TrainingProblem, times: tuple[float, ...] = ()) -> Trajectory:
+        left = max(end - time.monotonic(), 1e-3)
+        return run_plan(plan, problem, times=times, max_seconds=left, **settings)
+
     trajectory = run(plan, problem, times=times)
     sweep = []
     for log_factor in sorted(plan.sweep, reverse=True):
@@ -92,6 +103,7 @@ def run_plan(
     times: tuple[float, ...] = (),
     horizon: float = float("inf"),
     max_steps: int | None = None,
+    max_seconds: float = float("inf"),
     progress: Callable[[AbstractRun], None] | None = None,
 ) -> Trajectory:
     """One run of a plan; where the plan names no end, to the last of its times."""
@@ -99,7 +111,7 @@ def run_plan(
     until = plan.until
     if until is None and wanted:
         until = AtTime(wanted[-1])
-    method = solver if solver is not None else _flow_for(problem, plan.ridge, max_steps)
+    method = solver if solver is not None else _flow_for(problem, plan.ridge)
     end = min(plan.horizon, horizon)
     return train(
         problem,
@@ -108,14 +120,15 @@ def run_plan(
         times=[time for time in wanted if time <= end],
         horizon=end,
         log_horizon=plan.log_horizon,
+        max_seconds=max_seconds,
+        max_steps=np.inf if max_steps is None else max_steps,
         progress=progress,
     )
 
 
-def _flow_for(problem: TrainingProblem, ridge: Ridge, max_steps: int | None) -> AbstractSolver:
+def _flow_for(problem: TrainingProblem, ridge: Ridge) -> AbstractSolver:
     """The flow solver for a verdict: as exact as can be had, so the fast one only where the other would not end."""
-    most = MOST_STEPS if max_steps is None else max_steps
-    exact = choose_flow(problem, rtol=_EXACT, ridge=ridge, max_steps=most)
+    exact = choose_flow(problem, rtol=_EXACT, ridge=ridge)
     if exact.name is FlowSolver.EVENT_DRIVEN:
         return exact.solver
-    return choose_flow(problem, ridge=ridge, max_steps=most).solver
+    return choose_flow(problem, ridge=ridge).solver

@@ -18,11 +18,12 @@ from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.study.story import Study as Study
+    from reluflow.study.story import StudyInterrupted as StudyInterrupted
     from reluflow.study.story import study as study
 
-_HOMES = {"Study": "story", "study": "story"}
+_HOMES = {"Study": "story", "StudyInterrupted": "story", "study": "story"}
 
-__all__ = ["Study", "study"]
+__all__ = ["Study", "StudyInterrupted", "study"]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 

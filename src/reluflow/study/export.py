@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ def as_json(found: Study) -> dict[str, Any]:
         "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
         "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
         "leak": found.leak,
+        "complete": not found.pending,
         "start": {
-            "init": found.initialization.name,
+            "init": "given" if found.is_given else found.initialization.name,
             "width": found.width,
             "scale": found.scale,
             "seed": found.seed,
@@ -118,6 +120,7 @@ def _flow(found: Study) -> dict[str, Any] | None:
         "crossings": trajectory.crossings,
         "slides": trajectory.slides,
         "phases": [{"name": p.name, "start": p.start, "end": p.end} for p in trajectory.phases],
+        "descent": None if found.flow.descent is None else asdict(found.flow.descent),
         "limit": {
             "kind": str(certificate.kind),
             "proof": limit.is_proof,

@@ -1,19 +1,22 @@
-"""The flow to its limit, with frames kept on the way for pictures."""
+"""The flow to its limit, with frames kept on the way for pictures; descent from there where it may cost no more."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
+from reluflow.dynamics.flow.choice import MOST_STEPS, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Snapshot, Trajectory
+from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
+from reluflow.errors import InvalidInputError
+from reluflow.experiments.descent_from_there import DescentPart, descend_from
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
 
 MAX_FRAMES = 80
@@ -24,6 +27,9 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
 }
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
+DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
+DESCENT_SHARE = 0.3  # of the seconds of a run with a clock, for the descent
+_FRAME_STEPS = 500  # from a frame to the end of a phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,53 +39,117 @@ class FlowStory:
     Parameters
     ----------
     trajectory
-        The run.
+        The run; where `descent` is given, of the flow and the descent after it.
     frames
         Networks on the way, from the first to the last: evenly in what changes, and at the ends of the phases.
     limit
         What the end point provably is.
     max_steps
         Steps it was allowed.
+    seconds
+        What it took.
+    descent
+        Which part of it was made by descent, for the exact flow may cost no more; None where all of it is the flow.
     """
 
     trajectory: Trajectory
     frames: tuple[Snapshot, ...]
     limit: CertifiedLimit
-    max_steps: int
+    max_steps: float
+    seconds: float = 0.0
+    descent: DescentPart | None = None
 
     @property
     def has_ended(self) -> bool:
         """Whether the run reached its own end."""
         return self.trajectory.outcome.is_limit
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether all of it is the flow."""
+        return self.descent is None
+
+
+class FlowInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended the run of a study; `story` holds it up to then."""
+
+    def __init__(self, story: FlowStory) -> None:
+        super().__init__("the run was interrupted")
+        self.story = story
+
 
 def follow_flow(
     problem: TrainingProblem,
     *,
-    max_steps: int | None = None,
+    max_steps: float | None = None,
+    max_seconds: float | None = None,
     at_phase_ends: bool = True,
+    fallback: bool = True,
     on_step: Callable[[AbstractRun], None] | None = None,
 ) -> FlowStory:
-    """Run the flow to its limit, or until the allowed steps are spent, and keep frames.
+    """Run the flow to its limit, or until it may cost no more, and from there descent; and keep frames.
 
     Parameters
     ----------
     problem
         Dataset, loss, initial network.
-    max_steps
-        By default as many as cost some ten seconds; the same on every machine, so that a study is reproducible.
+    max_steps, max_seconds
+        What the run may cost. By default as many steps as cost some ten seconds, the same on every machine, so that a
+        study is reproducible; with `max_seconds` alone, as many as fit.
     at_phase_ends
-        Whether to keep frames at exactly the ends of the phases as well, at the price of a second, shorter run.
+        Whether to keep frames at exactly the ends of the phases as well, each from the frame before it.
+    fallback
+        Whether gradient descent goes on where the flow may cost no more.
     on_step
         Called after every step.
+
+    Raises
+    ------
+    FlowInterrupted
+        On Ctrl-C while the exact flow runs; it holds the run up to then.
     """
-    allowed = affordable_steps(problem) if max_steps is None else max_steps
-    solver, keep = choose_flow(problem, max_steps=allowed).solver, Keep(thinned=MAX_FRAMES, evenly="change")
-    trajectory = train(problem, solver, until=end_of(problem), keep=keep, progress=on_step)
-    between = [*trajectory.frames, *(_at_phase_ends(trajectory, allowed) if at_phase_ends else [])]
+    began = time.monotonic()
+    allowed = max_steps
+    if allowed is None:
+        allowed = affordable_steps(problem) if max_seconds is None else MOST_STEPS
+    seconds = np.inf if max_seconds is None else max_seconds
+    exact_seconds = seconds * (1.0 - DESCENT_SHARE) if fallback else seconds
+    keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of(problem)
+    try:
+        trajectory = train(
+            problem,
+            choose_flow(problem).solver,
+            until=rule,
+            keep=keep,
+            max_steps=allowed,
+            max_seconds=exact_seconds,
+            progress=on_step,
+        )
+    except TrainingInterrupted as interrupt:
+        cut = interrupt.trajectory
+        told = FlowStory(cut, (*cut.frames, cut.end), certified_limit(cut), allowed, time.monotonic() - began)
+        raise FlowInterrupted(told) from interrupt
+    descent = None
+    if fallback and trajectory.outcome.is_spent:
+        most = max(100, int(DESCENT_WORK / (problem.dataset.X.size * problem.network.num_neurons)))
+        try:
+            trajectory, descent = descend_from(
+                trajectory,
+                until=rule,
+                max_iterations=most if max_seconds is None else 1 << 40,
+                max_seconds=seconds * DESCENT_SHARE,
+                keep=keep,
+                progress=on_step,
+            )
+        except InvalidInputError:  # a scale or a time beyond the range of a double: the flow stands alone
+            descent = None
+    between = [*trajectory.frames, *(_at_phase_ends(trajectory, descent) if at_phase_ends else [])]
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    return FlowStory(trajectory, frames, certified_limit(trajectory), allowed)
+    limit = certified_limit(trajectory)
+    if descent is not None:
+        limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
+    return FlowStory(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
 
 
 def affordable_steps(problem: TrainingProblem) -> int:
@@ -88,7 +158,7 @@ def affordable_steps(problem: TrainingProblem) -> int:
 
 
 def estimated_seconds(story: FlowStory) -> float:
-    """What a run of this kind takes, by the steps it needed."""
+    """What a run of this kind takes, by the steps it needed: the same on every machine."""
     return story.trajectory.steps * _seconds_per_step(story.trajectory.problem)
 
 
@@ -102,10 +172,22 @@ def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
 
 
-def _at_phase_ends(trajectory: Trajectory, max_steps: int) -> tuple[Snapshot, ...]:
-    """The network at exactly the ends of the phases, which are known only when the run is over: it is run once more."""
-    ends = sorted({phase.end for phase in trajectory.phases if 0.0 < phase.end < trajectory.time})
-    if not ends or not np.isfinite(ends[-1]):
-        return ()
-    solver, keep = choose_flow(trajectory.problem, max_steps=max_steps).solver, Keep(times=ends)
-    return train(trajectory.problem, solver, until=AtTime(ends[-1]), keep=keep).snapshots
+def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[Snapshot]:
+    """The network at exactly the ends of the phases, which are known only when the run is over.
+
+    The flow is run from the last frame before each; within a part by descent, whose iterates exist at their own times
+    only, there is none.
+    """
+    last = trajectory.time if descent is None else descent.exact_until
+    ends = sorted({phase.end for phase in trajectory.phases if 0.0 < phase.end < last and np.isfinite(phase.end)})
+    found = []
+    for end in ends:
+        frame = max((f for f in trajectory.frames if f.time < end), key=lambda f: f.time, default=None)
+        if frame is None:
+            continue
+        problem = replace(trajectory.problem, network=frame.network)
+        part = train(problem, choose_flow(problem).solver, until=AtTime(end - frame.time), max_steps=_FRAME_STEPS)
+        if part.outcome is Outcome.HORIZON:
+            there = part.end
+            found.append(replace(there, time=end, log_time=float(np.log(end)), step=frame.step))
+    return found

@@ -93,11 +93,12 @@ def section(name: str, title: str, *parts: str) -> str:
     return f'<section id="{name}" aria-labelledby="{name}-title">{heading}{"".join(parts)}</section>'
 
 
-def document(title: str, body: Sequence[str], *, data: Any) -> str:
-    """The whole page, with its numbers inside as JSON."""
+def document(title: str, body: Sequence[str], *, data: Any, is_growing: bool = False) -> str:
+    """The whole page, with its numbers inside as JSON; one that is still growing is read again every few seconds."""
+    again = '<meta http-equiv="refresh" content="3">\n' if is_growing else ""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n{again}'
         f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + f'\n<script type="application/json" id="study">{embedded_json(data)}</script>\n</main>\n</body>\n</html>\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,47 +28,58 @@ class Picture:
     caption: str
 
 
-def draw_study(found: Study, folder: Path) -> list[Picture]:
-    """Draw the dataset, its geometry where it can be seen (d = 2 and 3), the run and the conditions, as PNG files."""
+Drawing = tuple[str, Callable[[], "Figure"], str]  # name, how it is drawn, caption
+
+
+def draw_study(found: Study, folder: Path, *, done: Sequence[Picture] = ()) -> list[Picture]:
+    """Draw the dataset, its geometry where it can be seen (d = 2 and 3), the run and the conditions, as PNG files.
+
+    Pictures in `done`, of the same study before it was complete, are kept as they are.
+    """
     from reluflow import viz
 
-    figures = [*_data_figures(found), *(_flow_figures(found, found.flow) if found.flow is not None else [])]
-    if found.diagnosis is not None:
+    drawings = [*_data_drawings(found), *(_flow_drawings(found, found.flow) if found.flow is not None else [])]
+    if (diagnosis := found.diagnosis) is not None:
         caption = "The data assumptions of the five papers, with their signed margins."
-        figures.append(("conditions", viz.plot_conditions(found.diagnosis), caption))
+        drawings.append(("conditions", lambda: viz.plot_conditions(diagnosis), caption))
+    kept = {picture.name: picture for picture in done}
     pictures = []
-    for name, figure, words in figures:
-        path = folder / f"{name}.png"
-        viz.save_figure(figure, path)
-        pictures.append(Picture(name, path, words))
+    for name, draw, words in drawings:
+        if name not in kept:
+            path = folder / f"{name}.png"
+            viz.save_figure(draw(), path)
+            kept[name] = Picture(name, path, words)
+        pictures.append(kept[name])
     return pictures
 
 
-def _data_figures(found: Study) -> list[tuple[str, Figure, str]]:
+def _data_drawings(found: Study) -> list[Drawing]:
     from reluflow import viz
 
     data, loss, leak = found.dataset, found.loss, found.leak
-    figures = [("dataset", viz.plot_dataset(data), f"{data.name}: {data.n} samples in dimension {data.d}.")]
+    drawings: list[Drawing] = [
+        ("dataset", lambda: viz.plot_dataset(data), f"{data.name}: {data.n} samples in dimension {data.d}.")
+    ]
     if found.extremal is None or data.n > MOST_CONES_DRAWN:
-        return figures
+        return drawings
     if data.d == 2:
         caption = "Cones, the potential G, the extremal vectors, and the basins of positive and negative neurons."
-        figures.append(("geometry", viz.plot_plane_geometry(data, loss, leak), caption))
+        drawings.append(("geometry", lambda: viz.plot_plane_geometry(data, loss, leak), caption))
     elif data.d == 3:
         caption = "The sphere of directions: boundaries of the cones, the potential G, and the extremal vectors."
-        figures.append(("geometry", viz.plot_sphere_geometry(data, loss, leak), caption))
-    return figures
+        drawings.append(("geometry", lambda: viz.plot_sphere_geometry(data, loss, leak), caption))
+    return drawings
 
 
-def _flow_figures(found: Study, flow: FlowStory) -> list[tuple[str, Figure, str]]:
+def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
     from reluflow import viz
 
     motion = motion_of(flow)
     moments = picked_frames(flow, motion)
-    figures = [
+    drawings: list[Drawing] = [
         (
             "neurons",
-            viz.plot_neuron_frames(
+            lambda: viz.plot_neuron_frames(
                 [motion.places[k] for k, _ in moments],
                 [motion.signs[k] for k, _ in moments],
                 [title for _, title in moments],
@@ -78,12 +90,12 @@ def _flow_figures(found: Study, flow: FlowStory) -> list[tuple[str, Figure, str]
         ),
         (
             "loss",
-            viz.plot_loss_phases(flow.trajectory, reference_loss=best_linear_loss(found)),
+            lambda: viz.plot_loss_phases(flow.trajectory, reference_loss=best_linear_loss(found)),
             "The loss over time, with the phases of the run as bands.",
         ),
         (
             "norms",
-            viz.plot_norms_and_angles(
+            lambda: viz.plot_norms_and_angles(
                 flow.trajectory, motion.times, motion.log_times, motion.log_norms, motion.angles, motion.signs[-1]
             ),
             "Sizes and directions of the neurons over time.",
@@ -94,5 +106,5 @@ def _flow_figures(found: Study, flow: FlowStory) -> list[tuple[str, Figure, str]
         words = (
             "The function at the end of the run." if not found.loss.is_classification else "The limiting classifier."
         )
-        figures.append(("function", viz.plot_network_function(network, found.dataset), words))
-    return figures
+        drawings.append(("function", lambda: viz.plot_network_function(network, found.dataset), words))
+    return drawings

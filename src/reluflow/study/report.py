@@ -56,14 +56,23 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
     links = "".join(f'<li><a href="#{name}">{escape(words)}</a></li>' for name, words, _ in shown)
     body = [
         f"<h1>{escape(title)}</h1>",
+        *_pending(found),
         f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
         section("story", "The story", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),
     ]
     with replacing(path) as stream:
-        stream.write(document(title, body, data=as_json(found)).encode())
+        stream.write(document(title, body, data=as_json(found), is_growing=bool(found.pending)).encode())
     return path
+
+
+def _pending(found: Study) -> list[str]:
+    """What is still to come, on a page that is written while the study goes on."""
+    if not found.pending:
+        return []
+    words = f"This study is under way. Still to come: {'; '.join(found.pending)}."
+    return [f'<p role="status"><strong>{escape(words)}</strong></p>']
 
 
 def _run(found: Study, show: Callable[..., str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import ReluflowError
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 
 
@@ -77,6 +78,11 @@ def scale_advice(problem: TrainingProblem, theorems: Iterable[Theorem]) -> tuple
             shown = used + factor if factor != 0.0 else None  # a factor of 1 is no choice: nothing is known
             found.append(ScaleAdvice(theorem.key, asked, shown, used))
     return tuple(sorted(found, key=lambda advice: math.inf if advice.log_asked is None else -advice.log_asked))
+
+
+def scale_advice_of(problem: TrainingProblem, keys: Iterable[str]) -> tuple[ScaleAdvice, ...]:
+    """The same for theorems named by their keys."""
+    return scale_advice(problem, [theorem_named(key) for key in keys])
 
 
 def _log_asked(constants: Mapping[str, Any], used: float) -> float | None:

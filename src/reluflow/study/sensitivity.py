@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.theory.limit import unit_norm
@@ -57,49 +55,39 @@ class Variation:
         return bool(self.difference <= SAME_FUNCTION) if self.has_ended else None
 
 
-def vary(
-    first: FlowStory,
-    draw: Callable[[int, str], Network],
-    *,
-    seeds: Sequence[int],
-    scales: Sequence[str],
-    on_run: Callable[[str], None] | None = None,
-) -> tuple[Variation, ...]:
-    """Run the flow from every seed at every scale and compare its end with the first run's.
+@dataclass(frozen=True, eq=False)
+class Repetition:
+    """The end of one more run, to be compared with the first: small enough to come from another process.
 
     Parameters
     ----------
-    first
-        The run to compare with.
-    draw
-        From seed and scale to a network.
-    seeds, scales
-        What to vary.
-    on_run
-        Called with a few words before each run.
+    seed, scale
+        Its draw and its scale.
+    outcome, kind, loss, margin, num_bundles, has_ended
+        As in `Variation`.
+    function
+        Outputs on the samples: of the unit-norm limit for a run that grows for ever, of the end point otherwise.
     """
-    problem = first.trajectory.problem
-    found = []
-    for scale in scales:
-        for seed in seeds:
-            if on_run is not None:
-                on_run(f"varying: seed {seed}, scale {scale}")
-            other = follow_flow(
-                TrainingProblem(problem.dataset, problem.loss, draw(seed, scale)),
-                max_steps=first.max_steps,
-                at_phase_ends=False,
-            )
-            found.append(_compare(first, other, seed, scale))
-    return tuple(found)
+
+    seed: int
+    scale: str
+    outcome: str
+    kind: str
+    loss: float
+    margin: float
+    num_bundles: int
+    has_ended: bool
+    function: FloatArray
 
 
-def _compare(first: FlowStory, other: FlowStory, seed: int, scale: str) -> Variation:
+def repeat_flow(
+    problem: TrainingProblem, seed: int, scale: str, max_steps: float | None, max_seconds: float | None
+) -> Repetition:
+    """Run the flow once more, from another draw or scale."""
+    other = follow_flow(problem, max_steps=max_steps, max_seconds=max_seconds, at_phase_ends=False, fallback=False)
     certificate = other.limit.certificate
-    bundles = [g for g in neuron_groups(other.limit.network, other.trajectory.problem.dataset) if g.name == "bundle"]
-    ours, theirs = _function(first), _function(other)
-    labels = float(np.max(np.abs(first.trajectory.problem.dataset.y)))
-    size = max(float(np.max(np.abs(ours))), 1e-6 * labels) if labels > 0 else 1.0  # outputs that fade are all alike
-    return Variation(
+    bundles = [g for g in neuron_groups(other.limit.network, problem.dataset) if g.name == "bundle"]
+    return Repetition(
         seed,
         scale,
         other.trajectory.outcome.code,
@@ -107,13 +95,30 @@ def _compare(first: FlowStory, other: FlowStory, seed: int, scale: str) -> Varia
         other.trajectory.loss,
         certificate.margin,
         len(bundles),
-        float(np.max(np.abs(ours - theirs))) / size,
+        other.has_ended,
+        _function(other),
+    )
+
+
+def compare(first: FlowStory, other: Repetition) -> Variation:
+    """A repetition beside the first run."""
+    ours = _function(first)
+    labels = float(np.max(np.abs(first.trajectory.problem.dataset.y)))
+    size = max(float(np.max(np.abs(ours))), 1e-6 * labels) if labels > 0 else 1.0  # outputs that fade are all alike
+    return Variation(
+        other.seed,
+        other.scale,
+        other.outcome,
+        other.kind,
+        other.loss,
+        other.margin,
+        other.num_bundles,
+        float(np.max(np.abs(ours - other.function))) / size,
         other.has_ended and first.has_ended,
     )
 
 
 def _function(story: FlowStory) -> FloatArray:
-    """Outputs on the samples: of the unit-norm limit for a run that grows for ever, of the end point otherwise."""
     X = story.trajectory.problem.dataset.X
     if story.trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return np.asarray(unit_norm(story.limit.network).outputs(X))

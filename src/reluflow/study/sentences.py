@@ -57,18 +57,28 @@ def best_linear_loss(found: Study) -> float | None:
 
 def _about_end(found: Study) -> list[str]:
     flow = found.flow
+    if flow is None and found.pending:
+        return ["The run is under way."]
     if flow is None:
         return ["The flow could not be run on these data; see the open questions below."]
     certificate, trajectory = flow.limit.certificate, flow.trajectory
     who = f"The gradient flow of {found.width} small neurons"
+    handed_over: list[str] = []
+    if flow.descent is not None:
+        handed_over = [f"{who} is {flow.descent}; an end reached by descent need not be that of the flow."]
+        who = "The descent"
     if not flow.has_ended:
         told = [
+            *handed_over,
             f"{who} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
-            f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here."
+            f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here.",
         ]
         if found.loss.is_classification and certificate.margin > 0:
             told.append("By then it classifies every sample.")
             told += _margins(flow)
+        elif found.loss.is_classification:
+            right = int(np.sum(trajectory.predictions * found.dataset.y > 0))
+            told.append(f"By then it classifies {right} of {found.dataset.n} samples.")
         return told
     proof = "" if flow.limit.is_proof else " (not a proof)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
@@ -76,17 +86,19 @@ def _about_end(found: Study) -> list[str]:
         names = ", ".join(str(k) for k in certificate.ignored[:10]) + (", ..." if len(certificate.ignored) > 10 else "")
         is_one = len(certificate.ignored) == 1
         return [
+            *handed_over,
             f"{who} grows for ever and ignores {'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
             f"is active there, the output is 0 for ever, and the loss tends to "
             f"{certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction converges to {kind}{proof}.",
         ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return [
+            *handed_over,
             f"{who} classifies every sample and grows for ever; its direction converges to {kind}{proof}.",
             *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
-    words = [f"{who} ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."]
+    words = [*handed_over, f"{who} ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."]
     words += _against_linear(found, flow)
     escape = certificate.escape
     if escape is not None and escape.neuron is not None:
@@ -208,7 +220,8 @@ def _about_neurons(found: Study) -> list[str]:
     shares = [f"{counts[name] / total:.1%} {words[name]}" for name in words if counts[name]]
     settled = alignment.times[np.isfinite(alignment.times)]
     last = f"; the last one enters its final cone at time {settled.max():.4g}" if settled.size else ""
-    drawn = f"{total:,} neurons ({found.initialization.name}, seed {found.seed})"
+    source = "given" if found.is_given else f"{found.initialization.name}, seed {found.seed}"
+    drawn = f"{total:,} neurons ({source})"
     return [f"As the scale vanishes, of {drawn} {'; '.join(shares)}{last}."]
 
 

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from reluflow.certificates.hard_margin import HardMargin, linear_separator
+from reluflow.certificates.hard_margin import HardMargin
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.problem import TrainingProblem
-from reluflow.errors import ReluflowError
-from reluflow.geometry.alignment import Alignment, alignment_of
-from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
-from reluflow.losses import AbstractLoss
+from reluflow.dynamics.stopping import Allowance
+from reluflow.geometry.alignment import Alignment
+from reluflow.geometry.extremal import ExtremalVectors
+from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
-from reluflow.study.flow_story import FlowStory, estimated_seconds, follow_flow
-from reluflow.study.neuron_groups import NeuronGroup, neuron_groups
-from reluflow.study.scale_advice import ScaleAdvice, scale_advice
-from reluflow.study.sensitivity import Variation, vary
-from reluflow.study.verdicts import TheoremAnswer, ask_theorems
-from reluflow.theory.diagnosis import Diagnosis, default_loss, diagnose
+from reluflow.study.flow_story import FlowStory
+from reluflow.study.neuron_groups import NeuronGroup
+from reluflow.study.scale_advice import ScaleAdvice
+from reluflow.study.sensitivity import Variation
+from reluflow.study.verdicts import TheoremAnswer
+from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
 
-Stage = Callable[[str], None]
-Found = TypeVar("Found")
-
-LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
-ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
-LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
-WIDTHS = (200, 100, 50, 30, 10)
-LARGEST_PRODUCT = 700_000  # n d m
-LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
-SENSITIVITY_SECONDS = 20.0
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
 
@@ -68,6 +56,10 @@ class Study:
         The same run from other seeds and scales.
     open_questions
         A sentence for each thing that could not be decided.
+    pending
+        What is still to come, in words, while the study is under way; empty when it is over.
+    is_given
+        Whether the network of the run was given rather than drawn.
     """
 
     dataset: Dataset
@@ -87,6 +79,8 @@ class Study:
     answers: tuple[TheoremAnswer, ...]
     variations: tuple[Variation, ...]
     open_questions: tuple[str, ...]
+    pending: tuple[str, ...] = ()
+    is_given: bool = False
 
     def verdict(self) -> list[str]:
         """The end of the story in a few sentences: where training ends and whether that depends on the draw."""
@@ -110,120 +104,119 @@ class Study:
         return "".join(f"<p>{escape(sentence)}</p>" for sentence in paragraphs)
 
 
+class StudyInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended a study.
+
+    Parameters
+    ----------
+    study
+        What was found until then; what is missing is named in its open questions.
+    """
+
+    def __init__(self, study: Study) -> None:
+        super().__init__("the study was interrupted")
+        self.study = study
+
+
 def study(
     dataset: Dataset,
-    loss: AbstractLoss | None = None,
+    loss: AbstractLoss | str | None = None,
     *,
     leak: float = 0.0,
     initialization: Initialization = balanced_initialization,
+    network: Network | None = None,
     width: int | None = None,
     scale: str = "1e-3",
     seed: int = 0,
     seeds: int = 3,
     scales: Sequence[str] = DEFAULT_SCALES,
     theorems: Sequence[Theorem] | None = None,
-    max_steps: int | None = None,
-    on_stage: Stage | None = None,
+    max_steps: float | None = None,
+    max_seconds: float | None = None,
+    processes: int = 1,
+    on_stage: Callable[[str], None] | None = None,
+    on_share: Callable[[float], None] | None = None,
+    on_found: Callable[[Study], None] | None = None,
 ) -> Study:
     """Tell the whole story of a dataset.
 
     Diagnose it, find its extremal vectors, follow drawn neurons to their alignment, run the flow to its limit, certify
     the end point, ask the theorems, and repeat the run from other seeds and scales. What cannot be decided is a
-    sentence in `open_questions`, never an error.
+    sentence in `open_questions`, never an error. Where the exact flow may cost no more, gradient descent goes on from
+    there, and the story says so.
 
     Parameters
     ----------
     dataset
         Distinct, non-zero samples.
     loss
-        By default the averaged square loss for regression, logistic for classification.
+        A loss or its name; by default the averaged square loss for regression, logistic for classification.
     leak
         Negative slope of the activation.
     initialization, width, scale, seed
         How the neurons are drawn; by default 200 of them, fewer where the data are large.
+    network
+        The network to start from instead; it is not repeated from other draws or scales.
     seeds, scales
         How many draws and which scales the story is repeated with; 0 or none leaves that part out.
     theorems
         Which to ask; by default the main theorems of the five papers.
     max_steps
-        Steps allowed to each run; by default as many as cost some ten seconds.
-    on_stage
-        Called with the name of each stage as it starts, for a progress bar.
+        Steps allowed to each run; by default as many as cost some ten seconds, or as fit into `max_seconds`.
+    max_seconds
+        Time allowed to the whole study, on the clock on the wall; more than half of it to its first run. By default
+        nothing depends on a clock.
+    processes
+        Computed in this process, or in so many others side by side; the numbers are the same.
+    on_stage, on_share
+        Called with what is being done, and with the share that is done, for a progress bar.
+    on_found
+        Called with the study so far whenever something was found; its `pending` names what is still to come.
+
+    Raises
+    ------
+    StudyInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the study up to then.
     """
-    say = on_stage or (lambda name: None)
-    chosen = default_loss(dataset) if loss is None else loss
+    from reluflow.study.plan import Allowed, Telling, default_width
+    from reluflow.study.workers import ProcessWorkers, SerialWorkers
+
+    Allowance(
+        np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps
+    )  # refuses what is none
+    named = loss_named(loss) if isinstance(loss, str) else loss
+    chosen = default_loss(dataset) if named is None else named
     neurons = default_width(dataset) if width is None else width
-    open_questions: list[str] = []
 
-    def attempt(stage: str, what: str, compute: Callable[[], Found], *, is_geometry: bool = False) -> Found | None:
-        if is_geometry and dataset.X.size > LARGEST_GEOMETRY:
-            open_questions.append(f"{what} was not looked for: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}.")
-            return None
-        say(stage)
-        try:
-            return compute()
-        except ReluflowError as error:
-            open_questions.append(f"{what} could not be told: {error}")
-            return None
-
-    def draw(draw_seed: int, draw_scale: str, draw_width: int = neurons) -> Network:
+    def draw(draw_seed: int, draw_scale: str, draw_width: int) -> Network:
         return initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)
 
-    def aligned() -> Alignment:
-        followed = int(np.clip(ALIGNMENT_WORK / dataset.X.size, 100, ALIGNED_NEURONS))
-        network = draw(seed, "1", followed)
-        return alignment_of(dataset, chosen, network.w, network.a, leak=leak)
-
-    asked = main_theorems() if theorems is None else theorems
-    problem = TrainingProblem(dataset, chosen, draw(seed, scale))
-    diagnosis = attempt(
-        "checking every assumption", "Which assumptions hold", lambda: diagnose(dataset, chosen, leak=leak)
-    )
-    extremal = attempt(
-        "finding the extremal vectors",
-        "Where neurons can align",
-        lambda: extremal_vectors(dataset, chosen, leak=leak),
-        is_geometry=True,
-    )
-    alignment = attempt("following neurons to their alignment", "Where neurons align", aligned, is_geometry=True)
-    separator = None
-    if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
-        separator = attempt("separating the classes", "A separator", lambda: linear_separator(dataset))
-    flow = attempt("running the flow to its limit", "The flow", lambda: follow_flow(problem, max_steps=max_steps))
-    groups = neuron_groups(flow.limit.network, dataset) if flow is not None else ()
-    advice: tuple[ScaleAdvice, ...] = ()
-    answers: tuple[TheoremAnswer, ...] = ()
-    if asked and dataset.X.size > LARGEST_FOR_THEOREMS:
-        open_questions.append(
-            f"The theorems were not asked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
-            "`reluflow check` asks one."
-        )
-    elif asked:
-        advice = attempt("finding the theorems' scales", "Scales", lambda: scale_advice(problem, asked)) or ()
-        answers = ask_theorems(dataset, asked, leak=leak, seed=seed, on_theorem=say)
-    variations: tuple[Variation, ...] = ()
-    if flow is not None and seeds > 0 and scales and not flow.has_ended:
-        open_questions.append("Other draws and scales were not tried, for the first run did not reach its end.")
-    elif flow is not None and seeds > 0 and scales:
-        fewer = min(seeds, int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3))))
-        if fewer == 0:
-            open_questions.append(
-                f"Other draws and scales were not tried: a run takes {flow.trajectory.steps} steps of a large problem."
-            )
-        elif fewer < seeds:
-            open_questions.append(
-                f"Only {fewer} of {seeds} draws were repeated at each scale: a run takes {flow.trajectory.steps} steps."
-            )
-        variations = vary(flow, draw, seeds=range(seed, seed + fewer), scales=scales, on_run=say)
-    return Study(
-        dataset, chosen, leak, initialization, neurons, scale, seed, diagnosis, extremal, alignment, separator,
-        advice, flow, groups, answers, variations, tuple(open_questions),
+    start = draw(seed, scale, neurons) if network is None else network
+    nothing = Study(
+        dataset, chosen, start.leak, initialization, start.num_neurons, scale, seed, None, None, None, None, (), None,
+        (), (), (), (), is_given=network is not None,
     )  # fmt: skip
-
-
-def default_width(dataset: Dataset) -> int:
-    """The largest of `WIDTHS` at which a step of the flow stays small; the bound is a choice, not a measurement."""
-    return next((width for width in WIDTHS if width * dataset.X.size <= LARGEST_PRODUCT), WIDTHS[-1])
+    workers = SerialWorkers() if processes <= 1 else ProcessWorkers(processes)
+    try:
+        telling = Telling(
+            nothing,
+            draw if network is None else None,
+            start,
+            seeds=seeds,
+            scales=scales,
+            theorems=main_theorems() if theorems is None else theorems,
+            allowed=Allowed(max_steps, max_seconds),
+            workers=workers,
+        )
+        say = on_stage or (lambda name: None)
+        telling.start_clock(say)
+        telling.begin()
+        try:
+            return telling.run(say, on_share or (lambda share: None), on_found)
+        except KeyboardInterrupt as interrupt:
+            raise StudyInterrupted(telling.interrupt(interrupt)) from interrupt
+    finally:
+        workers.close()
 
 
 def main_theorems() -> tuple[Theorem, ...]:

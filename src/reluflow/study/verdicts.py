@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import ReluflowError
 from reluflow.experiments.check import check, example_problem
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict, VerdictKind
 
@@ -43,34 +44,44 @@ class TheoremAnswer:
         return self.verdict is not None and self.verdict.kind in (VerdictKind.HOLDS, VerdictKind.FAILS)
 
 
-def ask_theorems(
-    dataset: Dataset,
-    theorems: Iterable[Theorem],
-    *,
-    leak: float,
-    seed: int = 0,
-    on_theorem: Callable[[str], None] | None = None,
-) -> tuple[TheoremAnswer, ...]:
-    """Ask each theorem for its verdict on a dataset.
+def ask_theorem(
+    key: str, dataset: Dataset, leak: float, seed: int = 0, max_seconds: float | None = None
+) -> dict[str, Any]:
+    """Ask the theorem of this key for its verdict on a dataset, as plain values for `answer_of`.
 
-    Each is asked in the setting it is stated in (its loss, its initialisation) and at the scale it asks for; where it
-    is stated for any leak, at the given one. A question that cannot be put (labels its loss refuses, constants out of
+    It is asked in the setting it is stated in (its loss, its initialisation) and at the scale it asks for; where it is
+    stated for any leak, at the given one. A question that cannot be put (labels its loss refuses, constants out of
     reach) is answered with the sentence that says so.
     """
-    answers = []
-    for theorem in theorems:
-        if on_theorem is not None:
-            on_theorem(f"asking {theorem.key}")
-        answers.append(_ask(theorem, dataset, leak=leak, seed=seed))
-    return tuple(answers)
+    return _plain(ask(theorem_named(key), dataset, leak, seed, max_seconds))
 
 
-def _ask(theorem: Theorem, dataset: Dataset, *, leak: float, seed: int) -> TheoremAnswer:
+def ask(
+    theorem: Theorem, dataset: Dataset, leak: float, seed: int = 0, max_seconds: float | None = None
+) -> TheoremAnswer:
+    """Ask one theorem; see `ask_theorem`."""
     if theorem.setting.loss != "square" and not dataset.is_binary:
         return TheoremAnswer(theorem, None, f"stated for the {theorem.setting.loss} loss and labels -1 and 1")
     try:
         problem = example_problem(theorem, dataset, seed=seed, leak=leak)
-        verdict = check(theorem, problem, at_own_scale=True, max_steps=MOST_STEPS)
+        seconds = float("inf") if max_seconds is None else max_seconds
+        verdict = check(theorem, problem, at_own_scale=True, max_steps=MOST_STEPS, max_seconds=seconds)
     except ReluflowError as error:
         return TheoremAnswer(theorem, None, str(error))
     return TheoremAnswer(theorem, verdict, verdict.why)
+
+
+def _plain(answer: TheoremAnswer) -> dict[str, Any]:
+    """An answer without its theorem, whose functions do not travel between processes."""
+    verdict = answer.verdict
+    values = None
+    if verdict is not None:
+        values = {f.name: getattr(verdict, f.name) for f in fields(verdict) if f.name != "theorem"}
+    return {"sentence": answer.sentence, "verdict": values}
+
+
+def answer_of(theorem: Theorem, plain: dict[str, Any]) -> TheoremAnswer:
+    """The answer that `ask_theorem` gave."""
+    values = plain["verdict"]
+    verdict = None if values is None else Verdict(theorem=theorem, **values)
+    return TheoremAnswer(theorem, verdict, plain["sentence"])

@@ -103,6 +103,11 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     against = [*certificate.open_points, *ahead.sentences()]
     if not np.array_equal(ignored_samples(near.solved, problem.dataset), near.ignored):
         against.append("The direction solved for turns towards a sample that is ignored so far.")
+    if near.distance > LimitIdentified().close and not ahead.keeps_patterns:
+        against.append(
+            "The direction solved for is not the run's own as far as it went, and a neuron would have to leave its "
+            "activation pattern on the way."
+        )
     is_proof = trajectory.outcome.is_limit and certificate.is_proved and not against
     words = (
         f"Solved for in the final patterns; the last direction is {near.distance:.2g} away and closes in like a power "
@@ -202,6 +207,9 @@ class LimitIdentified(AbstractStoppingRule):
         Where no inequality decides about a light neuron, the run goes on until the outputs are this many times
         `smallest_margin`, and then stops with the question open. From there on a direction farther than `close` is
         taken too if no neuron leaves its activation pattern on the way.
+    turning
+        From there on the run stops as well where its own direction turns by less than this per e-fold of its norm, no
+        neuron can change it any more, and yet another KKT direction is the best in its patterns; no proof then.
 
     Examples
     --------
@@ -218,6 +226,7 @@ class LimitIdentified(AbstractStoppingRule):
     smallest_margin: float = 10.0
     farthest_margin: float = 1e4
     patience: float = 10.0
+    turning: float = 2e-3
 
     def start(self) -> Check:
         return _LimitSearch(self)
@@ -244,7 +253,8 @@ class _LimitSearch:
         ahead = near.prospects()
         is_patient = margin >= rule.patience * rule.smallest_margin
         if near.distance > rule.close:
-            return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and ahead.keeps_patterns else None
+            has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
+            return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None
         if ahead.takeovers:
             log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
             return Outcome.TAKEOVER_AHEAD if log_margin > np.log(rule.farthest_margin) else None

@@ -1,0 +1,330 @@
+"""How a study is told: which task when, where its result goes, and what is left open where time runs out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reluflow.certificates.hard_margin import linear_separator
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.flow.choice import choose_flow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.train import train
+from reluflow.geometry.alignment import alignment_of
+from reluflow.geometry.extremal import extremal_vectors
+from reluflow.losses import AbstractLoss
+from reluflow.network.network import Network
+from reluflow.study.flow_story import FlowInterrupted, FlowStory, estimated_seconds, follow_flow
+from reluflow.study.neuron_groups import neuron_groups
+from reluflow.study.scale_advice import scale_advice_of
+from reluflow.study.sensitivity import compare, repeat_flow
+from reluflow.study.story import Study
+from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
+from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers, Task
+from reluflow.theory.diagnosis import diagnose
+from reluflow.theory.theorem import Theorem
+
+LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
+ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
+LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
+LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
+SENSITIVITY_SECONDS = 20.0
+FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
+DRAWING_SHARE = 0.1  # of them, for what comes after the last task
+STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
+LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
+
+_WORDS = {  # task: what it does, and what cannot be told without it
+    "diagnosis": ("checking every assumption", "Which assumptions hold"),
+    "extremal": ("finding the extremal vectors", "Where neurons can align"),
+    "alignment": ("following neurons to their alignment", "Where neurons align"),
+    "separator": ("separating the classes", "A separator"),
+    "flow": ("running the flow to its limit", "The flow"),
+    "advice": ("finding the theorems' scales", "Scales"),
+}
+_COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a study may cost: steps of a run, and seconds in all; None leaves the first to the size of the problem."""
+
+    max_steps: float | None = None
+    max_seconds: float | None = None
+
+
+class Telling:
+    """One study under way.
+
+    Parameters
+    ----------
+    study
+        The study with nothing found yet.
+    draw
+        From seed, scale and width to a network; None where the network is given.
+    network
+        The network of the first run.
+    seeds, scales
+        What the run is repeated with.
+    theorems
+        Which to ask.
+    allowed
+        What it may cost.
+    workers
+        Who does the tasks.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        draw: Callable[[int, str, int], Network] | None,
+        network: Network,
+        *,
+        seeds: int,
+        scales: Sequence[str],
+        theorems: Sequence[Theorem],
+        allowed: Allowed,
+        workers: AbstractWorkers,
+    ) -> None:
+        self._study = study
+        self._draw = draw
+        self._problem = TrainingProblem(study.dataset, study.loss, network)
+        self._repeats = [(study.seed + k, scale) for k in range(seeds) for scale in scales]
+        self._theorems = {theorem.key: theorem for theorem in theorems}
+        self._allowed = allowed
+        self._workers = workers
+        self._open: list[str] = []
+        self._answers: dict[str, TheoremAnswer] = {}
+        self._done_cost = 0.0
+        self._end = np.inf
+
+    # -- the tasks ----------------------------------------------------------------------------------------------
+
+    def start_clock(self, on_stage: Callable[[str], None]) -> None:
+        """Where there is a clock, compile what a first use on a machine has to compile before it starts."""
+        if self._allowed.max_seconds is None:
+            return
+        on_stage("preparing; the first time on a machine takes a minute")
+        self._workers.submit(Task("compiled", partial(compile_kernels, self._study.loss, self._study.leak)))
+        self._workers.next_finished(np.inf)
+        self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
+
+    def begin(self) -> None:
+        """Queue everything that needs nothing else first, what is quick and what is long before the rest."""
+        dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
+        allowed = self._allowed
+        self._add("diagnosis", partial(diagnose, dataset, loss, leak=leak))
+        seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
+        follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
+        self._workers.submit(Task("flow", follow, is_told=True))
+        self._add_geometry()
+        if not self._theorems:
+            return
+        if dataset.X.size > LARGEST_FOR_THEOREMS:
+            self._open.append(
+                f"The theorems were not asked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
+                "`reluflow check` asks one."
+            )
+            return
+        keys = list(self._theorems)
+        self._add("advice", partial(scale_advice_of, self._problem, keys))
+        for key in keys:
+            self._add(key, partial(self._asker(key), dataset, leak, self._study.seed, self._seconds_left()))
+
+    def _asker(self, key: str) -> Callable[..., Any]:
+        # functions of a theorem do not travel, so that another process finds it by its key
+        return (
+            partial(ask, self._theorems[key]) if isinstance(self._workers, SerialWorkers) else partial(ask_theorem, key)
+        )
+
+    def _add_geometry(self) -> None:
+        dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
+        if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
+            self._add("separator", partial(linear_separator, dataset))
+        if dataset.X.size > LARGEST_GEOMETRY:
+            for name in ("extremal", "alignment"):
+                self._open.append(
+                    f"{_WORDS[name][1]} was not looked for: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
+                )
+            return
+        network = self._problem.network
+        if self._draw is not None:
+            followed = int(np.clip(ALIGNMENT_WORK / dataset.X.size, 100, ALIGNED_NEURONS))
+            network = self._draw(self._study.seed, "1", followed)
+        self._add("extremal", partial(extremal_vectors, dataset, loss, leak=leak))
+        self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak))
+
+    def _add(self, name: str, function: Callable[..., Any]) -> None:
+        self._workers.submit(Task(name, function))
+
+    def _add_repetitions(self, flow: FlowStory) -> None:
+        if not self._repeats:
+            return
+        if self._draw is None:
+            self._open.append("Other draws and scales were not tried: the network was given.")
+            return
+        if not flow.has_ended:
+            self._open.append("Other draws and scales were not tried, for the first run did not reach its end.")
+            return
+        repeats = self._repeats
+        if self._allowed.max_seconds is None:  # what fits is guessed from the steps, the same everywhere
+            seeds, scales = sorted({seed for seed, _ in repeats}), list(dict.fromkeys(scale for _, scale in repeats))
+            fewer = min(len(seeds), int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3))))
+            steps = flow.trajectory.steps
+            if fewer == 0:
+                self._open.append(
+                    f"Other draws and scales were not tried: a run takes {steps} steps of a large problem."
+                )
+            elif fewer < len(seeds):
+                self._open.append(
+                    f"Only {fewer} of {len(seeds)} draws were repeated at each scale: a run takes {steps} steps."
+                )
+            repeats = [(seed, scale) for seed, scale in repeats if seed in seeds[:fewer]]
+        for seed, scale in repeats:
+            network = self._draw(seed, scale, self._study.width)
+            problem = TrainingProblem(self._study.dataset, self._study.loss, network)
+            arguments = (problem, seed, scale, self._max_steps(flow), self._seconds_left())
+            self._workers.submit(Task(_repetition(seed, scale), repeat_flow, arguments))
+
+    def _max_steps(self, flow: FlowStory) -> float | None:
+        return flow.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
+
+    def _seconds_left(self) -> float | None:
+        return None if self._allowed.max_seconds is None else max(self._end - time.monotonic(), 0.5)
+
+    # -- the results --------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        on_stage: Callable[[str], None],
+        on_share: Callable[[float], None],
+        on_found: Callable[[Study], None] | None,
+    ) -> Study:
+        """Do the tasks as long as there is time, and tell who asked after each; Ctrl-C comes through."""
+        workers = self._workers
+        workers.on_start = lambda name: on_stage(self._stage(name))
+        workers.on_words = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
+        while workers.unfinished:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                self._give_up(f"within the {self._allowed.max_seconds:g} seconds allowed", hurry=False)
+                break
+            finished = workers.next_finished(min(left, 0.5))
+            if finished is None:
+                continue
+            self.take(finished)
+            on_share(self.share)
+            if on_found is not None:
+                on_found(self.study())
+        return self.study()
+
+    def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
+        """After Ctrl-C: take what a run hands in, and say what is missing."""
+        if isinstance(interrupt, FlowInterrupted):
+            self._workers.drop("flow")
+            self.take(Finished("flow", interrupt.story))
+        self._give_up("before the interruption", hurry=True)
+        return self.study()
+
+    def _give_up(self, when: str, *, hurry: bool) -> None:
+        """Leave out what is not done; the first run, which a story cannot do without, ends in its own time."""
+        names = self._workers.unfinished
+        grace = STOP_SECONDS if hurry else (self._allowed.max_seconds or 0.0) + LATE_SECONDS
+        for finished in self._workers.stop(grace, hurry=hurry):
+            self.take(finished)
+            names.remove(finished.name)
+        names += self._workers.unfinished  # what a run that came in would have led to
+        self._workers.stop(0.0, hurry=True)
+        if names:
+            self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
+
+    @property
+    def share(self) -> float:
+        """Share of the work that is done, about."""
+        left = sum(_COSTS.get(name, 1.0) for name in self._workers.unfinished)
+        return self._done_cost / (self._done_cost + left) if self._done_cost else 0.0
+
+    def take(self, finished: Finished) -> None:
+        """Put a result in its place."""
+        name, value = finished.name, finished.value
+        self._done_cost += _COSTS.get(name, 1.0)
+        if finished.refusal is not None:
+            what = _WORDS[name][1] if name in _WORDS else name
+            self._open.append(f"{what} could not be told: {finished.refusal}")
+        elif name in self._theorems:
+            answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
+            self._answers[name] = answer
+        elif name == "flow":
+            self._study = replace(
+                self._study, flow=value, groups=neuron_groups(value.limit.network, self._study.dataset)
+            )
+            self._add_repetitions(value)
+        elif name in _WORDS:
+            self._study = replace(self._study, **{name: value})
+        else:
+            assert self._study.flow is not None
+            variation = compare(self._study.flow, value)
+            order = [_repetition(*repeat) for repeat in sorted(self._repeats, key=self._by_scale)]
+            found = {_repetition(v.seed, v.scale): v for v in (*self._study.variations, variation)}
+            self._study = replace(self._study, variations=tuple(found[k] for k in order if k in found))
+
+    def _by_scale(self, repeat: tuple[int, str]) -> tuple[int, int]:
+        scales = list(dict.fromkeys(scale for _, scale in self._repeats))
+        return scales.index(repeat[1]), repeat[0]
+
+    def study(self) -> Study:
+        """What is found so far."""
+        answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
+        pending = [] if not self._workers.unfinished else [_listed(self._workers.unfinished, self._theorems)]
+        return replace(self._study, answers=answers, open_questions=tuple(self._open), pending=tuple(pending))
+
+    def _stage(self, name: str) -> str:
+        if name in _WORDS:
+            return _WORDS[name][0]
+        if name in self._theorems:
+            return f"asking {name}"
+        done = len(self._study.variations) + 1
+        return f"run {min(done, len(self._repeats))} of {len(self._repeats)} ({name})"
+
+
+def _repetition(seed: int, scale: str) -> str:
+    return f"seed {seed}, scale {scale}"
+
+
+def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
+    """Names of tasks in words, alike ones counted."""
+    known = [_WORDS[name][0] for name in names if name in _WORDS]
+    asked = sum(name in theorems for name in names)
+    runs = len(names) - len(known) - asked
+    if asked:
+        known.append(f"asking {asked} theorem{'s' if asked > 1 else ''}")
+    if runs:
+        known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
+    return ", ".join(known)
+
+
+def compile_kernels(loss: AbstractLoss, leak: float) -> None:
+    """Run everything that is compiled once on next to nothing: a first use on a machine takes a minute."""
+    data = Dataset([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]], [1.0, -1.0, 1.0])
+    network = Network([[0.3, 0.15], [-0.15, 0.3], [0.1, 0.3], [0.2, -0.3]], [0.4, -0.4, 0.4, 0.4], leak=leak)
+    problem = TrainingProblem(data, loss, network)
+    for solver in ("event-driven", "collocation"):
+        train(problem, choose_flow(problem, solver=solver).solver, max_steps=100)
+    train(problem, GradientDescent(lr=0.01, iterations=2))
+    alignment_of(data, loss, network.w, network.a, leak=leak)
+    extremal_vectors(data, loss, leak=leak)
+
+
+def default_width(dataset: Dataset) -> int:
+    """The largest of `WIDTHS` at which a step of the flow stays small; the bound is a choice, not a measurement."""
+    return next((width for width in WIDTHS if width * dataset.X.size <= LARGEST_PRODUCT), WIDTHS[-1])
+
+
+WIDTHS = (200, 100, 50, 30, 10)
+LARGEST_PRODUCT = 250_000  # n d m
