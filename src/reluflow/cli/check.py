@@ -114,6 +114,7 @@ def command(
     result = theorem_named(theorem)
     parameters = _parameters(set_ or [])
     result.parameter_values(parameters)
+    is_interrupted = False
     if run is not None:
         verdict = _judge_stored(result, run, parameters)
     else:
@@ -130,26 +131,30 @@ def command(
 
             side = ridge if ridge is not None else RidgeChoice.STOP
             solver = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=side.value).solver
-        with training_bar(None) as progress:
-            from reluflow.experiments.check import check
+        from reluflow.experiments.check import CheckInterrupted, check
 
-            verdict = check(
-                result,
-                problem,
-                solver=solver,
-                at_own_scale=scale == _OWN and not _is_file(init),
-                times=tuple(requested_times(times)),
-                horizon=end,
-                max_steps=max_steps,
-                max_seconds=float("inf") if max_seconds is None else max_seconds,
-                progress=progress,
-                **parameters,
-            )
+        try:
+            with training_bar(None) as progress:
+                verdict = check(
+                    result,
+                    problem,
+                    solver=solver,
+                    at_own_scale=scale == _OWN and not _is_file(init),
+                    times=tuple(requested_times(times)),
+                    horizon=end,
+                    max_steps=max_steps,
+                    max_seconds=float("inf") if max_seconds is None else max_seconds,
+                    progress=progress,
+                    **parameters,
+                )
+        except CheckInterrupted as interrupt:  # what was done is wanted all the same
+            verdict, is_interrupted = interrupt.verdict, True
+            note("interrupted; the verdict is on what was done.")
     if json:
         print_json(verdict.as_json())
     else:
         _print(verdict)
-    return 1 if verdict.kind == "fails" else 0
+    return 130 if is_interrupted else 1 if verdict.kind == "fails" else 0
 
 
 def _problem(

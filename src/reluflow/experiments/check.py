@@ -9,7 +9,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import REGISTRY, load, suggested_settings
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.experiments.evidence import gather
+from reluflow.experiments.evidence import GatheringInterrupted, gather
 from reluflow.losses import loss_named
 from reluflow.network import initialization_named, neuron_rng
 from reluflow.theory.evidence import Evidence
@@ -54,6 +54,11 @@ def check(
     parameters
         The numbers the theorem leaves to its reader.
 
+    Raises
+    ------
+    CheckInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the verdict on what was done.
+
     Examples
     --------
     >>> from reluflow.theory.registry import theorem_named
@@ -68,18 +73,29 @@ def check(
         return refused
     if at_own_scale and theorem.log_scale is not None:
         problem = replace(problem, network=problem.network.scaled(theorem.log_scale(bare)))
-    evidence = gather(
-        theorem,
-        problem,
-        parameters=values,
-        solver=solver,
-        times=times,
-        horizon=horizon,
-        max_steps=max_steps,
-        max_seconds=max_seconds,
-        progress=progress,
-    )
+    try:
+        evidence = gather(
+            theorem,
+            problem,
+            parameters=values,
+            solver=solver,
+            times=times,
+            horizon=horizon,
+            max_steps=max_steps,
+            max_seconds=max_seconds,
+            progress=progress,
+        )
+    except GatheringInterrupted as interrupt:
+        raise CheckInterrupted(theorem.check(interrupt.evidence)) from interrupt
     return theorem.check(evidence)
+
+
+class CheckInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended `check`; `verdict` is that on what was done, never better than `inconclusive`."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__(f"interrupted: {verdict.kind}")
+        self.verdict = verdict
 
 
 def example_problem(

@@ -14,7 +14,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Trajectory
+from reluflow.dynamics.trajectory import TrainingInterrupted, Trajectory
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
 from reluflow.theory.theorem import Theorem
@@ -57,6 +57,11 @@ def gather(
     progress
         Called with the run after every step.
 
+    Raises
+    ------
+    GatheringInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the evidence so far.
+
     Returns
     -------
     Evidence
@@ -77,22 +82,35 @@ def gather(
         left = max(end - time.monotonic(), 1e-3)
         return run_plan(plan, problem, times=times, max_seconds=left, **settings)
 
-    trajectory = run(plan, problem, times=times)
-    sweep = []
-    for log_factor in sorted(plan.sweep, reverse=True):
-        network = problem.network.scaled(log_factor)
-        other = Evidence(replace(problem, network=network), parameters=evidence.parameters)
-        its_plan = theorem.plan(other)
-        if isinstance(its_plan, FlowPlan):
-            sweep.append(replace(other, trajectory=run(its_plan, other.problem)))
-    companions = {
-        companion.name: run(
-            replace(plan, times=companion.times, until=companion.until, ridge=companion.ridge or plan.ridge),
-            replace(problem, network=companion.network),
-        )
-        for companion in plan.companions
-    }
+    trajectory: Trajectory | None = None
+    sweep: list[Evidence] = []
+    companions: dict[str, Trajectory] = {}
+    try:
+        trajectory = run(plan, problem, times=times)
+        for log_factor in sorted(plan.sweep, reverse=True):
+            network = problem.network.scaled(log_factor)
+            other = Evidence(replace(problem, network=network), parameters=evidence.parameters)
+            its_plan = theorem.plan(other)
+            if isinstance(its_plan, FlowPlan):
+                sweep.append(replace(other, trajectory=run(its_plan, other.problem)))
+        for companion in plan.companions:
+            its_own = replace(plan, times=companion.times, until=companion.until, ridge=companion.ridge or plan.ridge)
+            companions[companion.name] = run(its_own, replace(problem, network=companion.network))
+    except TrainingInterrupted as interrupt:
+        cut = interrupt.trajectory
+        if trajectory is None:
+            raise GatheringInterrupted(replace(evidence, trajectory=cut)) from interrupt
+        runs = (*sweep, replace(evidence, problem=cut.problem, trajectory=cut))
+        raise GatheringInterrupted(replace(evidence, trajectory=trajectory, sweep=runs)) from interrupt
     return replace(evidence, trajectory=trajectory, sweep=tuple(sweep), companions=companions)
+
+
+class GatheringInterrupted(KeyboardInterrupt):
+    """Ctrl-C ended `gather`; `evidence` holds what was there, the interrupted run among it."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        super().__init__("the evidence is not complete")
+        self.evidence = evidence
 
 
 def run_plan(

@@ -20,10 +20,11 @@ from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
+from reluflow.network.scale import log_of_scale
 from reluflow.study.flow_story import FlowInterrupted, FlowStory, estimated_seconds, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.scale_advice import scale_advice_of
-from reluflow.study.sensitivity import compare, repeat_flow
+from reluflow.study.sensitivity import Repetition, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
 from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers, Task
@@ -36,6 +37,9 @@ LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would ta
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 SENSITIVITY_SECONDS = 20.0
 FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
+THEOREM_SHARE = 0.02  # of them, for the runs of one theorem
+FEWEST_SECONDS = 1.0  # for a theorem or a repetition
+REPETITION_SHARE = 1.5  # of the seconds of the first run, for each repetition
 DRAWING_SHARE = 0.1  # of them, for what comes after the last task
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
@@ -135,7 +139,8 @@ class Telling:
         keys = list(self._theorems)
         self._add("advice", partial(scale_advice_of, self._problem, keys))
         for key in keys:
-            self._add(key, partial(self._asker(key), dataset, leak, self._study.seed, self._seconds_left()))
+            seconds = None if allowed.max_seconds is None else max(FEWEST_SECONDS, THEOREM_SHARE * allowed.max_seconds)
+            self._add(key, partial(self._asker(key), dataset, leak, self._study.seed, seconds))
 
     def _asker(self, key: str) -> Callable[..., Any]:
         # functions of a theorem do not travel, so that another process finds it by its key
@@ -186,10 +191,16 @@ class Telling:
                     f"Only {fewer} of {len(seeds)} draws were repeated at each scale: a run takes {steps} steps."
                 )
             repeats = [(seed, scale) for seed, scale in repeats if seed in seeds[:fewer]]
+        seconds = None
+        if (left := self._seconds_left()) is not None:
+            seconds = min(left, max(FEWEST_SECONDS, REPETITION_SHARE * flow.seconds))
         for seed, scale in repeats:
+            if seed == self._study.seed and log_of_scale(scale) == log_of_scale(self._study.scale):
+                self._vary(flow, repetition_of(flow, seed, scale))  # the first run itself
+                continue
             network = self._draw(seed, scale, self._study.width)
             problem = TrainingProblem(self._study.dataset, self._study.loss, network)
-            arguments = (problem, seed, scale, self._max_steps(flow), self._seconds_left())
+            arguments = (problem, seed, scale, self._max_steps(flow), seconds)
             self._workers.submit(Task(_repetition(seed, scale), repeat_flow, arguments))
 
     def _max_steps(self, flow: FlowStory) -> float | None:
@@ -269,10 +280,13 @@ class Telling:
             self._study = replace(self._study, **{name: value})
         else:
             assert self._study.flow is not None
-            variation = compare(self._study.flow, value)
-            order = [_repetition(*repeat) for repeat in sorted(self._repeats, key=self._by_scale)]
-            found = {_repetition(v.seed, v.scale): v for v in (*self._study.variations, variation)}
-            self._study = replace(self._study, variations=tuple(found[k] for k in order if k in found))
+            self._vary(self._study.flow, value)
+
+    def _vary(self, first: FlowStory, other: Repetition) -> None:
+        """Put a repetition in its place, by scale and then by seed."""
+        order = [_repetition(*repeat) for repeat in sorted(self._repeats, key=self._by_scale)]
+        found = {_repetition(v.seed, v.scale): v for v in (*self._study.variations, compare(first, other))}
+        self._study = replace(self._study, variations=tuple(found[k] for k in order if k in found))
 
     def _by_scale(self, repeat: tuple[int, str]) -> tuple[int, int]:
         scales = list(dict.fromkeys(scale for _, scale in self._repeats))

@@ -85,8 +85,14 @@ def repeat_flow(
 ) -> Repetition:
     """Run the flow once more, from another draw or scale."""
     other = follow_flow(problem, max_steps=max_steps, max_seconds=max_seconds, at_phase_ends=False, fallback=False)
+    return repetition_of(other, seed, scale)
+
+
+def repetition_of(other: FlowStory, seed: int, scale: str) -> Repetition:
+    """The end of a run, to be compared."""
     certificate = other.limit.certificate
-    bundles = [g for g in neuron_groups(other.limit.network, problem.dataset) if g.name == "bundle"]
+    dataset = other.trajectory.problem.dataset
+    bundles = [g for g in neuron_groups(other.limit.network, dataset) if g.name == "bundle"]
     return Repetition(
         seed,
         scale,
