@@ -156,11 +156,12 @@ class ProcessWorkers(AbstractWorkers):
         return Finished(name, None, content) if kind == "refusal" else Finished(name, content)
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
-        self._queue.clear()
+        self._queue = deque([] if hurry else [task for task in self._queue if task.is_told])
         told = [member for member in self._members if member.task is not None and member.task.is_told]
         for member in self._members:
             if member not in told:
                 member.end()
+        told += [_Member() for _ in self._queue]
         if hurry:
             for member in told:
                 member.process.send_signal(signal.SIGINT)
