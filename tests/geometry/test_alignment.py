@@ -372,3 +372,16 @@ def test_refusals():
         align_until(*good, np.inf)
     with pytest.raises(InvalidInputError, match="`angle` must lie strictly"):
         align(*good).time_to_angle(2.0)
+
+
+def test_progress_changes_no_number():
+    """`align` on a table of 569 samples showed a spinner for ten seconds; a bar needs the neurons in blocks."""
+    rng = np.random.default_rng(0)
+    X, forces = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    w = rng.standard_normal((150, 3))
+    a = np.linalg.norm(w, axis=1) * rng.choice([-1.0, 1.0], 150)
+    shares = []
+    whole, told = align(X, forces, w, a), align(X, forces, w, a, progress=shares.append)
+    assert shares == [64 / 150, 128 / 150, 1.0]
+    for name in ("ends", "times", "crossings", "patterns", "directions", "indices", "extremal"):
+        np.testing.assert_array_equal(getattr(told, name), getattr(whole, name))

@@ -19,7 +19,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import stage_spinner
+from reluflow.cli.progress import share_bar
 
 
 def command(
@@ -47,9 +47,8 @@ def command(
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
     chosen = loss_from(data, loss, reduction, factor)
-    with stage_spinner() as on_stage:
-        on_stage(f"following {network.num_neurons} neurons past {data.n} samples")
-        result = alignment_of(data, chosen, network.w, network.a, leak=leak)
+    with share_bar(f"following {network.num_neurons} neurons past {data.n} samples") as progress:
+        result = alignment_of(data, chosen, network.w, network.a, leak=leak, progress=progress)
     names, vectors = result.end_names, result.vectors
     if json:
         neurons = [

@@ -6,7 +6,8 @@ decouple. Every neuron then moves by Lorentz boosts, exactly, from one data hype
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
 STATUS_NAMES = ("final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin")
 
+_BLOCK = 64  # neurons between two words about the progress
 SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are one extremal vector
 
 
@@ -175,6 +177,7 @@ def align(
     horizon: float = np.inf,
     zero_stays: bool = False,
     max_events: int = 10_000,
+    progress: Callable[[float], None] | None = None,
 ) -> Alignment:
     """Follow every neuron through the frozen-force flow to its end.
 
@@ -198,6 +201,8 @@ def align(
 
     max_events
         A neuron with more events is `open`; a guard, not a setting.
+    progress
+        Told the share of the neurons that are done; the numbers are the same.
 
     Examples
     --------
@@ -218,7 +223,7 @@ def align(
     flow = FrozenFlow.of(X, forces, w, a, leak)
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}; leave it out to go to the end.")
-    run = flow.run(horizon=float(horizon), carry=False, max_events=max_events)
+    run = _followed(flow, float(horizon), max_events, progress)
     has_limit, is_shrinking = run.has_limit, run.statuses == kernels.SHRINKING
     ends = np.full(flow.a.size, OPEN, dtype=np.int8)
     ends[has_limit] = np.where((run.tends_to_vector != is_shrinking)[has_limit], MAXIMUM, MINIMUM)
@@ -249,10 +254,34 @@ def align(
     )
 
 
-def alignment_of(dataset: Dataset, loss: AbstractLoss, w: ArrayLike, a: ArrayLike, *, leak: float = 0.0) -> Alignment:
+def _followed(
+    flow: FrozenFlow, horizon: float, max_events: int, progress: Callable[[float], None] | None
+) -> FrozenPath:
+    """Every neuron to its end, all at once, or in blocks where somebody wants to know how far it is."""
+    if progress is None:
+        return flow.run(horizon=horizon, carry=False, max_events=max_events)
+    paths, m = [], len(flow.a)
+    for first in range(0, m, _BLOCK):
+        block = slice(first, first + _BLOCK)
+        part = FrozenFlow(flow.pulled, flow.w[block], flow.a[block])
+        paths.append(part.run(horizon=horizon, carry=False, max_events=max_events))
+        progress(min(first + _BLOCK, m) / m)
+    names = [field.name for field in fields(FrozenPath)]
+    return FrozenPath(**{name: np.concatenate([getattr(path, name) for path in paths]) for name in names})
+
+
+def alignment_of(
+    dataset: Dataset,
+    loss: AbstractLoss,
+    w: ArrayLike,
+    a: ArrayLike,
+    *,
+    leak: float = 0.0,
+    progress: Callable[[float], None] | None = None,
+) -> Alignment:
     """`align` on a dataset with the forces that its labels exert at zero output."""
     loss.check_labels(dataset.y)
-    return align(dataset.X, loss.label_forces(dataset.y), w, a, leak=leak)
+    return align(dataset.X, loss.label_forces(dataset.y), w, a, leak=leak, progress=progress)
 
 
 def align_until(

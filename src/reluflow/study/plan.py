@@ -32,14 +32,15 @@ from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.theorem import Theorem
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
-ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 1e9  # neurons followed in closed form, fewer where n d m would be too large
+# neurons followed in closed form, fewer for large data: each meets some share of the n boundaries, at n d each
+ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 SENSITIVITY_SECONDS = 20.0
 FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
-THEOREM_SHARE = 0.02  # of them, for the runs of one theorem
+THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
 FEWEST_SECONDS = 1.0  # for a theorem or a repetition
-REPETITION_SHARE = 1.5  # of the seconds of the first run, for each repetition
+REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
 DRAWING_SHARE = 0.1  # of them, for what comes after the last task
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
@@ -160,7 +161,7 @@ class Telling:
             return
         network = self._problem.network
         if self._draw is not None:
-            followed = int(np.clip(ALIGNMENT_WORK / dataset.X.size, 100, ALIGNED_NEURONS))
+            followed = int(np.clip(ALIGNMENT_WORK / (dataset.n * dataset.X.size), 100, ALIGNED_NEURONS))
             network = self._draw(self._study.seed, "1", followed)
         self._add("extremal", partial(extremal_vectors, dataset, loss, leak=leak))
         self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak))
@@ -333,6 +334,7 @@ def compile_kernels(loss: AbstractLoss, leak: float) -> None:
     train(problem, GradientDescent(lr=0.01, iterations=2))
     alignment_of(data, loss, network.w, network.a, leak=leak)
     extremal_vectors(data, loss, leak=leak)
+    extremal_vectors(data, loss, leak=leak, max_cones=0)
 
 
 def default_width(dataset: Dataset) -> int:

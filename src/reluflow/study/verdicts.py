@@ -12,7 +12,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict, VerdictKind
 
-MOST_STEPS = 4_000  # of a theorem's own run: seconds; `reluflow check` gives it all the time it needs
+MOST_STEPS = 1_500  # of a theorem's own run: seconds; `reluflow check` gives it all the time it needs
 
 
 @dataclass(frozen=True)
