@@ -15,7 +15,7 @@ from reluflow.network import Network
 from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.story import StudyInterrupted, study
-from reluflow.study.workers import ProcessWorkers, SerialWorkers, Task
+from reluflow.study.workers import ProcessWorkers, SerialWorkers, StudyTask
 from reluflow.theory.registry import theorem_named
 
 SMALL = {"width": 15, "seeds": 2, "scales": ("1e-2", "1e-3")}
@@ -135,8 +135,8 @@ def test_a_worker_that_dies_is_a_sentence():
 
     workers = ProcessWorkers(1)
     try:
-        workers.submit(Task("gone", os._exit, (3,)))
-        workers.submit(Task("next", abs, (-2,)))
+        workers.submit(StudyTask("gone", os._exit, (3,)))
+        workers.submit(StudyTask("next", abs, (-2,)))
         first, second = workers.next_finished(120.0), workers.next_finished(120.0)
     finally:
         workers.close()
@@ -145,7 +145,7 @@ def test_a_worker_that_dies_is_a_sentence():
 
 
 def test_a_refusal_is_a_sentence_here_and_there():
-    task = Task("flow", study, (Dataset([[0.0, 0.0]], [1.0]),))
+    task = StudyTask("flow", study, (Dataset([[0.0, 0.0]], [1.0]),))
     serial = SerialWorkers()
     serial.submit(task)
     here = serial.next_finished(1.0).refusal

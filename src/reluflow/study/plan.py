@@ -27,7 +27,7 @@ from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.sensitivity import Repetition, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
-from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers, Task
+from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers, StudyTask
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.theorem import Theorem
 
@@ -116,7 +116,7 @@ class Telling:
         if self._allowed.max_seconds is None:
             return
         on_stage("preparing; the first time on a machine takes a minute")
-        self._workers.submit(Task("compiled", partial(compile_kernels, self._study.loss, self._study.leak)))
+        self._workers.submit(StudyTask("compiled", partial(compile_kernels, self._study.loss, self._study.leak)))
         self._workers.next_finished(np.inf)
         self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
 
@@ -127,7 +127,7 @@ class Telling:
         self._add("diagnosis", partial(diagnose, dataset, loss, leak=leak))
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
-        self._workers.submit(Task("flow", follow, is_told=True))
+        self._workers.submit(StudyTask("flow", follow, is_told=True))
         self._add_geometry()
         if not self._theorems:
             return
@@ -167,7 +167,7 @@ class Telling:
         self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak))
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
-        self._workers.submit(Task(name, function))
+        self._workers.submit(StudyTask(name, function))
 
     def _add_repetitions(self, flow: FlowStory) -> None:
         if not self._repeats:
@@ -202,7 +202,7 @@ class Telling:
             network = self._draw(seed, scale, self._study.width)
             problem = TrainingProblem(self._study.dataset, self._study.loss, network)
             arguments = (problem, seed, scale, self._max_steps(flow), seconds)
-            self._workers.submit(Task(_repetition(seed, scale), repeat_flow, arguments))
+            self._workers.submit(StudyTask(_repetition(seed, scale), repeat_flow, arguments))
 
     def _max_steps(self, flow: FlowStory) -> float | None:
         return flow.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps

@@ -24,7 +24,7 @@ _ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_N
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class StudyTask:
     """A call with a name; `is_told` if it takes `on_step`, to say how far it is and to stop when it is asked to."""
 
     name: str
@@ -48,11 +48,11 @@ class AbstractWorkers(ABC):
     num_workers = 1
 
     def __init__(self) -> None:
-        self._queue: deque[Task] = deque()
+        self._queue: deque[StudyTask] = deque()
         self.on_start: Callable[[str], None] = lambda name: None
         self.on_words: Callable[[str, str], None] = lambda name, words: None
 
-    def submit(self, task: Task) -> None:
+    def submit(self, task: StudyTask) -> None:
         """Queue a task."""
         self._queue.append(task)
 
@@ -114,7 +114,7 @@ class ProcessWorkers(AbstractWorkers):
     def __init__(self, num_workers: int) -> None:
         super().__init__()
         self.num_workers = num_workers
-        self._members = [_Member() for _ in range(num_workers)]
+        self._members = [_WorkerProcess() for _ in range(num_workers)]
 
     @property
     def unfinished(self) -> list[str]:
@@ -138,14 +138,14 @@ class ProcessWorkers(AbstractWorkers):
             if time.monotonic() >= end:
                 return None
 
-    def _read(self, member: _Member) -> Finished | None:
+    def _read(self, member: _WorkerProcess) -> Finished | None:
         assert member.task is not None
         name = member.task.name
         try:
             kind, content = member.answers.recv()
         except (EOFError, ConnectionResetError):
             member.end()
-            self._members[self._members.index(member)] = _Member()
+            self._members[self._members.index(member)] = _WorkerProcess()
             return Finished(name, None, "the process that computed it ended, perhaps for want of memory.")
         if kind == "words":
             self.on_words(name, content)
@@ -161,7 +161,7 @@ class ProcessWorkers(AbstractWorkers):
         for member in self._members:
             if member not in told:
                 member.end()
-        told += [_Member() for _ in self._queue]
+        told += [_WorkerProcess() for _ in self._queue]
         if hurry:
             for member in told:
                 member.process.send_signal(signal.SIGINT)
@@ -179,7 +179,7 @@ class ProcessWorkers(AbstractWorkers):
         self._members = []
 
 
-class _Member:
+class _WorkerProcess:
     """A worker process and what it is doing."""
 
     def __init__(self) -> None:
@@ -193,9 +193,9 @@ class _Member:
         self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
         self.process.stdin.close()
         self.process.stdout.close()
-        self.task: Task | None = None
+        self.task: StudyTask | None = None
 
-    def give(self, task: Task) -> None:
+    def give(self, task: StudyTask) -> None:
         self.task = task
         try:
             self._tasks.send((task.function, task.arguments, task.is_told))
