@@ -52,9 +52,10 @@ def test_the_report_is_there_early_and_fills_up(tmp_path):
 
     found = study(load("three-points"), theorems=(), on_found=look, **SMALL)
     report.update(found)
-    assert "Still to come" in seen[0][0]
+    assert "Still to come: everything but the data" in seen[0][0]
+    assert "The run is under way" in seen[0][0]
     assert 'http-equiv="refresh"' in seen[0][0]
-    assert "repetition" in " ".join(seen[0][1]) or "flow" in " ".join(seen[0][1])
+    assert "running the flow" in " ".join(seen[1][1])
     whole = report.path.read_text()
     assert "Still to come" not in whole
     assert 'http-equiv="refresh"' not in whole

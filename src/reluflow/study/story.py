@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -209,6 +209,8 @@ def study(
             workers=workers,
         )
         say = on_stage or (lambda name: None)
+        if on_found is not None:
+            on_found(replace(nothing, pending=("everything but the data",)))
         telling.start_clock(say)
         telling.begin()
         try:
