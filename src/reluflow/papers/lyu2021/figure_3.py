@@ -200,7 +200,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
         ),
         Claim.above(
             f"ridge: perturbed by {settings.perturbation:g} to either side, neurons separate (degrees between them at "
-            f"norm^2 0.01, from |w| = {settings.small:g})",
+            f"|w|^2 = 0.01, from |w| = {settings.small:g})",
             np.degrees(np.arccos(early[0] @ early[1])),
             30.0,
         ),

@@ -1,0 +1,478 @@
+"""A run of tokens as a formula in MathML, or the answer that it is none.
+
+A formula is set as it is written, in one line: nothing is moved over a fraction bar, so that no reading is forced on
+`2 D_max/(D_min alpha)^2`. Raised and lowered parts, brackets, norms, inner products, roots and signs are set.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+from reluflow.typesetting.tokens import BIG, FUNCTIONS, GREEK, Token, tokens
+
+_RELATIONS = ("=", "<", ">", "<=", ">=", "!=", "->", "<<", ">>", "≤", "≥", "≠", "→", "∈", "⊂", "~")
+_BINARY = ("+", "-", "*", "/", "±", "·", "−", "×", "∪", "∩")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_ARTICLES = ("a", "A", "I")
+_ACCENTS = {"bar": "¯", "hat": "^"}
+_WORDS = ("leak", "width", "scale", "step", "own")  # they may stand in a bracket: (1 + leak)/2
+_DERIVED = re.compile(r"d(" + "|".join(GREEK) + r"|[A-Za-z])")
+
+
+class NoFormula(Exception):
+    """What was tried is not a formula."""
+
+
+class _Parser:
+    """Reads atoms from a list of tokens; `is_certain` tells whether one of them can be nothing but mathematics."""
+
+    def __init__(self, pieces: Sequence[Token], place: int) -> None:
+        self.pieces = pieces
+        self.place = place
+        self.is_certain = False
+        self.scripts = 0  # depth of brackets after _ or ^
+        self.awaits = False  # a function without brackets was read: its argument comes
+
+    def peek(self, ahead: int = 0) -> Token | None:
+        place = self.place + ahead
+        return self.pieces[place] if place < len(self.pieces) else None
+
+    def is_space(self, ahead: int = 0) -> bool:
+        token = self.peek(ahead)
+        return token is not None and token.kind == "space"
+
+    def text(self, ahead: int = 0) -> str:
+        token = self.peek(ahead)
+        return token.text if token is not None else ""
+
+    def take(self) -> Token:
+        token = self.pieces[self.place]
+        self.place += 1
+        return token
+
+    def skip_space(self) -> None:
+        while self.is_space():
+            self.place += 1
+
+    def line(self, closing: str = "") -> str:
+        """Operands and signs up to the closing sign; without one, as far as they go."""
+        parts: list[str] = []
+        is_open = True  # an operand may stand here
+        complete = (self.place, 0)  # where a formula could end: after an operand
+        while True:
+            back = self.place
+            self.skip_space()
+            token = self.peek()
+            if closing and token is not None and token.text == closing and (
+                closing != "|" or not self._opens_bar(back, is_open)
+            ):
+                return "".join(parts)
+            try:
+                part, is_operator = self._next(back, is_open, bool(closing), bool(parts))
+            except NoFormula:
+                if closing:
+                    raise
+                self.place = complete[0]
+                return "".join(parts[: complete[1]])
+            parts.append(part)
+            is_open = is_operator
+            if not is_open:
+                complete = (self.place, len(parts))
+
+    def _next(self, back: int, is_open: bool, is_inside: bool, has_begun: bool) -> tuple[str, bool]:
+        token = self.peek()
+        if token is None:
+            raise NoFormula
+        if token.kind == "sign" and token.text in (*_RELATIONS, *_BINARY) and not (token.text == "<" and self._is_inner()):
+            return self._operator(token, is_open, is_inside, has_begun), True
+        if is_inside and token.text in (",", ";", ":", "..."):
+            self.take()
+            return f'<mo separator="true">{token.text}</mo><mspace width="0.2em"/>', True
+        if is_inside and token.text == "." and self.text(1) == "." and self.text(2) == ".":
+            self.place += 3
+            return "<mo>…</mo>", True
+        gap = ""
+        if not is_open:  # two operands side by side
+            if not self._may_follow(token, is_inside, self.place > back):
+                raise NoFormula
+            gap = '<mspace width="0.17em"/>' if self.place > back else ""
+        self.awaits = False
+        part = gap + self._scripted(is_inside)
+        return part, self.awaits
+
+    def _operator(self, token: Token, is_open: bool, is_inside: bool, has_begun: bool) -> str:
+        is_prefix = token.text in ("+", "-", "−", "±") and is_open
+        if is_open and not is_prefix:
+            raise NoFormula
+        if is_prefix and not is_inside and has_begun and not self.is_space(-1):
+            raise NoFormula
+        if token.text == "*" and not self.is_space(-1):
+            raise NoFormula
+        self.take()
+        mark = self.place
+        self.skip_space()
+        ahead = self.peek()
+        if ahead is None or not self._starts_operand(ahead) or (is_prefix and self.place > mark):
+            raise NoFormula
+        self.place = mark
+        if token.text in _RELATIONS or (token.text in ("+", "·", "−", "±", "×") and not is_prefix):
+            self.is_certain = True
+        form = ' form="prefix"' if is_prefix else ""
+        return f"<mo{form}>{html.escape(token.sign)}</mo>"
+
+    def _is_product_at(self, token: Token) -> bool:
+        back, self.place = self.place, self.pieces.index(token)
+        try:
+            return self._is_product(token.text)
+        finally:
+            self.place = back
+
+    def _starts_operand(self, token: Token) -> bool:
+        if token.kind == "number":
+            return True
+        if token.kind == "name":
+            return (
+                _is_variable(token.text)
+                or token.text in (*FUNCTIONS, *BIG, *_WORDS, "infinity")
+                or bool(_derived(token.text))
+                or self._is_product_at(token)
+            )
+        return token.text in ("(", "[", "{", "|", "<", "-", "+", "±", "∇", "∑", "Σ", "√", "∞", "−")
+
+    def _may_follow(self, token: Token, is_inside: bool, has_space: bool) -> bool:
+        """Whether an operand may stand beside the one before: `2 |D| lambda S`, never a word."""
+        if token.kind == "number":
+            return is_inside
+        if token.kind == "name":
+            if token.text in _ARTICLES or (token.text == "s" and not is_inside):
+                return is_inside or self.text(1) in ("_", "^") or (token.text == "I" and self._ends_term())
+            return self._starts_operand(token)
+        if token.text == "|":
+            return True
+        if token.text == "<":
+            return self._is_inner()
+        if token.text == "{":
+            return not has_space
+        return token.text in ("(", "[") and (is_inside or not has_space) or token.text in ("∑", "√", "∇")
+
+    def _scripted(self, is_inside: bool) -> str:
+        base, is_big = self._atom(is_inside)
+        before = ""
+        if len(is_big) == 1:  # of a product of two letters the second takes what is raised
+            before, base, is_big = base, _identifier(is_big), ""
+        lowered = raised = ""
+        marks = ""
+        while True:
+            token = self.peek()
+            if token is None:
+                break
+            if token.kind == "number" and self.text(-1) in ("t", "T") and not lowered:
+                lowered = f"<mn>{self.take().text}</mn>"  # t0
+            elif token.text == "_" and not lowered:
+                self.take()
+                lowered = self._script(is_lowered=True)
+            elif token.text == "^" and not raised:
+                self.take()
+                raised = self._script(is_lowered=False)
+            elif token.kind == "power" and not raised:
+                raised = f"<mn>{self.take().power}</mn>"
+            elif token.text == "'" and not _is_letter(self.peek(1)):
+                self.take()
+                marks += "<mo>′</mo>"
+            elif token.text == "*" and not _is_letter(self.peek(1)) and self.text(1) != "*" and not raised:
+                self.take()
+                marks += "<mo>∗</mo>"
+            elif token.text == "~" and not self.is_space(-1) and self.text(1) not in ("=",):
+                self.take()
+                base = f'<mover accent="true">{base}<mo>~</mo></mover>'
+                self.is_certain = True
+                continue
+            elif token.text == "-" and self.text(1) in _ACCENTS:
+                base = f'<mover accent="true">{base}<mo>{_ACCENTS[self.text(1)]}</mo></mover>'
+                self.place += 2
+            else:
+                break
+            self.is_certain = True
+        raised = f"<mrow>{raised}{marks}</mrow>" if marks else raised
+        if lowered and raised:
+            tag = "munderover" if is_big == "limits" else "msubsup"
+            return f"{before}<{tag}>{base}{lowered}{raised}</{tag}>"
+        if lowered:
+            return f"{before}<msub>{base}{lowered}</msub>"
+        return before + (f"<msup>{base}{raised}</msup>" if raised else base)
+
+    def _script(self, *, is_lowered: bool) -> str:
+        token = self.peek()
+        if token is None:
+            raise NoFormula
+        if token.text in ("{", "("):
+            self.take()
+            self.scripts += 1
+            inner = self.line(_CLOSING[token.text])
+            self.scripts -= 1
+            self.take()
+            return f"<mrow>{inner}</mrow>"
+        if token.text in ("+", "-"):
+            self.take()
+            if token.text == "+" and self.text() == "-" and not _is_letter(self.peek(1)):
+                self.take()
+                return "<mo>±</mo>"
+            ahead = self.peek()
+            if not is_lowered and self.text() == "|":
+                back = self.place
+                try:
+                    return f"<mrow><mo>{token.sign}</mo>{self._fence('|', '|', '|')}</mrow>"
+                except NoFormula:  # the bar closes a norm that is open, as in |mu^-|
+                    self.place = back
+            if not is_lowered and ahead is not None and (ahead.kind in ("number", "name") or ahead.text == "("):
+                return f"<mrow><mo>{token.sign}</mo>{self._script(is_lowered=False)}</mrow>"
+            return f"<mo>{token.sign}</mo>"
+        if token.kind == "number":
+            self.take()
+            if is_lowered and (ahead := self.peek()) is not None and ahead.kind == "name" and ahead.start == token.stop:
+                return f"<mrow>{_number(token.text)}{_identifier(self.take().text)}</mrow>"
+            return _number(token.text)
+        if token.kind == "word" and is_lowered:  # S_dead2, x_i1
+            return f"<mtext>{html.escape(self.take().text)}</mtext>"
+        if token.kind == "name":
+            name = self.take().text
+            if is_lowered and not _is_variable(name) and len(name) == 2 and set(name) <= set("ijklmnpqrst"):
+                return f"<mrow>{''.join(_identifier(letter) for letter in name)}</mrow>"  # two indices, w_jk
+            inner = _identifier(name)
+            if (self.text() in ("*", "'")) and not _is_letter(self.peek(1)) and is_lowered and self.text() == "'":
+                self.take()
+                inner = f"<msup>{inner}<mo>′</mo></msup>"
+            return inner
+        if token.text in ("*", "'", "∞"):
+            return f"<mo>{self.take().sign}</mo>"
+        raise NoFormula
+
+    def _atom(self, is_inside: bool) -> tuple[str, str]:
+        token = self.peek()
+        if token is None:
+            raise NoFormula
+        if token.kind == "number":
+            self.take()
+            return _number(token.text), ""
+        if token.kind == "name":
+            return self._name(token, is_inside)
+        if token.text == "<" and self._is_inner():
+            return self._fence("⟨", "⟩", ">"), ""
+        if token.text == "|":
+            return self._fence("|", "|", "|"), ""
+        if token.text in ("(", "[", "{"):
+            return self._bracket(token.text), ""
+        if token.text in ("∑", "Σ"):
+            self.take()
+            self.is_certain = True
+            return "<mo>∑</mo>", "limits"
+        if token.text in ("∇", "∞"):
+            self.take()
+            return f"<mi>{token.text}</mi>", ""
+        if token.text == "√":
+            self.take()
+            self.is_certain = True
+            return f"<msqrt>{self._atom(is_inside)[0]}</msqrt>", ""
+        raise NoFormula
+
+    def _name(self, token: Token, is_inside: bool) -> tuple[str, str]:
+        name = token.text
+        follows = self.text(1)
+        if name == "Σ" or name in BIG:
+            if name != "Σ" and follows not in ("_", "^") and not (self.is_certain and self.text(2) in ("(", "|", "<")):
+                raise NoFormula
+            self.take()
+            self.is_certain = True
+            return f"<mo>{BIG.get(name, '∑')}</mo>", "limits" if name != "int" else ""
+        if name == "sqrt":
+            self.take()
+            self.skip_space()
+            if self.text() == "(":
+                self.take()
+                inner = self.line(")")
+                self.take()
+            else:
+                inner = self._atom(is_inside)[0]
+            self.is_certain = True
+            return f"<msqrt>{inner}</msqrt>", ""
+        if name in FUNCTIONS:
+            is_bare = is_inside and follows in ("|", ")", " ", ",")
+            if follows not in ("(", "{", "_", "^", "|") and not (self.is_space(1) and self._argument_after(2)) and not is_bare:
+                raise NoFormula
+            if follows == "_" and len(self.text(2)) > 1 and self.text(2) not in GREEK:
+                raise NoFormula  # log_scale is a name in code
+            self.take()
+            if follows == "(":
+                self.is_certain = self.awaits = True
+                return f"<mi>{name}</mi>", ""
+            gap = '<mspace width="0.17em"/>' if self.is_space() else ""
+            self.is_certain = self.is_certain or follows == "_"
+            self.awaits = follows != "^" and self._argument_after(1 if gap else 0)
+            return f"<mrow><mi>{name}</mi>{gap}</mrow>" if gap else f"<mi>{name}</mi>", ""
+        if name == "infinity":
+            self.take()
+            return "<mi>∞</mi>", ""
+        if is_inside and name in _WORDS:
+            self.take()
+            return f"<mtext>{name}</mtext>", ""
+        if self._is_product(name):
+            self.take()
+            return "".join(_identifier(letter) for letter in name[:-1]), name[-1]
+        if not _is_variable(name):
+            if inner := _derived(name):
+                if follows not in ("_", "/", "~", "^") and self.text(-1) != "/":
+                    raise NoFormula
+                self.take()
+                self.is_certain = True
+                lowered = self._lowered_inside(inner)
+                return f"<mrow><mi>d</mi>{lowered}</mrow>", ""
+            raise NoFormula
+        if name in ("a", "A", "I", "s") and not is_inside and follows not in ("_", "^", "'", "~", "*", "(", "/"):
+            if not self._relation_after() and not (name == "I" and self.is_certain and self._ends_term()):
+                raise NoFormula
+        elif name not in _ARTICLES:
+            self.is_certain = True
+        self.take()
+        return _identifier(name), ""
+
+    def _is_product(self, name: str) -> bool:
+        """Two letters side by side: in an exponent, e^(-ct), or an outer product, uv^T."""
+        if len(name) != 2 or name in GREEK or name in (*FUNCTIONS, "of", "in", "if", "or", "at"):
+            return False
+        return (bool(self.scripts) and not _derived(name)) or (self.text(1) == "^" and self.text(2) == "T")
+
+    def _lowered_inside(self, inner: str) -> str:
+        """The variable of a differential with its index: in dw_j/dt the j belongs to w."""
+        base = _identifier(inner)
+        if self.text() != "_":
+            return base
+        self.take()
+        return f"<msub>{base}{self._script(is_lowered=True)}</msub>"
+
+    def _argument_after(self, ahead: int) -> bool:
+        token = self.peek(ahead)
+        if token is None:
+            return False
+        return token.kind == "number" or token.text == "|" or (token.kind == "name" and _is_variable(token.text)
+                                                               and token.text not in _ARTICLES)
+
+    def _ends_term(self) -> bool:
+        """Whether the identity matrix is meant and not a person: a sign comes next."""
+        ahead = 2 if self.is_space(1) else 1
+        return self.text(ahead) in (*_BINARY, *_RELATIONS)
+
+    def _relation_after(self) -> bool:
+        """Whether a sign follows that only a formula has, as in `a > 0`; before it, an article is an article."""
+        back = self.place
+        self.place += 1
+        self.skip_space()
+        sign = self.text()
+        self.place = back
+        return sign in _RELATIONS and sign != "~"
+
+    def _fence(self, left: str, right: str, closing: str) -> str:
+        self.take()
+        if self.is_space() and closing != "|":
+            raise NoFormula
+        inner = self.line(closing)
+        if not inner:
+            raise NoFormula
+        self.take()
+        self.is_certain = True
+        return f"<mrow><mo>{left}</mo>{inner}<mo>{right}</mo></mrow>"
+
+    def _bracket(self, opening: str) -> str:
+        self.take()
+        inner = self.line(_CLOSING[opening])
+        closing = self.text()
+        self.take()
+        return f"<mrow><mo>{opening}</mo>{inner}<mo>{closing}</mo></mrow>"
+
+    def _is_inner(self) -> bool:
+        """Whether a `<` opens an inner product: nothing but space before it or an operand beside, a comma inside."""
+        if self.text() != "<" or self.is_space(1):
+            return False
+        depth, ahead, has_comma = 0, 1, False
+        while (token := self.peek(ahead)) is not None and ahead < 60:
+            if token.text == "<" and not self.is_space(ahead + 1):
+                depth += 1
+            elif token.text == ">" and not self.is_space(ahead - 1):
+                if depth == 0:
+                    return has_comma
+                depth -= 1
+            elif token.text == "," and depth == 0:
+                has_comma = True
+            elif token.kind in ("code", "other"):
+                return False
+            ahead += 1
+        return False
+
+    def _opens_bar(self, back: int, is_open: bool) -> bool:
+        """Whether a `|` inside a norm opens another: where an operand may stand, or with space before it only."""
+        return is_open or (self.place > back and not self._ends_after())
+
+    def _ends_after(self) -> bool:
+        token = self.peek(1)
+        return token is None or token.kind == "space" or token.text in (")", ",", ".", ";", ">", "/", "^", "_")
+
+
+def _is_letter(token: Token | None) -> bool:
+    return token is not None and token.kind in ("name", "word", "number")
+
+
+def _is_variable(name: str) -> bool:
+    return len(name) == 1 or name in GREEK or (len(name) == 4 and name.endswith("bar") and name != "abar")
+
+
+def _derived(name: str) -> str:
+    """The variable of a differential: w of dw, theta of dtheta; nothing for any other name."""
+    found = _DERIVED.fullmatch(name)
+    return found[1] if found and name not in FUNCTIONS else ""
+
+
+def _identifier(name: str) -> str:
+    if name in GREEK:
+        return f"<mi>{GREEK[name]}</mi>"
+    if len(name) == 4 and name.endswith("bar"):
+        return f'<mover accent="true"><mi>{name[0]}</mi><mo>¯</mo></mover>'
+    return f"<mi>{name}</mi>" if len(name) == 1 else f"<mtext>{html.escape(name)}</mtext>"
+
+
+def _number(text: str) -> str:
+    mantissa, _, exponent = text.partition("e")
+    if not exponent:
+        return f"<mn>{text}</mn>"
+    power = str(int(exponent)).replace("-", "−")
+    ten = f"<msup><mn>10</mn><mn>{power}</mn></msup>"
+    return ten if mantissa == "1" else f"<mrow><mn>{mantissa}</mn><mo>·</mo>{ten}</mrow>"
+
+
+def read(pieces: Sequence[Token], place: int) -> tuple[str, int]:
+    """The formula that begins at a place and where it ends; ("", place) where none does."""
+    parser = _Parser(pieces, place)
+    inner = parser.line()
+    return (inner, parser.place) if inner and parser.is_certain else ("", place)
+
+
+def wrapped(inner: str, source: str, *, is_display: bool = False) -> str:
+    """The element `math` with its source for who cannot see it."""
+    display = ' display="block"' if is_display else ""
+    return f'<math{display} alttext="{html.escape(" ".join(source.split()), quote=True)}"><mrow>{inner}</mrow></math>'
+
+
+def mathml(source: str, *, is_display: bool = False) -> str:
+    """A whole text as one formula; `NoFormula` where it is none.
+
+    Examples
+    --------
+    >>> mathml("a_j > 0")
+    '<math alttext="a_j &gt; 0"><mrow><msub><mi>a</mi><mi>j</mi></msub><mo>&gt;</mo><mn>0</mn></mrow></math>'
+    """
+    pieces = tokens(source.strip())
+    parser = _Parser(pieces, 0)
+    inner = parser.line()
+    if parser.place < len(pieces) or not inner:
+        raise NoFormula(f"`{source}` is not a formula from its beginning to its end.")
+    return wrapped(inner, source, is_display=is_display)
