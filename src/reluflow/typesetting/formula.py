@@ -99,7 +99,7 @@ class _Parser:
                 raise NoFormula
             gap = '<mspace width="0.17em"/>' if self.place > back else ""
         self.awaits = False
-        part = gap + self._scripted(is_inside)
+        part = gap + self._scripted(is_inside or (is_open and has_begun and self._goes_on()))
         return part, self.awaits
 
     def _operator(self, token: Token, is_open: bool, is_inside: bool, has_begun: bool) -> str:
@@ -119,7 +119,7 @@ class _Parser:
         self.place = mark
         if token.text in _RELATIONS or (token.text in ("+", "·", "−", "±", "×") and not is_prefix):
             self.is_certain = True
-        form = ' form="prefix"' if is_prefix else ""
+        form = ' form="prefix"' if is_prefix else ' lspace="0" rspace="0"' if token.text == "/" else ""
         return f"<mo{form}>{html.escape(token.sign)}</mo>"
 
     def _is_product_at(self, token: Token) -> bool:
@@ -147,7 +147,7 @@ class _Parser:
             return is_inside
         if token.kind == "name":
             if token.text in _ARTICLES or (token.text == "s" and not is_inside):
-                return is_inside or self.text(1) in ("_", "^") or (token.text == "I" and self._ends_term())
+                return is_inside or self.text(1) in ("_", "^", "(") or (token.text == "I" and self._ends_term())
             return self._starts_operand(token)
         if token.text == "|":
             return True
@@ -159,6 +159,7 @@ class _Parser:
 
     def _scripted(self, is_inside: bool) -> str:
         base, is_big = self._atom(is_inside)
+        awaits = self.awaits  # what is raised or lowered may hold functions of its own
         before = ""
         if len(is_big) == 1:  # of a product of two letters the second takes what is raised
             before, base, is_big = base, _identifier(is_big), ""
@@ -195,6 +196,7 @@ class _Parser:
             else:
                 break
             self.is_certain = True
+        self.awaits = awaits
         raised = f"<mrow>{raised}{marks}</mrow>" if marks else raised
         if lowered and raised:
             tag = "munderover" if is_big == "limits" else "msubsup"
@@ -284,7 +286,7 @@ class _Parser:
             if name != "Σ" and follows not in ("_", "^") and not (self.is_certain and self.text(2) in ("(", "|", "<")):
                 raise NoFormula
             self.take()
-            self.is_certain = True
+            self.is_certain = self.awaits = True
             return f"<mo>{BIG.get(name, '∑')}</mo>", "limits" if name != "int" else ""
         if name == "sqrt":
             self.take()
@@ -357,6 +359,16 @@ class _Parser:
             return False
         return token.kind == "number" or token.text == "|" or (token.kind == "name" and _is_variable(token.text)
                                                                and token.text not in _ARTICLES)
+
+    def _goes_on(self) -> bool:
+        """Whether an `a` after a sign is the weight and not the article: what comes next is no word."""
+        if self.text() not in _ARTICLES:
+            return False
+        token = self.peek(2 if self.is_space(1) else 1)
+        return token is None or (token.kind not in ("word", "code", "other") and self._is_no_word(token))
+
+    def _is_no_word(self, token: Token) -> bool:
+        return token.kind != "name" or self._starts_operand(token)
 
     def _ends_term(self) -> bool:
         """Whether the identity matrix is meant and not a person: a sign comes next."""
