@@ -98,6 +98,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "output, % of the largest label)",
             100 * difference,
             0.3,
+            ours=True,
         ),
         Claim.below(
             "Theorem 2: the limit equals the least-squares line at every x (distance at x = (0, -1))",

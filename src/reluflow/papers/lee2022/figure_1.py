@@ -131,6 +131,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "they hold along the exact flow from the same starts (smallest slack, relative to pi - phi)",
             min(exact),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim(
             "they hold for descent at this step size on infinitely many samples, up to 2 eta R^(2q) radians (smallest "
@@ -138,6 +139,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             all(slack >= -room for slack, room in zip(population, rooms, strict=True)),
             min(population),
             f"at least {-max(rooms):.2g} to {-min(rooms):.2g}, by panel",
+            ours=True,
         ),
         Claim.below(
             "what they assume, r < |w(T)| < R with the paper's r and R, holds in all nine panels (largest breach over "
@@ -165,7 +167,7 @@ def _order(results: Results) -> tuple[Claim, ...]:
             spread(two),
             0.2,
         ),
-        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM),
+        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM, ours=True),
         Claim.above(
             "three layers: the small start is the slowest (how far phi is behind MN and LN at the end, degrees)",
             np.min(end[-2:]) - end[-3],
@@ -185,6 +187,7 @@ def _law(results: Results) -> tuple[Claim, ...]:
             exponents[row] + 0.0,
             1 - q,
             atol=0.01,
+            ours=True,
         )
         for row, q in enumerate(SCALING_LAYERS)
     ]
@@ -198,6 +201,7 @@ def _law(results: Results) -> tuple[Claim, ...]:
         finding=True,
         why="So k is a standard deviation (erratum E12), as elsewhere here: then the small start is slow, as in the "
         "paper's panel, and a large one has twice the teacher's norm, as its text says.",
+        ours=True,
     )
     return (*judged, reading)
 
@@ -211,12 +215,14 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "of pi)",
             100.0 * population / np.pi,
             0.02 * settings.rates[0] / RATES[0],
+            ours=True,
         ),
         Claim.below(
             f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of phi, "
             "radians)",
             sampled,
             1.5 * scale,
+            ours=True,
         ),
     )
 

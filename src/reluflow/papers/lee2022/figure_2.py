@@ -111,11 +111,13 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "both hold along the exact flow from the same starts (smallest slack over |w*|)",
             min(flow_slack_of(settings, results, column, begin) for column in COLUMNS for begin in (0, row)),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim.above(
             "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over |w*|, 1L)",
             one_layer,
             -ROUNDING,
+            ours=True,
         ),
         Claim.above(
             "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, 2L)",
@@ -187,17 +189,20 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "of |w*|)",
             100.0 * population,
             0.05 * settings.rates[0] / RATES[0],
+            ours=True,
         ),
         Claim.below(
             f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of |w| over "
             "|w*|)",
             sampled,
             scale,
+            ours=True,
         ),
         Claim.below(
             "the smallest magnitude is the one the flow's turning point gives (largest difference over |w*|)",
             max(minima),
             0.5 * scale,
+            ours=True,
         ),
     )
 

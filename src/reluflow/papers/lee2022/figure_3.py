@@ -137,6 +137,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"along the exact flow they hold from {sizes} starts (smallest slack over |w*|)",
             min(flow_slack),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim.below(f"and are nested from {sizes} starts (largest breach over |w*|)", max(flow_breach), FLOW_ROOM),
         Claim.above(
@@ -144,6 +145,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "layer)",
             min(one_layer),
             -ROUNDING,
+            ours=True,
         ),
         Claim.above(
             "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, two layers)",
@@ -172,7 +174,7 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
             changes,
             8,
         ),
-        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8),
+        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8, ours=True),
         Claim.equal(
             "all bounds are convex functions, App. D.1 (convex ones of the curves drawn)",
             convex,
@@ -198,6 +200,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 float(np.min(values)) / norm,
                 turn.neuron.magnitude / norm if turn else np.nan,
                 atol=0.5 * scale,
+                ours=True,
             )
         )
         judged.append(
@@ -206,6 +209,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 "difference of |w|, % of |w*|)",
                 100.0 * float(np.max(np.abs(results[f"population_magnitude_{q}"] - flow))) / norm,
                 20.0 * settings.rates[q] * max(norm, float(values[0])) ** (2 * q),
+                ours=True,
             )
         )
         judged.append(
@@ -214,6 +218,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 "difference of |w| over |w*|)",
                 float(np.max(np.abs(values - flow))) / norm,
                 scale,
+                ours=True,
             )
         )
     return tuple(judged)

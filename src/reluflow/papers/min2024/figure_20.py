@@ -79,8 +79,10 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             stops,
             0.0,
         ),
-        Claim.near("that step is -step sigma'(0) (slope in the step)", fit[0], -settings.slope, atol=1e-12),
-        Claim.below("so that Euler's limit stays at w_1 = 0 (|w_1| extrapolated to step 0)", abs(fit[1]), 1e-12),
+        Claim.near("that step is -step sigma'(0) (slope in the step)", fit[0], -settings.slope, atol=1e-12, ours=True),
+        Claim.below(
+            "so that Euler's limit stays at w_1 = 0 (|w_1| extrapolated to step 0)", abs(fit[1]), 1e-12, ours=True
+        ),
         Claim.near(
             f"and staying is no solution: it misses the integral equation by sigma'(0) t (at t = {settings.horizon:g})",
             results["residual"][-1],
@@ -92,6 +94,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"and the exact flow stays under each of {len(POLICIES)} policies at ridges (largest move)",
             np.max(results["moved"]),
             1e-12,
+            ours=True,
         ),
     )
 

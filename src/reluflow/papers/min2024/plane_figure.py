@@ -23,11 +23,13 @@ def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"loss of {seeds}, % of that at the start)",
             100.0 * np.max(results["loss_gap"]),
             1.0,
+            ours=True,
         ),
         Claim.below(
             f"and lags behind it (by how much later it halves the loss, largest of {seeds}, %)",
             100.0 * np.max(results["lag"]),
             0.2,
+            ours=True,
         ),
     )
 
@@ -41,6 +43,7 @@ def every_start_claim(settings: Settings, num_outside: NDArray[np.int64]) -> Cla
         0,
         finding=True,
         why="A neuron whose output weight changes sign first, as only an unbalanced start allows, aligns later.",
+        ours=True,
     )
 
 
