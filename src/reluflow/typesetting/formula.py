@@ -65,8 +65,11 @@ class _Parser:
             back = self.place
             self.skip_space()
             token = self.peek()
-            if closing and token is not None and token.text == closing and (
-                closing != "|" or not self._opens_bar(back, is_open)
+            if (
+                closing
+                and token is not None
+                and token.text == closing
+                and (closing != "|" or not self._opens_bar(back, is_open))
             ):
                 return "".join(parts)
             try:
@@ -85,7 +88,11 @@ class _Parser:
         token = self.peek()
         if token is None:
             raise NoFormula
-        if token.kind == "sign" and token.text in (*_RELATIONS, *_BINARY) and not (token.text == "<" and self._is_inner()):
+        if (
+            token.kind == "sign"
+            and token.text in (*_RELATIONS, *_BINARY)
+            and not (token.text == "<" and self._is_inner())
+        ):
             return self._operator(token, is_open, is_inside, has_begun), True
         if is_inside and token.text in (",", ";", ":", "..."):
             self.take()
@@ -155,7 +162,7 @@ class _Parser:
             return self._is_inner()
         if token.text == "{":
             return not has_space
-        return token.text in ("(", "[") and (is_inside or not has_space) or token.text in ("∑", "√", "∇")
+        return (token.text in ("(", "[") and (is_inside or not has_space)) or token.text in ("∑", "√", "∇")
 
     def _scripted(self, is_inside: bool) -> str:
         base, is_big = self._atom(is_inside)
@@ -301,7 +308,11 @@ class _Parser:
             return f"<msqrt>{inner}</msqrt>", ""
         if name in FUNCTIONS:
             is_bare = is_inside and follows in ("|", ")", " ", ",")
-            if follows not in ("(", "{", "_", "^", "|") and not (self.is_space(1) and self._argument_after(2)) and not is_bare:
+            if (
+                follows not in ("(", "{", "_", "^", "|")
+                and not (self.is_space(1) and self._argument_after(2))
+                and not is_bare
+            ):
                 raise NoFormula
             if follows == "_" and len(self.text(2)) > 1 and self.text(2) not in GREEK:
                 raise NoFormula  # log_scale is a name in code
@@ -357,8 +368,11 @@ class _Parser:
         token = self.peek(ahead)
         if token is None:
             return False
-        return token.kind == "number" or token.text == "|" or (token.kind == "name" and _is_variable(token.text)
-                                                               and token.text not in _ARTICLES)
+        return (
+            token.kind == "number"
+            or token.text == "|"
+            or (token.kind == "name" and _is_variable(token.text) and token.text not in _ARTICLES)
+        )
 
     def _goes_on(self) -> bool:
         """Whether an `a` after a sign is the weight and not the article: what comes next is no word."""

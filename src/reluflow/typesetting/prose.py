@@ -8,7 +8,20 @@ from collections.abc import Callable, Sequence
 from reluflow.typesetting.formula import read, wrapped
 from reluflow.typesetting.tokens import Token, tokens
 
-_LABELS = ("Phase", "Theorem", "Eq", "Equation", "Figure", "Fig", "Lemma", "Assumption", "Condition", "Step", "Table", "Sec")
+_LABELS = (
+    "Phase",
+    "Theorem",
+    "Eq",
+    "Equation",
+    "Figure",
+    "Fig",
+    "Lemma",
+    "Assumption",
+    "Condition",
+    "Step",
+    "Table",
+    "Sec",
+)
 _SIGNS = {"<=": "≤", ">=": "≥", "->": "→", "!=": "≠"}
 
 

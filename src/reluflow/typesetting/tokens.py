@@ -68,4 +68,6 @@ def tokens(text: str) -> list[Token]:
     >>> [token.text for token in tokens("a_j > 0")]
     ['a', '_', 'j', ' ', '>', ' ', '0']
     """
-    return [Token(found.lastgroup or "other", found.group(), found.start(), found.end()) for found in _TOKEN.finditer(text)]
+    return [
+        Token(found.lastgroup or "other", found.group(), found.start(), found.end()) for found in _TOKEN.finditer(text)
+    ]

@@ -40,6 +40,7 @@ LOOKS: tuple[tuple[str, Any, str], ...] = (
     (SKY, (0, (3, 1, 1, 1, 1, 1)), "P"),
     (BROWN, (0, (2, 2)), "X"),
     (BLACK, (0, (6, 1, 1, 1)), "*"),
+    (BLACK, "-", "o"),
 )
 
 Scale = Literal["linear", "log", "symlog"]
@@ -154,7 +155,10 @@ def plot_panels(
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw one panel into axes; call it inside `house_style`."""
-    axes.set_xscale(panel.x_scale)
+    if panel.x_scale == "log":
+        axes.set_xscale("log", nonpositive="mask")  # clipped, the time 0 would be drawn as a flat piece that is no data
+    else:
+        axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     for level in panel.levels:
         _draw_level(axes, level)

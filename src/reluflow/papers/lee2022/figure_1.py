@@ -23,6 +23,7 @@ from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
     ANGLE_ROOM,
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -252,9 +253,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 r"$\varphi(T)$, degrees",
                 [
                     *(Curve(steps, np.degrees(np.pi - gap), name, look=look) for name, (gap, look) in curves.items()),
-                    Curve(steps[dots], flow, "exact flow", look=LOOK_FLOW, kind="points"),
+                    Curve(steps[dots], flow, FLOW_NAME, look=LOOK_FLOW, kind="points"),
                 ],
-                [Guide(180.0)],
+                [Guide(180.0, "180: the teacher")],
                 y_limits=(lowest, 184.0),
                 legend="lower right" if column == 0 else "",
             )
@@ -272,7 +273,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         y_scale="log",
         legend="upper right",
     )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (
         save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.1, 2.4)), folder / "fig1.png"),
         save_figure(plot_panels([law], columns=1, panel_size=(4.6, 3.4)), folder / "fig1-times.png"),

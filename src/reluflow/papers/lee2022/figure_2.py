@@ -20,6 +20,7 @@ from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -234,7 +235,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     Curve(
                         steps[dots],
                         results["flow_magnitude"][dots, column],
-                        "exact flow",
+                        FLOW_NAME,
                         look=LOOK_FLOW,
                         kind="points",
                     ),
@@ -244,7 +245,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="upper right" if column == COLUMNS[-1] else "",  # the panel with room
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.2, 2.8)), folder / "fig2.png"),)
 
 

@@ -21,6 +21,7 @@ from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -238,7 +239,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             curves.append(Curve(steps[row:], band.lower, "lower bounds", look=LOOK_LOWER))
             curves.append(Curve(steps[row:], band.upper, "upper bounds", look=LOOK_UPPER))
         curves.append(
-            Curve(steps[dots], results[f"flow_magnitude_{q}"][dots], "exact flow", look=LOOK_FLOW, kind="points")
+            Curve(steps[dots], results[f"flow_magnitude_{q}"][dots], FLOW_NAME, look=LOOK_FLOW, kind="points")
         )
         curves.append(Curve(steps[rows], values[rows], "rebuilt from here", look=LOOK_RESTART, kind="points"))
         panels.append(
@@ -251,7 +252,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="below",
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=2, title=title, panel_size=(4.6, 4.2)), folder / "fig3.png"),)
 
 

@@ -224,7 +224,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 axis,
                 "norm / norm at the start",
                 layers,
-                [Guide(1.0)],
+                [Guide(1.0, "as at the start")],
                 x_scale=scale,
             ),
         ]

@@ -151,7 +151,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         angles = np.unwrap(results["degrees"][:, neuron], period=360.0)
         is_dead = last[neuron] == DEAD
         name = r"ends in $S_{\mathrm{dead}}$" if is_dead else "ends in $S_+$"
-        shift = 360.0 * np.floor((angles[0] + 120.0) / 360.0)
+        shift = 360.0 * np.floor((angles[0] + 90.0) / 360.0)  # the cut is an edge of S_dead, so that it is in one piece
         curves.append(Curve(results["times"], angles - shift, name, look=3 if is_dead else 2))
     panel = Panel(
         "positive neurons over time",
