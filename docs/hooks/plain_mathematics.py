@@ -16,7 +16,8 @@ from markdown.preprocessors import Preprocessor
 from reluflow.typesetting import mathml, typeset
 from reluflow.typesetting.formula import NoFormula
 
-TAGS = "a|b|br|code|div|em|figcaption|figure|i|img|kbd|p|pre|span|strong|sub|sup|table|tbody|td|th|thead|tr|ul|li|details|summary"
+TAGS = "a|b|br|code|div|em|figcaption|figure|i|img|kbd|p|pre|span|strong|sub|sup|table|tbody|td|th|thead|tr|ul|li"
+TAGS += "|details|summary"
 _PROTECTED = re.compile(
     r"(?P<fence>`+).*?(?P=fence)"  # code
     r"|\]\([^)\s]*(?:\s\"[^\"]*\")?\)"  # where a link leads

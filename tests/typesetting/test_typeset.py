@@ -65,7 +65,7 @@ def symbols_of(source: str) -> list[str]:
 
 def symbols_in(element: ElementTree.Element) -> list[str]:
     text = "".join(element.itertext()).replace("⟨", "<").replace("⟩", ">").replace("·", "∗")
-    return sorted(re.sub(r"[\s(){}|~¯^]", "", text))
+    return sorted(re.sub(r"[\s(){}|~∼¯^]", "", text))
 
 
 def test_no_symbol_of_a_statement_is_lost():

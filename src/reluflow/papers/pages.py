@@ -1,4 +1,4 @@
-"""One Markdown page per figure: its picture, what the paper says beside what was measured, the command; and their index."""
+"""A Markdown page per figure: its picture, what the paper says beside what was measured, the command; their index."""
 
 from __future__ import annotations
 
@@ -100,9 +100,10 @@ def index_page(items: tuple[Reproduction, ...], pictures: Mapping[str, tuple[str
         f"Of {len(claims)} statements on {len(items)} figures and tables "
         f"{sum(claim.holds is True for claim in claims)} hold, {len(failing)} do not "
         f"({sum(claim.finding for claim in failing)} of these known and explained on their page) and "
-        f"{sum(claim.holds is None for claim in claims)} are open at the size run. Each page has the picture, what the paper "
-        "says beside what was measured, the time and the command. `reluflow reproduce --all --full --pages DIR` writes "
-        "them" + (f"; at quick size so far: {', '.join(quick)}." if quick else "."),
+        f"{sum(claim.holds is None for claim in claims)} are open at the size run. Each page has the picture, what the "
+        "paper says beside what was measured, the time and the command. "
+        "`reluflow reproduce --all --full --pages DIR` writes them"
+        + (f"; at quick size so far: {', '.join(quick)}." if quick else "."),
     ]
     for paper, words in PAPERS.items():
         chosen = [item for item in items if item.key.startswith(f"{paper}/")]

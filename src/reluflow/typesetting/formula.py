@@ -7,54 +7,27 @@ A formula is set as it is written, in one line: nothing is moved over a fraction
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Sequence
 
+from reluflow.typesetting.cursor import ARTICLES, BINARY, RELATIONS, WORDS, Cursor
+from reluflow.typesetting.elements import derived, identifier, is_letter, is_variable, number, wrapped
 from reluflow.typesetting.tokens import BIG, FUNCTIONS, GREEK, Token, tokens
 
-_RELATIONS = ("=", "<", ">", "<=", ">=", "!=", "->", "<<", ">>", "≤", "≥", "≠", "→", "∈", "⊂", "~")
-_BINARY = ("+", "-", "*", "/", "±", "·", "−", "×", "∪", "∩")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_ARTICLES = ("a", "A", "I")
 _ACCENTS = {"bar": "¯", "hat": "^"}
-_WORDS = ("leak", "width", "scale", "step", "own")  # they may stand in a bracket: (1 + leak)/2
-_DERIVED = re.compile(r"d(" + "|".join(GREEK) + r"|[A-Za-z])")
 
 
 class NoFormula(Exception):
     """What was tried is not a formula."""
 
 
-class _Parser:
+class _Parser(Cursor):
     """Reads atoms from a list of tokens; `is_certain` tells whether one of them can be nothing but mathematics."""
 
     def __init__(self, pieces: Sequence[Token], place: int) -> None:
-        self.pieces = pieces
-        self.place = place
+        super().__init__(pieces, place)
         self.is_certain = False
-        self.scripts = 0  # depth of brackets after _ or ^
         self.awaits = False  # a function without brackets was read: its argument comes
-
-    def peek(self, ahead: int = 0) -> Token | None:
-        place = self.place + ahead
-        return self.pieces[place] if place < len(self.pieces) else None
-
-    def is_space(self, ahead: int = 0) -> bool:
-        token = self.peek(ahead)
-        return token is not None and token.kind == "space"
-
-    def text(self, ahead: int = 0) -> str:
-        token = self.peek(ahead)
-        return token.text if token is not None else ""
-
-    def take(self) -> Token:
-        token = self.pieces[self.place]
-        self.place += 1
-        return token
-
-    def skip_space(self) -> None:
-        while self.is_space():
-            self.place += 1
 
     def line(self, closing: str = "") -> str:
         """Operands and signs up to the closing sign; without one, as far as they go."""
@@ -69,7 +42,7 @@ class _Parser:
                 closing
                 and token is not None
                 and token.text == closing
-                and (closing != "|" or not self._opens_bar(back, is_open))
+                and (closing != "|" or not self.opens_bar(back, is_open))
             ):
                 return "".join(parts)
             try:
@@ -88,11 +61,7 @@ class _Parser:
         token = self.peek()
         if token is None:
             raise NoFormula
-        if (
-            token.kind == "sign"
-            and token.text in (*_RELATIONS, *_BINARY)
-            and not (token.text == "<" and self._is_inner())
-        ):
+        if token.kind == "sign" and token.text in (*RELATIONS, *BINARY) and not (token.text == "<" and self.is_inner()):
             return self._operator(token, is_open, is_inside, has_begun), True
         if is_inside and token.text in (",", ";", ":", "..."):
             self.take()
@@ -106,7 +75,7 @@ class _Parser:
                 raise NoFormula
             gap = '<mspace width="0.17em"/>' if self.place > back else ""
         self.awaits = False
-        part = gap + self._scripted(is_inside or (is_open and has_begun and self._goes_on()))
+        part = gap + self._scripted(is_inside or (is_open and has_begun and self.goes_on()))
         return part, self.awaits
 
     def _operator(self, token: Token, is_open: bool, is_inside: bool, has_begun: bool) -> str:
@@ -121,45 +90,26 @@ class _Parser:
         mark = self.place
         self.skip_space()
         ahead = self.peek()
-        if ahead is None or not self._starts_operand(ahead) or (is_prefix and self.place > mark):
+        if ahead is None or not self.starts_operand(ahead) or (is_prefix and self.place > mark):
             raise NoFormula
         self.place = mark
-        if token.text in _RELATIONS or (token.text in ("+", "·", "−", "±", "×") and not is_prefix):
+        if token.text in RELATIONS or (token.text in ("+", "·", "−", "±", "×") and not is_prefix):
             self.is_certain = True
         form = ' form="prefix"' if is_prefix else ' lspace="0" rspace="0"' if token.text == "/" else ""
         return f"<mo{form}>{html.escape(token.sign)}</mo>"
-
-    def _is_product_at(self, token: Token) -> bool:
-        back, self.place = self.place, self.pieces.index(token)
-        try:
-            return self._is_product(token.text)
-        finally:
-            self.place = back
-
-    def _starts_operand(self, token: Token) -> bool:
-        if token.kind == "number":
-            return True
-        if token.kind == "name":
-            return (
-                _is_variable(token.text)
-                or token.text in (*FUNCTIONS, *BIG, *_WORDS, "infinity")
-                or bool(_derived(token.text))
-                or self._is_product_at(token)
-            )
-        return token.text in ("(", "[", "{", "|", "<", "-", "+", "±", "∇", "∑", "Σ", "√", "∞", "−")
 
     def _may_follow(self, token: Token, is_inside: bool, has_space: bool) -> bool:
         """Whether an operand may stand beside the one before: `2 |D| lambda S`, never a word."""
         if token.kind == "number":
             return is_inside
         if token.kind == "name":
-            if token.text in _ARTICLES or (token.text == "s" and not is_inside):
-                return is_inside or self.text(1) in ("_", "^", "(") or (token.text == "I" and self._ends_term())
-            return self._starts_operand(token)
+            if token.text in ARTICLES or (token.text == "s" and not is_inside):
+                return is_inside or self.text(1) in ("_", "^", "(") or (token.text == "I" and self.ends_term())
+            return self.starts_operand(token)
         if token.text == "|":
             return True
         if token.text == "<":
-            return self._is_inner()
+            return self.is_inner()
         if token.text == "{":
             return not has_space
         return (token.text in ("(", "[") and (is_inside or not has_space)) or token.text in ("∑", "√", "∇")
@@ -169,7 +119,7 @@ class _Parser:
         awaits = self.awaits  # what is raised or lowered may hold functions of its own
         before = ""
         if len(is_big) == 1:  # of a product of two letters the second takes what is raised
-            before, base, is_big = base, _identifier(is_big), ""
+            before, base, is_big = base, identifier(is_big), ""
         lowered = raised = ""
         marks = ""
         while True:
@@ -186,10 +136,10 @@ class _Parser:
                 raised = self._script(is_lowered=False)
             elif token.kind == "power" and not raised:
                 raised = f"<mn>{self.take().power}</mn>"
-            elif token.text == "'" and not _is_letter(self.peek(1)):
+            elif token.text == "'" and not is_letter(self.peek(1)):
                 self.take()
                 marks += "<mo>′</mo>"
-            elif token.text == "*" and not _is_letter(self.peek(1)) and self.text(1) != "*" and not raised:
+            elif token.text == "*" and not is_letter(self.peek(1)) and self.text(1) != "*" and not raised:
                 self.take()
                 marks += "<mo>∗</mo>"
             elif token.text == "~" and not self.is_space(-1) and self.text(1) not in ("=",):
@@ -225,7 +175,7 @@ class _Parser:
             return f"<mrow>{inner}</mrow>"
         if token.text in ("+", "-"):
             self.take()
-            if token.text == "+" and self.text() == "-" and not _is_letter(self.peek(1)):
+            if token.text == "+" and self.text() == "-" and not is_letter(self.peek(1)):
                 self.take()
                 return "<mo>±</mo>"
             ahead = self.peek()
@@ -241,16 +191,16 @@ class _Parser:
         if token.kind == "number":
             self.take()
             if is_lowered and (ahead := self.peek()) is not None and ahead.kind == "name" and ahead.start == token.stop:
-                return f"<mrow>{_number(token.text)}{_identifier(self.take().text)}</mrow>"
-            return _number(token.text)
+                return f"<mrow>{number(token.text)}{identifier(self.take().text)}</mrow>"
+            return number(token.text)
         if token.kind == "word" and is_lowered:  # S_dead2, x_i1
             return f"<mtext>{html.escape(self.take().text)}</mtext>"
         if token.kind == "name":
             name = self.take().text
-            if is_lowered and not _is_variable(name) and len(name) == 2 and set(name) <= set("ijklmnpqrst"):
-                return f"<mrow>{''.join(_identifier(letter) for letter in name)}</mrow>"  # two indices, w_jk
-            inner = _identifier(name)
-            if (self.text() in ("*", "'")) and not _is_letter(self.peek(1)) and is_lowered and self.text() == "'":
+            if is_lowered and not is_variable(name) and len(name) == 2 and set(name) <= set("ijklmnpqrst"):
+                return f"<mrow>{''.join(identifier(letter) for letter in name)}</mrow>"  # two indices, w_jk
+            inner = identifier(name)
+            if (self.text() in ("*", "'")) and not is_letter(self.peek(1)) and is_lowered and self.text() == "'":
                 self.take()
                 inner = f"<msup>{inner}<mo>′</mo></msup>"
             return inner
@@ -264,10 +214,10 @@ class _Parser:
             raise NoFormula
         if token.kind == "number":
             self.take()
-            return _number(token.text), ""
+            return number(token.text), ""
         if token.kind == "name":
             return self._name(token, is_inside)
-        if token.text == "<" and self._is_inner():
+        if token.text == "<" and self.is_inner():
             return self._fence("⟨", "⟩", ">"), ""
         if token.text == "|":
             return self._fence("|", "|", "|"), ""
@@ -310,7 +260,7 @@ class _Parser:
             is_bare = is_inside and follows in ("|", ")", " ", ",")
             if (
                 follows not in ("(", "{", "_", "^", "|")
-                and not (self.is_space(1) and self._argument_after(2))
+                and not (self.is_space(1) and self.argument_after(2))
                 and not is_bare
             ):
                 raise NoFormula
@@ -322,19 +272,19 @@ class _Parser:
                 return f"<mi>{name}</mi>", ""
             gap = '<mspace width="0.17em"/>' if self.is_space() else ""
             self.is_certain = self.is_certain or follows == "_"
-            self.awaits = follows != "^" and self._argument_after(1 if gap else 0)
+            self.awaits = follows != "^" and self.argument_after(1 if gap else 0)
             return f"<mrow><mi>{name}</mi>{gap}</mrow>" if gap else f"<mi>{name}</mi>", ""
         if name == "infinity":
             self.take()
             return "<mi>∞</mi>", ""
-        if is_inside and name in _WORDS:
+        if is_inside and name in WORDS:
             self.take()
             return f"<mtext>{name}</mtext>", ""
-        if self._is_product(name):
+        if self.is_product(name):
             self.take()
-            return "".join(_identifier(letter) for letter in name[:-1]), name[-1]
-        if not _is_variable(name):
-            if inner := _derived(name):
+            return "".join(identifier(letter) for letter in name[:-1]), name[-1]
+        if not is_variable(name):
+            if inner := derived(name):
                 if follows not in ("_", "/", "~", "^") and self.text(-1) != "/":
                     raise NoFormula
                 self.take()
@@ -343,60 +293,20 @@ class _Parser:
                 return f"<mrow><mi>d</mi>{lowered}</mrow>", ""
             raise NoFormula
         if name in ("a", "A", "I", "s") and not is_inside and follows not in ("_", "^", "'", "~", "*", "(", "/"):
-            if not self._relation_after() and not (name == "I" and self.is_certain and self._ends_term()):
+            if not self.relation_after() and not (name == "I" and self.is_certain and self.ends_term()):
                 raise NoFormula
-        elif name not in _ARTICLES:
+        elif name not in ARTICLES:
             self.is_certain = True
         self.take()
-        return _identifier(name), ""
-
-    def _is_product(self, name: str) -> bool:
-        """Two letters side by side: in an exponent, e^(-ct), or an outer product, uv^T."""
-        if len(name) != 2 or name in GREEK or name in (*FUNCTIONS, "of", "in", "if", "or", "at"):
-            return False
-        return (bool(self.scripts) and not _derived(name)) or (self.text(1) == "^" and self.text(2) == "T")
+        return identifier(name), ""
 
     def _lowered_inside(self, inner: str) -> str:
         """The variable of a differential with its index: in dw_j/dt the j belongs to w."""
-        base = _identifier(inner)
+        base = identifier(inner)
         if self.text() != "_":
             return base
         self.take()
         return f"<msub>{base}{self._script(is_lowered=True)}</msub>"
-
-    def _argument_after(self, ahead: int) -> bool:
-        token = self.peek(ahead)
-        if token is None:
-            return False
-        return (
-            token.kind == "number"
-            or token.text == "|"
-            or (token.kind == "name" and _is_variable(token.text) and token.text not in _ARTICLES)
-        )
-
-    def _goes_on(self) -> bool:
-        """Whether an `a` after a sign is the weight and not the article: what comes next is no word."""
-        if self.text() not in _ARTICLES:
-            return False
-        token = self.peek(2 if self.is_space(1) else 1)
-        return token is None or (token.kind not in ("word", "code", "other") and self._is_no_word(token))
-
-    def _is_no_word(self, token: Token) -> bool:
-        return token.kind != "name" or self._starts_operand(token)
-
-    def _ends_term(self) -> bool:
-        """Whether the identity matrix is meant and not a person: a sign comes next."""
-        ahead = 2 if self.is_space(1) else 1
-        return self.text(ahead) in (*_BINARY, *_RELATIONS)
-
-    def _relation_after(self) -> bool:
-        """Whether a sign follows that only a formula has, as in `a > 0`; before it, an article is an article."""
-        back = self.place
-        self.place += 1
-        self.skip_space()
-        sign = self.text()
-        self.place = back
-        return sign in _RELATIONS and sign != "~"
 
     def _fence(self, left: str, right: str, closing: str) -> str:
         self.take()
@@ -416,76 +326,12 @@ class _Parser:
         self.take()
         return f"<mrow><mo>{opening}</mo>{inner}<mo>{closing}</mo></mrow>"
 
-    def _is_inner(self) -> bool:
-        """Whether a `<` opens an inner product: nothing but space before it or an operand beside, a comma inside."""
-        if self.text() != "<" or self.is_space(1):
-            return False
-        depth, ahead, has_comma = 0, 1, False
-        while (token := self.peek(ahead)) is not None and ahead < 60:
-            if token.text == "<" and not self.is_space(ahead + 1):
-                depth += 1
-            elif token.text == ">" and not self.is_space(ahead - 1):
-                if depth == 0:
-                    return has_comma
-                depth -= 1
-            elif token.text == "," and depth == 0:
-                has_comma = True
-            elif token.kind in ("code", "other"):
-                return False
-            ahead += 1
-        return False
-
-    def _opens_bar(self, back: int, is_open: bool) -> bool:
-        """Whether a `|` inside a norm opens another: where an operand may stand, or with space before it only."""
-        return is_open or (self.place > back and not self._ends_after())
-
-    def _ends_after(self) -> bool:
-        token = self.peek(1)
-        return token is None or token.kind == "space" or token.text in (")", ",", ".", ";", ">", "/", "^", "_")
-
-
-def _is_letter(token: Token | None) -> bool:
-    return token is not None and token.kind in ("name", "word", "number")
-
-
-def _is_variable(name: str) -> bool:
-    return len(name) == 1 or name in GREEK or (len(name) == 4 and name.endswith("bar") and name != "abar")
-
-
-def _derived(name: str) -> str:
-    """The variable of a differential: w of dw, theta of dtheta; nothing for any other name."""
-    found = _DERIVED.fullmatch(name)
-    return found[1] if found and name not in FUNCTIONS else ""
-
-
-def _identifier(name: str) -> str:
-    if name in GREEK:
-        return f"<mi>{GREEK[name]}</mi>"
-    if len(name) == 4 and name.endswith("bar"):
-        return f'<mover accent="true"><mi>{name[0]}</mi><mo>¯</mo></mover>'
-    return f"<mi>{name}</mi>" if len(name) == 1 else f"<mtext>{html.escape(name)}</mtext>"
-
-
-def _number(text: str) -> str:
-    mantissa, _, exponent = text.partition("e")
-    if not exponent:
-        return f"<mn>{text}</mn>"
-    power = str(int(exponent)).replace("-", "−")
-    ten = f"<msup><mn>10</mn><mn>{power}</mn></msup>"
-    return ten if mantissa == "1" else f"<mrow><mn>{mantissa}</mn><mo>·</mo>{ten}</mrow>"
-
 
 def read(pieces: Sequence[Token], place: int) -> tuple[str, int]:
     """The formula that begins at a place and where it ends; ("", place) where none does."""
     parser = _Parser(pieces, place)
     inner = parser.line()
     return (inner, parser.place) if inner and parser.is_certain else ("", place)
-
-
-def wrapped(inner: str, source: str, *, is_display: bool = False) -> str:
-    """The element `math` with its source for who cannot see it."""
-    display = ' display="block"' if is_display else ""
-    return f'<math{display} alttext="{html.escape(" ".join(source.split()), quote=True)}"><mrow>{inner}</mrow></math>'
 
 
 def mathml(source: str, *, is_display: bool = False) -> str:

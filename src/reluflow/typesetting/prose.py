@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 
-from reluflow.typesetting.formula import read, wrapped
+from reluflow.typesetting.elements import wrapped
+from reluflow.typesetting.formula import read
 from reluflow.typesetting.tokens import Token, tokens
 
 _LABELS = (
@@ -39,8 +40,8 @@ def typeset(text: str, *, keep: Callable[[str], str] = html.escape, store: Calla
 
     Examples
     --------
-    >>> typeset("a neuron with |w| < 1")
-    'a neuron with <math alttext="|w| &lt; 1"><mrow><mrow><mo>|</mo><mi>w</mi><mo>|</mo></mrow><mo>&lt;</mo><mn>1</mn></mrow></math>'
+    >>> typeset("a neuron with w > 1")
+    'a neuron with <math alttext="w &gt; 1"><mrow><mi>w</mi><mo>&gt;</mo><mn>1</mn></mrow></math>'
     """
     pieces = tokens(text)
     parts: list[str] = []

@@ -217,7 +217,14 @@ class VectorPlane:
             axes.plot(*end, marker="o", markersize=2.2, color=colour, zorder=4.5)
         if marks.any():
             axes.scatter(
-                *ends[marks].T, s=34, marker="D", facecolors="none", edgecolors=BLACK, zorder=4.6, label=self.mark_name
+                ends[marks, 0],
+                ends[marks, 1],
+                s=34,
+                marker="D",
+                facecolors="none",
+                edgecolors=BLACK,
+                zorder=4.6,
+                label=self.mark_name,
             )
 
     def _draw_arrow(self, axes: Axes, arrow: Arrow) -> None:

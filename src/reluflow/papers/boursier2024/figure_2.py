@@ -159,7 +159,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         )
     ]
     after = slice(1, None)
-    marks = [Guide(float(iterations[index]), is_vertical=True) for index in results["panels"][1:3]]
+    marks = [
+        Guide(float(iterations[index]), name, is_vertical=True, look=look)
+        for name, index, look in zip(MOMENTS[1:3], results["panels"][1:3], (7, 6), strict=True)
+    ]
+    dots = np.unique(np.geomspace(1, len(iterations) - 1, 24).astype(np.int64))
     panels = [
         Panel(
             "outputs at the samples",
@@ -171,12 +175,13 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     for k in range(3)
                 ),
                 *(
-                    Curve(iterations[after], results["flow_outputs"][after, k], "exact flow", look=7, is_faint=True)
+                    Curve(iterations[dots], results["flow_outputs"][dots, k], "exact flow", look=8, kind="points")
                     for k in range(3)
                 ),
             ],
             levels=marks,
             x_scale="log",
+            legend="below",
         ),
         Panel(
             "positive active neurons",
@@ -186,11 +191,12 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             levels=marks,
             x_scale="log",
             y_scale="log",
+            legend="below",
         ),
     ]
     return (
         save_figure(plot_training_moments(moments, backdrop, title=title), folder / "fig2.png"),
-        save_figure(plot_panels(panels), folder / "fig2-time.png"),
+        save_figure(plot_panels(panels, panel_size=(4.4, 3.8)), folder / "fig2-time.png"),
         save_training_animation(film, backdrop, folder / "fig2.gif"),
         save_training_slider(film, backdrop, folder / "fig2-slider.html", title=f"Figure 2: {title}"),
     )
