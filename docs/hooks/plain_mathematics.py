@@ -20,6 +20,7 @@ TAGS = "a|b|br|code|div|em|figcaption|figure|i|img|kbd|p|pre|span|strong|sub|sup
 TAGS += "|details|summary"
 _PROTECTED = re.compile(
     r"(?P<fence>`+).*?(?P=fence)"  # code
+    r"|!\[[^\]]*\]"  # what a picture is called
     r"|\]\([^)\s]*(?:\s\"[^\"]*\")?\)"  # where a link leads
     rf"|</?(?:{TAGS})\b[^>]*>|<!--.*?-->|<https?://[^>]*>"  # what is meant as HTML
     r"|https?://[^\s)]+"

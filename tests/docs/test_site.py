@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SOURCES = sorted(path for path in DOCS.rglob("*.md"))
 HTML = """a abbr article aside b blockquote body br button circle code dd del details div dl dt em figcaption figure
-footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label li link main meta nav ol p path pre rect
-s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
+footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label li link main meta nav ol p path pre
+rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
 MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
 KNOWN = {*HTML.split(), *MATHML.split()}
 # a name with an index or a power, or an inner product

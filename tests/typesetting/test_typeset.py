@@ -50,7 +50,7 @@ def symbols_of(source: str) -> list[str]:
     names = {**GREEK, **BIG, "infinity": "∞", "sqrt": "", "bar": "", "hat": ""}
     signs = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "-": "−", "*": "∗", "'": "′", "Σ": "∑"}
     found = []
-    for token in tokens(re.sub(r"(?<=[_^])\+-", "±", source)):
+    for token in tokens(re.sub(r"(?<=[_^])\+-", "±", re.sub(r"-(?:bar|hat)\b", "", source))):
         text = token.text
         if token.kind == "power":
             text = token.power
