@@ -60,6 +60,9 @@ def command(
     quick: Annotated[
         bool, typer.Option("--quick", help="One run, no repetitions, no theorems: seconds on small data.")
     ] = False,
+    animate: Annotated[
+        bool, typer.Option("--animate", help="Also write run.gif, the run as a moving picture (at most two inputs).")
+    ] = False,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -72,7 +75,7 @@ def command(
     """
     from reluflow.network import initialization_named
     from reluflow.study.export import as_json
-    from reluflow.study.pictures import draw_study
+    from reluflow.study.pictures import animate_study, draw_study
     from reluflow.study.report import write_report
     from reluflow.study.story import study
 
@@ -97,12 +100,20 @@ def command(
         )
         on_stage("drawing")
         pictures = draw_study(found, folder)
+        film = animate_study(found, folder / "run.gif") if animate else None
         report = write_report(found, pictures, folder / "report.html", command=_command_line())
     if json:
-        print_json(as_json(found) | {"files": [str(report), *(str(picture.path) for picture in pictures)]})
+        files = [report, *(picture.path for picture in pictures), *([film] if film else [])]
+        print_json(as_json(found) | {"files": [str(path) for path in files]})
         return
     for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
         print(sentence)
+    if animate:
+        print(
+            f"Moving picture: {film}"
+            if film
+            else "No moving picture: the inputs are more than two, or no flow was run."
+        )
 
 
 def _asked(*, quick: bool, lemmas: bool) -> tuple[Theorem, ...] | None:
