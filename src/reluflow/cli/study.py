@@ -109,11 +109,7 @@ def command(
     for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
         print(sentence)
     if animate:
-        print(
-            f"Moving picture: {film}"
-            if film
-            else "No moving picture: the inputs are more than two, or no flow was run."
-        )
+        print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
 
 
 def _asked(*, quick: bool, lemmas: bool) -> tuple[Theorem, ...] | None:

@@ -235,12 +235,13 @@ def _extremal(found: Study) -> str:
 def _assumptions(found: Study) -> str:
     if found.diagnosis is None:
         return ""
+    conditions = found.diagnosis.conditions
     header = ("condition", "paper", "holds", "margin", "measured")
 
     def rows(*answers: bool | None) -> list[tuple[str, str, Mark, str, Typeset]]:
         return [
             (c.key, c.paper, Mark(c.holds), number(c.margin), Typeset(f"{c.statement}. {c.detail}"))
-            for c in found.diagnosis.conditions
+            for c in conditions
             if c.holds in answers
         ]
 

@@ -94,12 +94,12 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
     rows = np.column_stack([part.ravel() for part in mesh])
     if constant:
         rows = np.column_stack([rows, np.full(len(rows), dataset.X[0, 2])])
-    curves = tuple(
+    edges = tuple(
         _edges(across, upwards, network_outputs(network, rows).reshape(PLANE_POINTS, PLANE_POINTS))
         for network in networks
     )
     shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
-    return FunctionFrames(True, window, places[shown], dataset.y[shown], curves, "the edge of where h > 0")
+    return FunctionFrames(True, window, places[shown], dataset.y[shown], edges, "the edge of where h > 0")
 
 
 def _edges(across: FloatArray, upwards: FloatArray, values: FloatArray) -> tuple[FloatArray, ...]:

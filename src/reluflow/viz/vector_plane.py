@@ -183,8 +183,8 @@ class VectorPlane:
             va="center",
             fontsize=10,
             color=DARK,
-            zorder=0.9,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0},
+            zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
         )
 
     def _draw_half_plane(self, axes: Axes, normal: FloatArray) -> None:

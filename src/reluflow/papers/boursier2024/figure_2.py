@@ -163,7 +163,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         Guide(float(iterations[index]), name, is_vertical=True, look=look)
         for name, index, look in zip(MOMENTS[1:3], results["panels"][1:3], (7, 6), strict=True)
     ]
-    dots = np.unique(np.geomspace(1, len(iterations) - 1, 24).astype(np.int64))
+    dots = np.unique(np.linspace(1, len(iterations) - 1, 28).astype(np.int64))
     panels = [
         Panel(
             "outputs at the samples",
@@ -184,9 +184,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             legend="below",
         ),
         Panel(
-            "positive active neurons",
+            r"positive active neurons: sum of $a_j^2$",
             "iteration",
-            r"$\sum_I a_j^2$",
+            "",
             [Curve(iterations[after], results["growth"][after], "descent")],
             levels=marks,
             x_scale="log",

@@ -134,6 +134,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     for k, step in enumerate(settings.steps)
                 ],
                 levels=[Guide(0.0, "limit")],
+                legend="below",
             )
         ),
         Curves(
