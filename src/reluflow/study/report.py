@@ -44,7 +44,6 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         return "".join(figure(by_name[n].path, by_name[n].caption) for n in names if n in by_name)
 
     sections = [
-        ("data", "The data", show("dataset")),
         ("run", "The run", _run(found, show)),
         ("end", "Where it ends", show("function") + _end(found)),
         ("theorems", "Theorems", _theorems(found)),
@@ -59,6 +58,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
     body = [
         f"<h1>{escape(title)}</h1>",
         f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
+        show("dataset"),
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
         section("story", "The story", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),

@@ -120,7 +120,7 @@ def _function_view(frames: FunctionFrames | None) -> str:
         f'<text x="-1" y="5" font-size="6" fill="#444" text-anchor="end">{top:.3g}</text>'
     )
     return (
-        f'<svg viewBox="-18 -4 124 116" role="img" aria-label="The samples and {escape(frames.words)}">'
+        f'<svg viewBox="-26 -4 132 116" role="img" aria-label="The samples and {escape(frames.words)}">'
         f'<rect width="100" height="100" fill="none" stroke="#c8c8c8" stroke-width="0.5"/>{corners}'
         f'<path class="edge" fill="none" stroke="#1a1a1a" stroke-width="1.4"/>{"".join(marks)}</svg>'
     )

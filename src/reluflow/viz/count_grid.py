@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GridPath:
-    """One path: its nodes (k, 2), a name for the legend, its look, and words beside its edges, below and left if asked."""
+    """One path: its nodes (k, 2), a name for the legend, its look, and words beside its edges, on either side."""
 
     nodes: ArrayLike
     label: str = ""
