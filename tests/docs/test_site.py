@@ -42,7 +42,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
-        if tag in ("code", "pre", "script", "style", "math", "svg"):
+        if tag in ("code", "pre", "script", "style", "math", "svg", "nav"):
             self.inside.append(tag)
 
     def handle_endtag(self, tag):

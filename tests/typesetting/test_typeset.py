@@ -77,6 +77,8 @@ def test_no_symbol_of_a_statement_is_lost():
             source = tree.get("alttext")
             expected = [sign for sign in symbols_of(source) if sign != "·"]
             assert "".join(s for s in symbols_in(tree) if s != "·") == "".join(expected), source
+            raised = len(re.findall(r"[_^]\(|sqrt\(", source))  # these brackets become an exponent, an index, a root
+            assert "".join(tree.itertext()).count("(") == source.count("(") - raised, source
             count += 1
     assert count > 600
 
@@ -93,6 +95,11 @@ def test_scripts_fences_and_roots_have_their_elements():
     assert "<msqrt><mi>m</mi></msqrt>" in mathml("sqrt(m) eps")
     assert "<msup><mn>10</mn><mn>−6</mn></msup>" in mathml("t = 1e-6")
     assert "<mi>d</mi><msub><mi>w</mi><mi>j</mi></msub>" in mathml("dw_j/dt = a_j D")
+
+
+def test_a_minus_before_a_bracket_keeps_the_bracket():
+    """2^-(m-1) was set as 2 to the power -m-1."""
+    assert "<mo>−</mo><mrow><mo>(</mo><mi>m</mi><mo>−</mo><mn>1</mn><mo>)</mo></mrow>" in mathml("1 - 2^-(m-1)")
 
 
 def test_prose_is_no_formula():

@@ -113,10 +113,10 @@ def index_page(items: tuple[Reproduction, ...], pictures: Mapping[str, tuple[str
         for item in chosen:
             page = f"{folder}/{page_name(item.key)}.md"
             label, _, rest = item.title.partition(": ")
+            lines += ['<div class="card" markdown>', ""]
             if stills := [name for name in pictures[item.key] if name.endswith(".png")]:
                 lines += [f"[![{label}]({folder}/{stills[0]})]({page})", ""]
-            lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {item.size})*", "", "---", ""]
-        lines = lines[:-2]
+            lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {item.size})*", "", "</div>", ""]
         lines += ["</div>"]
     return "\n".join(lines) + "\n"
 

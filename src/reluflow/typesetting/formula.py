@@ -186,7 +186,8 @@ class _Parser(Cursor):
                 except NoFormula:  # the bar closes a norm that is open, as in |mu^-|
                     self.place = back
             if not is_lowered and ahead is not None and (ahead.kind in ("number", "name") or ahead.text == "("):
-                return f"<mrow><mo>{token.sign}</mo>{self._script(is_lowered=False)}</mrow>"
+                rest = self._bracket("(") if self.text() == "(" else self._script(is_lowered=False)
+                return f"<mrow><mo>{token.sign}</mo>{rest}</mrow>"  # 2^-(m-1) keeps its brackets
             return f"<mo>{token.sign}</mo>"
         if token.kind == "number":
             self.take()

@@ -26,7 +26,8 @@ def plot_dataset(dataset: Dataset) -> Figure:
 
     One real input, with or without a constant coordinate: x against y, with the least-squares line. The plane: the
     points by class with the max-margin line through the origin where there is one, or by label. Images of 28 x 28
-    pixels in two classes: the mean of each class and their difference. Two inputs and a constant: the inputs. Anything else: the two principal axes of the
+    pixels in two classes: the mean of each class and their difference. Two inputs and a constant: the inputs.
+    Anything else: the two principal axes of the
     centred samples, with the share of the variance each explains.
     """
     line = one_input(dataset)
