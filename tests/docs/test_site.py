@@ -12,6 +12,7 @@ import pytest
 
 from reluflow.papers.pages import page_name
 from reluflow.papers.registry import all_entries
+from reluflow.typesetting.tokens import GREEK
 
 markdown = pytest.importorskip("markdown")
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,9 @@ rect s script section small span strong style sub summary sup svg table tbody td
 MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
 KNOWN = {*HTML.split(), *MATHML.split()}
 # a name with an index or a power, or an inner product
-UNSET = re.compile(r"(?<![\w./-])[A-Za-zα-ω]{1,6}[_^][A-Za-z0-9{(+-]|<\w+[_,]|\b(?:sum|prod|int)_|\|\w+\|_")
+UNSET = re.compile(
+    rf"(?<![\w./-])(?:[A-Za-zα-ω]{{1,2}}|{'|'.join(GREEK)})[_^][A-Za-z0-9{{(+-]|<\w+[_,]|\b(?:sum|prod|int)_|\|\w+\|_"
+)
 
 
 def load_hook(name: str):

@@ -57,6 +57,8 @@ def symbols_of(source: str) -> list[str]:
         elif token.kind == "number" and "e" in text:
             mantissa, _, exponent = text.partition("e")
             text = ("" if mantissa == "1" else f"{mantissa}·") + f"10{int(exponent)}".replace("-", "−")
+        elif text.startswith("d") and text[1:] in GREEK:
+            text = "d" + GREEK[text[1:]]
         elif text in names or text in signs:
             text = names.get(text, signs.get(text, text))
         found.append(re.sub(r"[\s(){}_^~|]|bar\b", "", text).replace("<", "⟨").replace(">", "⟩"))

@@ -10,7 +10,7 @@ from reluflow.typesetting.tokens import BIG, FUNCTIONS, GREEK, Token
 RELATIONS = ("=", "<", ">", "<=", ">=", "!=", "->", "<<", ">>", "≤", "≥", "≠", "→", "∈", "⊂", "~")
 BINARY = ("+", "-", "*", "/", "±", "·", "−", "×", "∪", "∩")
 ARTICLES = ("a", "A", "I")
-WORDS = ("leak", "width", "scale", "step", "own")  # they may stand in a bracket: (1 + leak)/2
+WORDS = ("leak", "width", "scale", "step", "own", "weight", "slope")  # they may stand in a bracket: (1 + leak)/2
 
 
 class Cursor:

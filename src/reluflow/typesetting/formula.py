@@ -278,7 +278,7 @@ class _Parser(Cursor):
         if name == "infinity":
             self.take()
             return "<mi>∞</mi>", ""
-        if is_inside and name in WORDS:
+        if name in WORDS and (is_inside or follows == "_"):
             self.take()
             return f"<mtext>{name}</mtext>", ""
         if self.is_product(name):
