@@ -10,6 +10,7 @@ if (location.protocol === "file:") {
       this.frame.title = "search";
       document.body.append(this.frame);
       const inside = this.frame.contentWindow;
+      const home = new URL(url, document.baseURI);
       inside.postMessage = (data) => {
         const event = new MessageEvent("message", { data });
         this.dispatchEvent(event);
@@ -18,12 +19,12 @@ if (location.protocol === "file:") {
       inside.importScripts = (...urls) =>
         Promise.all(urls.map((address) => new Promise((resolve, reject) => {
           const script = inside.document.createElement("script");
-          script.src = new URL(address, url);
+          script.src = new URL(address, home);
           script.onload = resolve;
           script.onerror = reject;
           inside.document.body.append(script);
         })));
-      inside.importScripts(url).then(() => {
+      inside.importScripts(home).then(() => {
         this.ready = true;
         this.waiting.splice(0).forEach((data) => this.postMessage(data));
       });

@@ -137,5 +137,20 @@ def test_the_built_site(tmp_path):
             if target and not re.match(r"[a-z]+:", target) and page.name != "404.html":
                 assert (page.parent / target).exists(), (page, target)
     assert found == {}
-    assert (tmp_path / "site" / "search" / "search_index.js").is_file()
-    assert (tmp_path / "site" / "assets" / "iframe-worker.js").is_file()
+    assert_the_search_works(tmp_path / "site" / "index.html")
+
+
+def assert_the_search_works(home: Path) -> None:
+    """From disk, where a browser starts no worker: a word is typed and its pages are found."""
+    driver = pytest.importorskip("playwright.sync_api")
+    chromium = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), None)
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    with driver.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(home.as_uri())
+        page.fill("input.md-search__input", "extremal vector")
+        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        assert page.locator(".md-search-result__item").count() > 3
+        browser.close()
