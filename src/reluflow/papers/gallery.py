@@ -30,7 +30,8 @@ body { color: #1a1a1a; background: #fff; overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; line-height: 1.25; }
 h2 { font-size: 1.3rem; line-height: 1.3; margin-top: 2.5rem; border-bottom: 2px solid #0072b2; padding-bottom: .2rem; }
 h3 { font-size: 1.1rem; line-height: 1.35; margin: 2rem 0 .25rem; }
-a { color: #00558a; } nav ul { list-style: none; padding: 0; display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); }
+a { color: #00558a; } nav ul { list-style: none; padding: 0; display: grid; gap: .8rem; }
+nav ul { grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); }
 nav li { border: 1px solid #ccc; padding: .5rem; font-size: .9rem; }
 nav img.thumbnail { display: block; width: 100%; height: 8rem; object-fit: contain; margin-bottom: .3rem; }
 .key { font-family: ui-monospace, monospace; font-size: .9em; color: #444; }
