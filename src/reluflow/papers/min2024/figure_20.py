@@ -108,7 +108,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
 
     parts: list[Part] = [
         VectorPlane(
-            "a neuron on the hyperplane of a negative sample",
+            "a neuron on the hyperplane\nof a negative sample",
             1.5,
             arrows=[
                 Arrow([1.0, 0.0], "$x$", "negative"),
