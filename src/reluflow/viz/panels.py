@@ -40,8 +40,8 @@ LOOKS: tuple[tuple[str, Any, str], ...] = (
     (SKY, (0, (3, 1, 1, 1, 1, 1)), "P"),
     (BROWN, (0, (2, 2)), "X"),
     (BLACK, (0, (6, 1, 1, 1)), "*"),
-    (BLACK, "-", "o"),
 )
+BLACK_DOT = 100  # a look beside these, for the one point that a paper marks so
 
 Scale = Literal["linear", "log", "symlog"]
 LegendPlace = Literal["best", "below", "upper right", "upper left", "lower left", "lower right", "upper center", ""]
@@ -187,7 +187,7 @@ def _draw_curve(axes: Axes, curve: Curve, name: str) -> None:
     x, y = np.asarray(curve.x, dtype=np.float64), np.asarray(curve.y, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInputError(f"`x` and `y` of a curve must be vectors of one length, got {x.shape} and {y.shape}.")
-    colour, dashes, marker = LOOKS[curve.look % len(LOOKS)]
+    colour, dashes, marker = (BLACK, "-", "o") if curve.look == BLACK_DOT else LOOKS[curve.look % len(LOOKS)]
     label = curve.label or f"_{name}"  # a leading underscore keeps it out of the legend
     if curve.kind == "bars":
         width = 0.8 * float(np.min(np.diff(np.unique(x)), initial=np.inf)) if len(np.unique(x)) > 1 else 0.8

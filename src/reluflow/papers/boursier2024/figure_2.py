@@ -175,7 +175,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     for k in range(3)
                 ),
                 *(
-                    Curve(iterations[dots], results["flow_outputs"][dots, k], "exact flow", look=8, kind="points")
+                    Curve(iterations[dots], results["flow_outputs"][dots, k], "exact flow", look=100, kind="points")
                     for k in range(3)
                 ),
             ],
