@@ -129,19 +129,13 @@ def _tally(item: Reproduction) -> str:
 
 def _thumbnail(item: Reproduction) -> str:
     """The first still picture, small; it says nothing that the words beside it do not."""
-    from io import BytesIO
+    from reluflow.viz.saving import reduced_png
 
     still = next((path for path in item.files if path.suffix == ".png" and path.is_file()), None)
     if still is None:
         return ""
-    from PIL import Image
-
-    with Image.open(still) as picture:
-        small = picture.convert("RGB")
-        small.thumbnail((320, 200))
-    stream = BytesIO()
-    small.quantize(colors=64).save(stream, "PNG", optimize=True)
-    return f'<img alt="" class="thumbnail" src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}">'
+    data = base64.b64encode(reduced_png(still, colours=64, box=(320, 200))).decode()
+    return f'<img alt="" class="thumbnail" src="data:image/png;base64,{data}">'
 
 
 def _section(item: Reproduction, folder: Path) -> str:

@@ -192,13 +192,6 @@ def _copied(item: Reproduction, folder: Path) -> tuple[str, ...]:
 
 
 def _small(path: Path) -> bytes:
-    """A picture in 128 colours, which a drawing of lines and text does not notice."""
-    from io import BytesIO
+    from reluflow.viz.saving import reduced_png
 
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        reduced = picture.convert("RGB").quantize(colors=128, dither=Image.Dither.NONE)
-    stream = BytesIO()
-    reduced.save(stream, "PNG", optimize=True)
-    return min((stream.getvalue(), path.read_bytes()), key=len)
+    return min((reduced_png(path, colours=128), path.read_bytes()), key=len)
