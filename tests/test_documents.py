@@ -38,6 +38,7 @@ MINUTES = {
     "reluflow bench sweep",
     "reluflow bench dense",
     "reluflow reproduce --all --full --table FILE.md",
+    "reluflow reproduce --all --full --pages DIR",
 }
 
 
@@ -55,7 +56,12 @@ def test_commands_run(line, tmp_path, monkeypatch, capsys):
     Path("data.csv").write_text("a,b,c,y\n1,2,3,0.5\n-1,0.5,2,1.5\n0.25,-2,1,0.25\n")
     shutil.copy(ROOT / "tests" / "network" / "fixtures" / "hidden_bias.pt", "net.pt")
     words = shlex.split(line)[1:]
-    stand_ins = {"DATASET": "three-points", "KEY": "boursier2024:lemma1", "THEOREM": "boursier2024:lemma1"}
+    stand_ins = {
+        "DATASET": "three-points",
+        "KEY": "boursier2024:lemma1",
+        "PAPER": "boursier2024",
+        "THEOREM": "boursier2024:lemma1",
+    }
     words = [stand_ins.get(word, word) for word in words]
     if words in (["check"], ["diagnose"], ["certify"], ["extremal"], ["align"], ["train"], ["margin"]):
         words.append("--help")  # the command is spoken of, not called

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from reluflow.theory.limit import certified_limit as certified_limit
     from reluflow.theory.registry import theorem_named as theorem_named
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "Dataset": "data.dataset",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reluflow.geometry.extremal import extremal_vectors
-from reluflow.theory.coverage import coverage_page
+from reluflow.theory.coverage import coverage_of, coverage_page
 from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS
 from reluflow.theory.registry import PAPERS, Elsewhere, results_of, theorems
 from reluflow.theory.theorem import Theorem
@@ -112,17 +112,19 @@ def _is_there(dotted: str) -> bool:
 
 
 def test_the_page_names_tests_that_are_there():
-    for line in coverage_page().splitlines():
-        if "| theorem | `" in line:
+    for line in "\n".join(coverage_of(paper) for paper in PAPERS).splitlines():
+        if "| **theorem** `" in line:
             assert "`tests/theory/" in line, line
         for word in line.split("`"):
             if word.startswith("tests/"):
                 assert (ROOT / word).is_file(), line
 
 
-def test_the_page_is_up_to_date():
-    """`reluflow theorems --coverage > docs/coverage.md` writes it."""
+def test_the_pages_are_up_to_date():
+    """`reluflow theorems --coverage > docs/coverage.md` and `reluflow theorems PAPER --coverage` write them."""
     assert (ROOT / "docs" / "coverage.md").read_text() == coverage_page()
+    for paper in PAPERS:
+        assert (ROOT / "docs" / "coverage" / f"{paper}.md").read_text() == coverage_of(paper)
 
 
 def test_extremal_vectors_is_where_definition_1_says():

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from reluflow.cli.arguments import (
     BiasOption,
@@ -18,7 +21,13 @@ from reluflow.cli.arguments import (
 from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
 
+if TYPE_CHECKING:
+    from reluflow.theory.condition import Condition
+    from reluflow.theory.diagnosis import Applicability, Diagnosis
+
 _WORDS = {True: "yes", False: "no", None: "?"}
+NEARLY = 0.05  # a margin this little below 0 is shown with what holds
+NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
 
 
 def command(
@@ -30,9 +39,14 @@ def command(
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
     seed: SeedOption = 0,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every condition and theorem with what was measured, not the short account.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Say which assumption of which paper holds on a dataset, and by what margin.
+
+    Shows what holds or nearly holds and names the rest; --all shows everything.
 
     Example: reluflow diagnose three-points --json
     """
@@ -52,12 +66,64 @@ def command(
         )
         return
     print(f"{data.name}: {data.n} samples in dimension {data.d}, {data.task} ({data.provenance})")
+    if everything:
+        _print_all(diagnosis)
+    else:
+        _print_short(diagnosis)
+
+
+def _print_all(diagnosis: Diagnosis) -> None:
     print_table(
         ("condition", "paper", "holds", "margin", "measured"),
-        [(c.key, c.paper, _WORDS[c.holds], number(c.margin), c.detail) for c in diagnosis.conditions],
+        [(c.key, c.paper, _condition_word(c), number(c.margin), c.detail) for c in diagnosis.conditions],
     )
     print()
     print_table(
         ("theorem", "data allow it", "why"),
-        [(t.key, _WORDS[t.applicable], t.why) for t in diagnosis.theorems],
+        [(t.key, _theorem_word(t), t.why) for t in diagnosis.theorems],
     )
+
+
+def _print_short(diagnosis: Diagnosis) -> None:
+    """What holds or nearly holds as a table, the names of the rest in sentences."""
+    near = [c for c in diagnosis.conditions if not c.holds and c.margin is not None and -NEARLY <= c.margin <= 0.0]
+    shown = [c for c in diagnosis.conditions if c.holds] + near
+    words = {True: "yes", False: "nearly", None: "?"}
+    if shown:
+        print_table(
+            ("condition", "holds", "margin", "measured"),
+            [(c.key, words[c.holds], number(c.margin), c.detail) for c in shown],
+        )
+    rest = [c for c in diagnosis.conditions if c not in shown]
+    for word, opening in (("no", "Do not hold"), ("?", "Not decidable here"), ("n/a", "Do not apply to such labels")):
+        if keys := [c.key for c in rest if _condition_word(c) == word]:
+            _print_names(opening, keys)
+    print()
+    allowed = [t for t in diagnosis.theorems if t.applicable is not False]
+    if allowed:
+        print_table(("theorem", "data allow it", "why"), [(t.key, _WORDS[t.applicable], t.why) for t in allowed])
+    else:
+        print("The data allow none of the main theorems.")
+    for word, opening in (("no", "Refused by the data"), ("n/a", "Stated for another loss or other labels")):
+        if keys := [t.key for t in diagnosis.theorems if _theorem_word(t) == word]:
+            _print_names(opening, keys)
+    print("What was measured for each: reluflow diagnose DATASET --all")
+
+
+def _condition_word(condition: Condition) -> str:
+    """Yes, no or ?; `n/a` for an assumption on data of another kind, which is not a no."""
+    is_elsewhere = condition.holds is False and condition.detail == NOT_BINARY
+    return "n/a" if is_elsewhere else _WORDS[condition.holds]
+
+
+def _theorem_word(theorem: Applicability) -> str:
+    is_elsewhere = theorem.applicable is False and (theorem.why.startswith("stated for") or NOT_BINARY in theorem.why)
+    return "n/a" if is_elsewhere else _WORDS[theorem.applicable]
+
+
+def _print_names(opening: str, names: list[str]) -> None:
+    import shutil
+    import textwrap
+
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    print(textwrap.fill(f"{opening}: {', '.join(names)}.", width, subsequent_indent="  ", break_on_hyphens=False))

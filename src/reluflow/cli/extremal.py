@@ -61,7 +61,8 @@ def command(
         )
         return
     how = "all of them, by enumeration" if found.exact else "those found by search; there may be more"
-    print(f"{data.name}: {len(found.norms)} extremal vectors ({how}); D_max = {number(d_max)}, D_min = {number(d_min)}")
+    count = "1 extremal vector" if len(found.norms) == 1 else f"{len(found.norms)} extremal vectors"
+    print(f"{data.name}: {count} ({how}); D_max = {number(d_max)}, D_min = {number(d_min)}")
     print_table(
         ("D", "|D|", "kind", "side", "pattern"),
         [

@@ -35,6 +35,10 @@ def command(
         Path | None,
         typer.Option("--table", metavar="FILE.md", help="Also write all claims of the --out folder as Markdown."),
     ] = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option("--pages", metavar="DIR", help="Also write a Markdown page per figure of the --out folder."),
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is kept, and keep the new.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything and keep nothing.")] = False,
     json: JsonOption = False,
@@ -54,8 +58,9 @@ def command(
     if name is not None and everything:
         raise InvalidInputError(f"`--all` makes every figure; leave out {name!r} or `--all`.")
     if name is None and not everything:
-        if table is not None:
-            raise InvalidInputError("`--table` needs something to make: name a paper or a figure, or give `--all`.")
+        if table is not None or pages is not None:
+            option = "--table" if table is not None else "--pages"
+            raise InvalidInputError(f"`{option}` needs something to make: name a paper or a figure, or give `--all`.")
         _list(all_entries(), as_json=json)
         return 0
     entries = all_entries() if name is None else entries_named(name)
@@ -66,6 +71,11 @@ def command(
         from reluflow.papers.reproduction import read_record
 
         write_claims_table(read_record(out), table)  # like the gallery: everything made in that folder so far
+    if pages is not None:
+        from reluflow.papers.pages import write_pages
+        from reluflow.papers.reproduction import read_record
+
+        write_pages(read_record(out), pages)
     if json:
         print_json({"figures": [_as_json(item) for item in made]})
     else:

@@ -76,6 +76,9 @@ def command(
         int | None,
         typer.Option("--processes", min=1, help="Processes side by side; default: one per core.", show_default=False),
     ] = None,
+    animate: Annotated[
+        bool, typer.Option("--animate", help="Also write run.gif, the run as a moving picture (at most two inputs).")
+    ] = False,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> int:
@@ -91,6 +94,7 @@ def command(
     from reluflow.network.initialization import balanced_initialization
     from reluflow.study.export import as_json
     from reluflow.study.growing_report import GrowingReport
+    from reluflow.study.pictures import animate_study
     from reluflow.study.story import StudyInterrupted, study
 
     if not max_seconds > 0:
@@ -133,13 +137,17 @@ def command(
             found, status = interrupt.study, 130
         on_stage("drawing")
         report.update(found)
+        film = animate_study(found, folder / "run.gif") if animate else None
     if status:
         note(f"interrupted; what was done is in {report.path}.")
     if json:
-        print_json(as_json(found) | {"files": [str(report.path), *(str(picture.path) for picture in report.pictures)]})
+        files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
+        print_json(as_json(found) | {"files": [str(path) for path in files]})
         return status
     for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
         print(sentence)
+    if animate:
+        print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
     return status
 
 

@@ -16,7 +16,7 @@ def command(
     ] = None,
     *,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="Print the coverage table of docs/coverage.md instead.")
+        bool, typer.Option("--coverage", help="Print what is covered instead: the counts, or all results of PAPER.")
     ] = False,
     errata: Annotated[
         bool, typer.Option("--errata", help="Print the errata of docs/errata.md instead; measures their cases.")
@@ -27,14 +27,14 @@ def command(
 
     Example: reluflow theorems boursier2024
     """
-    from reluflow.theory.coverage import coverage_page, erratum_name
+    from reluflow.theory.coverage import coverage_of, coverage_page, erratum_name
     from reluflow.theory.registry import PAPERS, results_of, theorems
 
     papers = PAPERS if paper is None else (paper,)
     for name in papers:
         results_of(name)  # refuses an unknown paper before anything is printed
     if coverage:
-        print(coverage_page(papers), end="")
+        print(coverage_page() if paper is None else coverage_of(paper), end="")
         return
     if errata:
         from reluflow.theory.erratum import errata_page

@@ -32,6 +32,8 @@ class Claim:
     finding
         Whether its failure is known and explained in `why`: a published statement that does not reproduce. It is
         shown with a cross like any other and does not make the command fail.
+    ours
+        Whether the statement is our own, a check or a sharper form that the paper does not make.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Claim:
     expected: Measurement
     why: str = ""
     finding: bool = False
+    ours: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "holds", None if self.holds is None else bool(self.holds))

@@ -71,7 +71,15 @@ def _opening(items: tuple[Reproduction, ...]) -> str:
 
 def _claim_row(name: str, claim: Claim, size: str) -> str:
     verdict = _VERDICTS[claim.holds] + (" (known)" if claim.finding and claim.holds is False else "")
-    return _row(name, claim.text, in_words(claim.measured), in_words(claim.expected), verdict, claim.why, size)
+    return _row(
+        name,
+        claim.text + (" (ours)" if claim.ours else ""),
+        in_words(claim.measured),
+        in_words(claim.expected),
+        verdict,
+        claim.why,
+        size,
+    )
 
 
 def _row(*cells: str) -> str:

@@ -16,6 +16,7 @@ from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
 from reluflow.papers.registry import PAPERS
 from reluflow.papers.reproduction import Reproduction
+from reluflow.typesetting import typeset
 
 PAGE = "index.html"
 
@@ -29,7 +30,10 @@ body { color: #1a1a1a; background: #fff; overflow-wrap: break-word; }
 h1 { font-size: 1.6rem; line-height: 1.25; }
 h2 { font-size: 1.3rem; line-height: 1.3; margin-top: 2.5rem; border-bottom: 2px solid #0072b2; padding-bottom: .2rem; }
 h3 { font-size: 1.1rem; line-height: 1.35; margin: 2rem 0 .25rem; }
-a { color: #00558a; } nav ul { padding-left: 1.2rem; } nav li { margin: .15rem 0; }
+a { color: #00558a; } nav ul { list-style: none; padding: 0; display: grid; gap: .8rem; }
+nav ul { grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); }
+nav li { border: 1px solid #ccc; padding: .5rem; font-size: .9rem; }
+nav img.thumbnail { display: block; width: 100%; height: 8rem; object-fit: contain; margin-bottom: .3rem; }
 .key { font-family: ui-monospace, monospace; font-size: .9em; color: #444; }
 .shows { color: #333; max-width: 46rem; }
 figure { margin: 1rem 0; } img { max-width: 100%; height: auto; }
@@ -73,7 +77,10 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
         "<h1>reluflow reproduce: figures, tables and claims of five papers</h1>",
         f'<p class="sum">{_summary(items)}</p>',
         '<nav aria-label="Figures"><ul>',
-        *(f'<li><a href="#{_anchor(item)}">{html.escape(item.key)}</a> {_tally(item)}</li>' for item in items),
+        *(
+            f'<li><a href="#{_anchor(item)}">{_thumbnail(item)}{html.escape(item.key)}</a> {_tally(item)}</li>'
+            for item in items
+        ),
         "</ul></nav>",
     ]
     for paper in papers:
@@ -113,21 +120,30 @@ def _summary(items: Sequence[Reproduction]) -> str:
 
 def _tally(item: Reproduction) -> str:
     if item.problem and not item.claims:
-        return f"{html.escape(item.title)} (could not be made)"
+        return f"{typeset(item.title)} (could not be made)"
     words = {True: "hold ✓", False: "do not ✗", None: "open ?"}
     counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in words}
     parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
-    return f"{html.escape(item.title)} (claims: {', '.join(parts) or 'none'})"
+    return f"{typeset(item.title)} (claims: {', '.join(parts) or 'none'})"
+
+
+def _thumbnail(item: Reproduction) -> str:
+    """The first still picture, small; it says nothing that the words beside it do not."""
+    from reluflow.viz.saving import reduced_png
+
+    still = next((path for path in item.files if path.suffix == ".png" and path.is_file()), None)
+    if still is None:
+        return ""
+    data = base64.b64encode(reduced_png(still, colours=64, box=(320, 200))).decode()
+    return f'<img alt="" class="thumbnail" src="data:image/png;base64,{data}">'
 
 
 def _section(item: Reproduction, folder: Path) -> str:
     parts = [f'<section aria-labelledby="{_anchor(item)}">']
     parts.append(
-        f'<h3 id="{_anchor(item)}">{html.escape(item.title)} <span class="key">{html.escape(item.key)}</span></h3>'
+        f'<h3 id="{_anchor(item)}">{typeset(item.title)} <span class="key">{html.escape(item.key)}</span></h3>'
     )
-    parts.extend(
-        f'<p class="shows">{html.escape(" ".join(text.split()))}</p>' for text in item.shows.split("\n\n") if text
-    )
+    parts.extend(f'<p class="shows">{typeset(" ".join(text.split()))}</p>' for text in item.shows.split("\n\n") if text)
     if item.problem:
         what = "Could not be drawn." if item.claims else "Could not be made."
         parts.append(f'<p class="problem"><strong>{what}</strong> {html.escape(item.problem)}</p>')
@@ -153,10 +169,11 @@ def _claim(claim: Claim) -> str:
     if claim.finding and claim.holds is False:
         words += ", known"
     numbers = f"Measured {in_words(claim.measured)}; expected {in_words(claim.expected)}."
-    why = f'<span class="why">Why: {html.escape(claim.why)}</span>' if claim.why else ""
+    why = f'<span class="why">Why: {typeset(claim.why)}</span>' if claim.why else ""
+    ours = " <em>(ours, not the paper's)</em>" if claim.ours else ""
     return (
         f'<li class="{css}"><span class="mark"><span aria-hidden="true">{mark}</span> {words}:</span> '
-        f'{html.escape(claim.text)}<span class="numbers">{html.escape(numbers)}</span>{why}</li>'
+        f'{typeset(claim.text)}{ours}<span class="numbers">{html.escape(numbers)}</span>{why}</li>'
     )
 
 
@@ -174,7 +191,7 @@ def _file(item: Reproduction, path: Path, folder: Path) -> str:
     alt = html.escape(_alternative(item, path), quote=True)
     picture = (
         f'<figure tabindex="0"><img alt="{alt}" loading="lazy" src="data:{_MEDIA[path.suffix]};base64,{data}">'
-        f"<figcaption>{name}</figcaption></figure>"
+        f"<figcaption>{typeset(item.title)}: {name}, {item.size} size</figcaption></figure>"
     )
     if path.suffix == ".gif":  # what moves is shown to who asks for it
         return f'<details class="interactive"><summary>Animation: {name}</summary>{picture}</details>'

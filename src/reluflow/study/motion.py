@@ -74,6 +74,14 @@ def motion_of(story: FlowStory) -> Motion:
     )
 
 
+def captions_of(motion: Motion) -> list[str]:
+    """Time and loss of each frame in words."""
+    return [
+        f"{f't = {t:.5g}' if np.isfinite(t) else f'ln t = {log_t:.5g}'}, loss {loss:.5g}"
+        for t, log_t, loss in zip(motion.times, motion.log_times, motion.losses, strict=True)
+    ]
+
+
 def _plane(story: FlowStory) -> tuple[FloatArray, str]:
     """An orthonormal basis of the plane shown, shape (d, 2), and its name."""
     network = story.limit.network

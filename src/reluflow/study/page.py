@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from reluflow.typesetting import typeset
+
 STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -34,6 +36,11 @@ details { margin: .25rem 0; } summary { cursor: pointer; padding: .25rem 0; }
 .motion { border: 1px solid #ccc; padding: .75rem; } .motion svg { width: 100%; height: auto; max-width: 30rem; }
 .motion .views { display: flex; flex-wrap: wrap; gap: 1rem; } .motion .views > svg { flex: 1 1 16rem; }
 .motion input[type=range] { width: 100%; } .motion button { font: inherit; padding: .3rem .9rem; }
+td.words { min-width: 16rem; } .views > svg { min-width: 14rem; }
+@media (max-width: 40rem) {
+  body { padding: .6rem; } table { font-size: .85rem; } th, td { padding: .2rem .35rem; }
+  td.words { min-width: 11rem; } figure { overflow-x: auto; } figure img { max-width: none; width: 36rem; }
+}
 @media print { body { max-width: none; } figure, tr { break-inside: avoid; } nav, .motion { display: none; } }
 """
 
@@ -48,7 +55,14 @@ class Mark:
     words: str = ""
 
 
-Cell = str | Mark
+@dataclass(frozen=True)
+class Typeset:
+    """A cell whose formulas are set."""
+
+    text: str
+
+
+Cell = str | Mark | Typeset
 
 
 def escape(text: str) -> str:
@@ -70,6 +84,8 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, Mark):
         css, words = _SYMBOLS[cell.value]
         return f'<td class="{css}">{escape(cell.words or words)}</td>'
+    if isinstance(cell, Typeset):
+        return f'<td class="words">{typeset(cell.text)}</td>'
     return f"<td>{escape(cell)}</td>"
 
 
@@ -84,7 +100,7 @@ def figure(path: Path, caption: str) -> str:
 
 def paragraphs(sentences: Sequence[str]) -> str:
     """One paragraph per sentence."""
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    return "".join(f"<p>{typeset(sentence)}</p>" for sentence in sentences)
 
 
 def section(name: str, title: str, *parts: str) -> str:

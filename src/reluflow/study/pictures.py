@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reluflow.study.flow_story import FlowStory
-from reluflow.study.motion import motion_of, picked_frames
+from reluflow.study.motion import captions_of, motion_of, picked_frames
 from reluflow.study.sentences import best_linear_loss
 from reluflow.study.story import Study
 
@@ -51,6 +51,20 @@ def draw_study(found: Study, folder: Path, *, done: Sequence[Picture] = ()) -> l
             kept[name] = Picture(name, path, words)
         pictures.append(kept[name])
     return pictures
+
+
+def animate_study(found: Study, path: Path) -> Path | None:
+    """The run as a moving picture, or None where there is no run or its inputs are more than two."""
+    from reluflow.viz.function_frames import function_frames
+    from reluflow.viz.run_animation import save_run_animation
+
+    if found.flow is None:
+        return None
+    frames = function_frames([frame.network for frame in found.flow.frames], found.dataset)
+    if frames is None:
+        return None
+    motion = motion_of(found.flow)
+    return save_run_animation(motion.places, motion.signs, captions_of(motion), frames, path)
 
 
 def _data_drawings(found: Study) -> list[Drawing]:

@@ -13,12 +13,13 @@ from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of
-from reluflow.study.page import Mark, document, escape, figure, number, paragraphs, section, table, vector
+from reluflow.study.page import Mark, Typeset, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
 from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.slider import slider
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.viz.function_frames import function_frames
 
 MOST_VECTORS = 50
 
@@ -47,7 +48,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         ("end", "Where it ends", show("function") + _end(found)),
         ("theorems", "Theorems", _theorems(found)),
         ("sensitivity", "Other draws, other scales", _sensitivity(found)),
-        ("data", "The data and their geometry", show("dataset", "geometry") + _extremal(found)),
+        ("geometry", "The geometry of the data", show("geometry") + _extremal(found)),
         ("assumptions", "Assumptions", show("conditions") + _assumptions(found)),
         ("reproduce", "To reproduce", _reproduce(command)),
     ]
@@ -58,6 +59,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
         f"<h1>{escape(title)}</h1>",
         *_pending(found),
         f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
+        show("dataset"),
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
         section("story", "The story", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),
@@ -83,7 +85,8 @@ def _run(found: Study, show: Callable[..., str]) -> str:
         [(p.name, number(p.start), number(p.end)) for p in found.flow.trajectory.phases],
         label="Phases of the run",
     )
-    return slider(motion_of(found.flow)) + show("neurons", "loss") + phases + show("norms")
+    frames = function_frames([frame.network for frame in found.flow.frames], found.dataset)
+    return slider(motion_of(found.flow), frames) + show("neurons", "loss") + phases + show("norms")
 
 
 def _end(found: Study) -> str:
@@ -146,13 +149,25 @@ def _theorems(found: Study) -> str:
         ]
         names = ("theorem", "asks for sqrt(sum a^2) at most", "checked at", "used in this run", "met")
         advice = "<h3>How small must the start be?</h3>" + table(names, rows, label="Scales")
-    rows_of_answers = [
-        (a.theorem.key, Mark(_as_answer(a), a.word), f"{a.theorem.statement} {a.sentence[:1].upper()}{a.sentence[1:]}")
-        for a in sorted(found.answers, key=lambda a: not a.is_applicable)
-    ]
-    verdicts = table(("theorem", "verdict", "statement and reason"), rows_of_answers, label="Verdicts")
+    told = [a for a in found.answers if a.is_applicable or a.word == "inconclusive"]
+    silent = [a for a in found.answers if a not in told]
+    verdicts = _answers(told, "Verdicts") if told else "<p>None of the theorems asked applies to these data.</p>"
     details = "".join(_details(a) for a in found.answers if a.is_applicable)
-    return verdicts + advice + details
+    folded = f"Theorems that do not apply, or could not be asked, and why: {len(silent)}"
+    rest = f"<details><summary>{folded}</summary>{_answers(silent, folded)}</details>" if silent else ""
+    return verdicts + advice + details + rest
+
+
+def _answers(answers: Sequence[TheoremAnswer], label: str) -> str:
+    rows = [
+        (
+            a.theorem.key,
+            Mark(_as_answer(a), a.word),
+            Typeset(f"{a.theorem.statement} {a.sentence[:1].upper()}{a.sentence[1:]}"),
+        )
+        for a in answers
+    ]
+    return table(("theorem", "verdict", "statement and reason"), rows, label=label)
 
 
 def _as_answer(answer: TheoremAnswer) -> bool | None:
@@ -165,13 +180,20 @@ def _details(answer: TheoremAnswer) -> str:
         return ""
     hypotheses = table(
         ("hypothesis", "holds", "margin", "measured"),
-        [(h.name, Mark(h.holds), number(h.margin), f"{h.statement}: {h.detail}") for h in verdict.hypotheses],
+        [(h.name, Mark(h.holds), number(h.margin), Typeset(f"{h.statement}: {h.detail}")) for h in verdict.hypotheses],
         label=f"Hypotheses of {answer.theorem.key}",
     )
     conclusions = table(
         ("conclusion", "holds", "measured", "bound", "slack", "in words"),
         [
-            (c.name, Mark(c.holds), number(c.measured), number(c.bound), number(c.slack), f"{c.statement}: {c.detail}")
+            (
+                c.name,
+                Mark(c.holds),
+                number(c.measured),
+                number(c.bound),
+                number(c.slack),
+                Typeset(f"{c.statement}: {c.detail}"),
+            )
             for c in verdict.conclusions
         ],
         label=f"Conclusions of {answer.theorem.key}",
@@ -222,11 +244,20 @@ def _extremal(found: Study) -> str:
 def _assumptions(found: Study) -> str:
     if found.diagnosis is None:
         return ""
-    rows = [
-        (c.key, c.paper, Mark(c.holds), number(c.margin), f"{c.statement}. {c.detail}")
-        for c in found.diagnosis.conditions
-    ]
-    return table(("condition", "paper", "holds", "margin", "measured"), rows, label="Assumptions and their margins")
+    conditions = found.diagnosis.conditions
+    header = ("condition", "paper", "holds", "margin", "measured")
+
+    def rows(*answers: bool | None) -> list[tuple[str, str, Mark, str, Typeset]]:
+        return [
+            (c.key, c.paper, Mark(c.holds), number(c.margin), Typeset(f"{c.statement}. {c.detail}"))
+            for c in conditions
+            if c.holds in answers
+        ]
+
+    others = rows(False, None)
+    words = f"{len(others)} more that do not hold, or are not decided here"
+    folded = f"<details><summary>{words}</summary>{table(header, others, label=words)}</details>" if others else ""
+    return table(header, rows(True), label="Assumptions that hold, and their margins") + folded
 
 
 def _reproduce(command: str) -> str:

@@ -73,12 +73,10 @@ def _about_end(found: Study) -> list[str]:
             f"{who} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
             f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here.",
         ]
-        if found.loss.is_classification and certificate.margin > 0:
-            told.append("By then it classifies every sample.")
-            told += _margins(flow)
-        elif found.loss.is_classification:
-            right = int(np.sum(trajectory.predictions * found.dataset.y > 0))
-            told.append(f"By then it classifies {right} of {found.dataset.n} samples.")
+        if found.loss.is_classification:
+            reached = f"{who} {_classified(found, flow)} when it is stopped; it did not reach its end: "
+            told[-1] = reached + told[-1].partition(": ")[2]
+            told += _margins(flow) if certificate.margin > 0 else []
         return told
     proof = "" if flow.limit.is_proof else " (not a proof)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
@@ -87,18 +85,21 @@ def _about_end(found: Study) -> list[str]:
         is_one = len(certificate.ignored) == 1
         return [
             *handed_over,
-            f"{who} grows for ever and ignores {'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
+            f"{who} {_classified(found, flow)}, grows for ever and ignores "
+            f"{'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
             f"is active there, the output is 0 for ever, and the loss tends to "
             f"{certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction converges to {kind}{proof}.",
         ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return [
             *handed_over,
-            f"{who} classifies every sample and grows for ever; its direction converges to {kind}{proof}.",
+            f"{who} {_classified(found, flow)} and grows for ever; its direction converges to {kind}{proof}.",
             *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
-    words = [*handed_over, f"{who} ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."]
+    accuracy = f"{_classified(found, flow)} and " if found.loss.is_classification else ""
+    ended = f"{who} {accuracy}ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."
+    words = [*handed_over, ended]
     words += _against_linear(found, flow)
     escape = certificate.escape
     if escape is not None and escape.neuron is not None:
@@ -112,6 +113,17 @@ def _about_end(found: Study) -> list[str]:
         )
     words += [f"Not decided: {point}" for point in certificate.open_points]
     return words
+
+
+def _classified(found: Study, flow: FlowStory) -> str:
+    """How many samples have an output of the sign of their label, and which do not; an output of 0 is wrong."""
+    wrong = np.flatnonzero(found.dataset.y * flow.trajectory.predictions <= 0.0)
+    n = found.dataset.n
+    if len(wrong) == 0:
+        return f"classifies all {n} samples rightly"
+    names = ", ".join(str(k) for k in wrong[:10]) + (", ..." if len(wrong) > 10 else "")
+    right = n - len(wrong)
+    return f"classifies {right} of {n} samples rightly ({right / n:.1%}; wrong, counted from 0: {names})"
 
 
 def _against_linear(found: Study, flow: FlowStory) -> list[str]:
@@ -159,15 +171,23 @@ def _about_variations(found: Study) -> list[str]:
     if other:
         parts.append(f"{len(other)} end{'s' if len(other) == 1 else ''} elsewhere ({_elsewhere(found, other)})")
     if unknown:
-        parts.append(f"{len(unknown)} did not reach an end, or the first run did not")
+        parts.append(
+            f"{len(unknown)} did not reach an end" + (", nor did the first run" if not _has_ended(found) else "")
+        )
     return [words + "; ".join(parts) + "."]
+
+
+def _has_ended(found: Study) -> bool:
+    return found.flow is not None and found.flow.has_ended
 
 
 def _elsewhere(found: Study, other: list[Variation]) -> str:
     """Losses, or margins of a classifier, and the scales of the runs that end elsewhere."""
-    values = sorted(v.margin if found.loss.is_classification else v.loss for v in other)
-    name = "margin" if found.loss.is_classification else "loss"
-    span = f"{values[0]:.4g}" if len(values) == 1 else f"{values[0]:.4g} to {values[-1]:.4g}"
+    has_margins = found.loss.is_classification and all(v.margin > 0.0 for v in other)  # below 0 it is no margin
+    values = sorted(v.margin if has_margins else v.loss for v in other)
+    name = "margin" if has_margins else "loss"
+    ends = list(dict.fromkeys(f"{value:.4g}" for value in (values[0], values[-1])))
+    span = " to ".join(ends)
     return f"{name} {span}, at scale {', '.join(dict.fromkeys(v.scale for v in other))}"
 
 

@@ -117,7 +117,9 @@ class Verdict(RowsToFrame):
         slacks = {c.name: c.slack for c in self.conclusions if c.slack is not None and c.level is not Level.EXACT}
         if slacks:
             tightest = min(slacks, key=slacks.__getitem__)
-            words.append(f"the smallest slack is {slacks[tightest]:.4g} ({tightest})")
+            least = slacks[tightest]
+            told = f"{least:.4g}" if least >= 0.0 else f"0 up to the room for rounding, {least:.2g}"
+            words.append(f"the smallest slack is {told} ({tightest})")
         words += [f"{c.name} has {c.detail}" for c in self.conclusions if c.is_empty]
         return "; ".join(words)
 

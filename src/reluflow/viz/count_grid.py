@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GridPath:
-    """One path: its nodes (k, 2), a name for the legend, its look, and words beside its edges."""
+    """One path: its nodes (k, 2), a name for the legend, its look, and words beside its edges, on either side."""
 
     nodes: ArrayLike
     label: str = ""
     look: int = 0
     edge_words: Sequence[str] = ()
     is_faint: bool = False
+    has_words_left: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +114,15 @@ class CountGrid:
             )
             if place < len(path.edge_words):
                 middle, is_flat = 0.5 * (begin + end), begin[1] == end[1]
-                offset = (0.0, 0.09) if is_flat else (0.07, 0.0)
+                side = -1.0 if path.has_words_left else 1.0  # where links arrive there is no room
+                offset = (0.0, 0.09 * side) if is_flat else (0.07 * side, 0.0)
                 axes.text(
                     middle[0] + offset[0],
                     middle[1] + offset[1],
                     path.edge_words[place],
                     fontsize=6.5,
                     color=colour,
-                    ha="center" if is_flat else "left",
-                    va="bottom" if is_flat else "center",
+                    ha="center" if is_flat else "left" if side > 0 else "right",
+                    va="center" if not is_flat else "bottom" if side > 0 else "top",
                     zorder=6,
                 )

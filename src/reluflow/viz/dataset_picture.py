@@ -26,7 +26,8 @@ def plot_dataset(dataset: Dataset) -> Figure:
 
     One real input, with or without a constant coordinate: x against y, with the least-squares line. The plane: the
     points by class with the max-margin line through the origin where there is one, or by label. Images of 28 x 28
-    pixels in two classes: the mean of each class and their difference. Anything else: the two principal axes of the
+    pixels in two classes: the mean of each class and their difference. Two inputs and a constant: the inputs.
+    Anything else: the two principal axes of the
     centred samples, with the share of the variance each explains.
     """
     line = one_input(dataset)
@@ -47,6 +48,10 @@ def plot_dataset(dataset: Dataset) -> Figure:
             axes.plot(0.0, 0.0, marker="+", color=GREY, markersize=9, zorder=1.5)
             if dataset.is_binary:
                 _draw_separator(axes, dataset)
+        elif dataset.d == 3 and np.ptp(dataset.X[:, 2]) == 0.0:  # two inputs and a constant
+            _draw_points(axes, dataset, dataset.X[:, :2])
+            axes.set_xlabel("$x_1$")
+            axes.set_ylabel("$x_2$")
         else:
             places, shares = principal_coordinates(dataset.X)
             _draw_points(axes, dataset, places)

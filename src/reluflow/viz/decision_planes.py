@@ -18,6 +18,7 @@ from reluflow.viz.style import BLACK, DARK, NEGATIVE, ORANGE, POSITIVE, SEQUENTI
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.patheffects import AbstractPathEffect
 
 
 # Colour and dashes change together, so that a boundary is known by either.
@@ -95,8 +96,10 @@ class DecisionPlane:
             if np.min(boundary.values) < 0.0 < np.max(boundary.values):
                 lines = axes.contour(x, y, boundary.values, levels=[0.0], colors=colour, linewidths=width, zorder=3)
                 lines.set_linestyle([dashes])
+                lines.set_path_effects(_rim(colour, width))
                 lines.set_gid(f"boundary-{number}")
-            axes.plot([], [], color=colour, linestyle=dashes, linewidth=width, label=boundary.label)
+            (row,) = axes.plot([], [], color=colour, linestyle=dashes, linewidth=width, label=boundary.label)
+            row.set_path_effects(_rim(colour, width))
         self._draw_samples(axes, (x[0], x[-1], y[0], y[-1]))
         axes.set_xlim(x[0], x[-1])
         axes.set_ylim(y[0], y[-1])
@@ -160,8 +163,6 @@ def plot_decision_planes(
     across = min(columns, len(planes))
     rows = math.ceil(len(planes) / across)
     with house_style():
-        from matplotlib.lines import Line2D
-
         figure = new_figure(plane_size[0] * across, plane_size[1] * rows + 0.45 + (0.3 if title else 0.0))
         figure.set_layout_engine("constrained")
         entries: dict[str, Any] = {}
@@ -170,15 +171,19 @@ def plot_decision_planes(
             plane.draw(axes)
             handles, labels = axes.get_legend_handles_labels()
             entries |= dict(zip(labels, handles, strict=True))
-        for handle in entries.values():
-            if isinstance(handle, Line2D) and handle.get_color() == "white":
-                handle.set_color(DARK)  # the line itself is empty; on the white of the legend it would not be seen
         figure.legend(
             entries.values(), entries, loc="outside lower center", ncols=min(len(entries), 2 * across), fontsize=8.0
         )
         if title:
             figure.suptitle(title, fontsize=10.5)
     return figure
+
+
+def _rim(colour: str, width: float) -> list[AbstractPathEffect]:
+    """A white line has a dark rim, in the plane and in the legend alike."""
+    from matplotlib.patheffects import Normal, withStroke
+
+    return [withStroke(linewidth=width + 1.2, foreground=DARK)] if colour == "white" else [Normal()]
 
 
 def _towards(

@@ -20,7 +20,7 @@ GAP = 5  # empty pixels between two images, and above each for its name
 
 @dataclass(frozen=True, eq=False)
 class ImageGrid:
-    """Square images in rows, each on its own grey scale from its smallest to its largest pixel.
+    """Square images in rows, each on its own grey scale; zero is the same middle grey in all of them.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ class ImageGrid:
                 f"`images` must have shape (k, side * side) with one of `names` each, got {images.shape} and "
                 f"{len(self.names)} names."
             )
-        low, high = images.min(axis=1, keepdims=True), images.max(axis=1, keepdims=True)
-        shades = (images - low) / np.where(high > low, high - low, 1.0)
+        largest = np.abs(images).max(axis=1, keepdims=True)
+        shades = 0.5 + 0.5 * images / np.where(largest > 0, largest, 1.0)
         rows = -(-len(images) // self.columns)
         pitch_down, pitch_across = side + 2 * GAP, side + GAP
         canvas = np.full((rows * pitch_down, self.columns * pitch_across - GAP), np.nan)

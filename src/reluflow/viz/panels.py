@@ -41,6 +41,7 @@ LOOKS: tuple[tuple[str, Any, str], ...] = (
     (BROWN, (0, (2, 2)), "X"),
     (BLACK, (0, (6, 1, 1, 1)), "*"),
 )
+BLACK_DOT = 100  # a look beside these, for the one point that a paper marks so
 
 Scale = Literal["linear", "log", "symlog"]
 LegendPlace = Literal["best", "below", "upper right", "upper left", "lower left", "lower right", "upper center", ""]
@@ -154,7 +155,10 @@ def plot_panels(
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw one panel into axes; call it inside `house_style`."""
-    axes.set_xscale(panel.x_scale)
+    if panel.x_scale == "log":
+        axes.set_xscale("log", nonpositive="mask")  # clipped, the time 0 would be drawn as a flat piece that is no data
+    else:
+        axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
     for level in panel.levels:
         _draw_level(axes, level)
@@ -183,7 +187,7 @@ def _draw_curve(axes: Axes, curve: Curve, name: str) -> None:
     x, y = np.asarray(curve.x, dtype=np.float64), np.asarray(curve.y, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 1:
         raise InvalidInputError(f"`x` and `y` of a curve must be vectors of one length, got {x.shape} and {y.shape}.")
-    colour, dashes, marker = LOOKS[curve.look % len(LOOKS)]
+    colour, dashes, marker = (BLACK, "-", "o") if curve.look == BLACK_DOT else LOOKS[curve.look % len(LOOKS)]
     label = curve.label or f"_{name}"  # a leading underscore keeps it out of the legend
     if curve.kind == "bars":
         width = 0.8 * float(np.min(np.diff(np.unique(x)), initial=np.inf)) if len(np.unique(x)) > 1 else 0.8

@@ -42,3 +42,18 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
             f"`{target}` could not be written: {error.strerror or error}; nothing was changed there."
         ) from error
     return target
+
+
+def reduced_png(path: Path, *, colours: int, box: tuple[int, int] | None = None) -> bytes:
+    """A picture in few colours, which a drawing of lines and text does not notice, and within a box if one is given."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        reduced = picture.convert("RGB")
+    if box is not None:
+        reduced.thumbnail(box)
+    stream = BytesIO()
+    reduced.quantize(colors=colours, dither=Image.Dither.NONE).save(stream, "PNG", optimize=True)
+    return stream.getvalue()

@@ -15,6 +15,7 @@ from reluflow.viz.style import BLACK, DARK, GREEN, GREY, LIGHT, NEGATIVE, POSITI
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patheffects import AbstractPathEffect
 
 Role = Literal["positive", "negative", "neuron", "pull", "velocity", "plain"]
 
@@ -86,6 +87,10 @@ class VectorPlane:
         Directions of thin lines from the origin to the edge, shape (k, 2): neurons.
     ray_signs
         Sign of the output weight of each ray, shape (k,).
+    ray_marks
+        Which rays are to be noticed, shape (k,): they are thick and end in a diamond; none by default.
+    mark_name
+        What the diamonds are, for the legend.
     dots
         Groups of points: name, places (k, 2), role; "positive" is drawn as filled circles, "negative" as open squares,
         "plain" as large rings that leave room for another point inside.
@@ -94,7 +99,7 @@ class VectorPlane:
     shows_legend
         Whether names of dots and paths stand in a legend.
     note
-        A few words in the lower right corner.
+        A few words below the picture.
     """
 
     title: str
@@ -105,6 +110,8 @@ class VectorPlane:
     lines: Sequence[tuple[str, ArrayLike]] = ()
     rays: ArrayLike = field(default_factory=lambda: np.zeros((0, 2)))
     ray_signs: ArrayLike = ()
+    ray_marks: ArrayLike = ()
+    mark_name: str = "marked"
     dots: Sequence[tuple[str, ArrayLike, Role]] = ()
     paths: Sequence[tuple[str, ArrayLike, Role]] = ()
     shows_legend: bool = True
@@ -135,14 +142,17 @@ class VectorPlane:
         for arrow in self.arrows:
             self._draw_arrow(axes, arrow)
         if self.note:
-            axes.text(
-                0.98, 0.02, self.note, transform=axes.transAxes, fontsize=7.5, color=DARK, ha="right", bbox=_PAPER
-            )
+            axes.set_xlabel(self.note, fontsize=8, color=DARK)
         handles, labels = axes.get_legend_handles_labels()
         if self.shows_legend and handles:
             rows = dict(zip(labels, handles, strict=True))
             axes.legend(
-                rows.values(), rows.keys(), loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, fontsize=7.0
+                rows.values(),
+                rows.keys(),
+                loc="upper center",
+                ncols=2,
+                fontsize=7.0,
+                bbox_to_anchor=(0.5, -0.15 if self.note else -0.08),
             )
 
     def _draw_sector(self, axes: Axes, sector: Sector) -> None:
@@ -173,8 +183,8 @@ class VectorPlane:
             va="center",
             fontsize=10,
             color=DARK,
-            zorder=0.9,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.0},
+            zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
         )
 
     def _draw_half_plane(self, axes: Axes, normal: FloatArray) -> None:
@@ -196,12 +206,26 @@ class VectorPlane:
         signs = np.sign(np.asarray(self.ray_signs, dtype=np.float64))
         if signs.shape != (len(rays),):
             raise InvalidInputError(f"`ray_signs` must hold one sign for each of {len(rays)} rays, got {signs.shape}.")
-        for sign, colour, dashes in ((1.0, POSITIVE, "-"), (-1.0, NEGATIVE, (0, (4, 2)))):
-            chosen = rays[signs == sign]
-            lengths = np.linalg.norm(chosen, axis=1, keepdims=True)
-            ends = 0.72 * self.reach * chosen / np.where(lengths > 0, lengths, 1.0)
-            for end in ends:
-                axes.plot([0.0, end[0]], [0.0, end[1]], color=colour, linestyle=dashes, linewidth=0.8, alpha=0.75)
+        marks = np.zeros(len(rays), dtype=bool)
+        marks[: len(np.atleast_1d(self.ray_marks))] = np.asarray(self.ray_marks, dtype=bool)
+        lengths = np.linalg.norm(rays, axis=1, keepdims=True)
+        ends = 0.93 * self.reach * rays / np.where(lengths > 0, lengths, 1.0)  # beyond every sample's arrow and name
+        for end, sign, is_marked in zip(ends, signs, marks, strict=True):
+            colour, dashes = (POSITIVE, "-") if sign > 0 else (NEGATIVE, (0, (4, 2)))
+            width = 1.8 if is_marked else 0.8
+            axes.plot([0.0, end[0]], [0.0, end[1]], color=colour, linestyle=dashes, linewidth=width, alpha=0.75)
+            axes.plot(*end, marker="o", markersize=2.2, color=colour, zorder=4.5)
+        if marks.any():
+            axes.scatter(
+                ends[marks, 0],
+                ends[marks, 1],
+                s=34,
+                marker="D",
+                facecolors="none",
+                edgecolors=BLACK,
+                zorder=4.6,
+                label=self.mark_name,
+            )
 
     def _draw_arrow(self, axes: Axes, arrow: Arrow) -> None:
         start, end = np.asarray(arrow.start, dtype=np.float64), np.asarray(arrow.end, dtype=np.float64)
@@ -223,18 +247,25 @@ class VectorPlane:
         )
         if arrow.label:
             ahead = (end - start) / (np.linalg.norm(end - start) or 1.0)
-            at = end + 0.11 * self.reach * ahead
-            axes.text(
+            at = end + 0.05 * self.reach * ahead
+            text = axes.text(
                 float(at[0]),
                 float(at[1]),
                 arrow.label,
                 fontsize=9,
                 color=colour,
-                ha="center",
-                va="center",
+                ha="left" if ahead[0] > 0.4 else "right" if ahead[0] < -0.4 else "center",
+                va="bottom" if ahead[1] > 0.4 else "top" if ahead[1] < -0.4 else "center",
                 zorder=6,
-                bbox=_PAPER,
             )
+            text.set_path_effects(_outlined())
+
+
+def _outlined() -> list[AbstractPathEffect]:
+    """A thin white rim that keeps a name legible on lines and hides no arrow head."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2.2, foreground="white")]
 
 
 _PAPER = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}

@@ -37,9 +37,14 @@ def test_a_sample_outside_becomes_an_arrow():
     assert len(plot_decision_planes([plane(crosses=(0, 2))]).axes[0].texts) == 1
 
 
-def test_white_lines_are_dark_in_the_legend():
+def test_white_lines_have_a_dark_rim_in_the_plane_and_in_the_legend():
+    """The legend's line was black and the plot's white."""
     figure = plot_decision_planes([plane(boundaries=[DecisionBoundary(ACROSS, "truth", "white")])])
-    assert figure.legends[0].get_lines()[0].get_color() != "white"
+    row = figure.legends[0].get_lines()[0]
+    assert row.get_color() == "white"
+    assert row.get_path_effects()
+    (drawn,) = [part for part in figure.axes[0].collections if part.get_gid() == "boundary-1"]
+    assert drawn.get_path_effects()
 
 
 def test_landscape_axes():

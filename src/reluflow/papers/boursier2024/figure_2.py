@@ -98,6 +98,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "output, % of the largest label)",
             100 * difference,
             0.3,
+            ours=True,
         ),
         Claim.below(
             "Theorem 2: the limit equals the least-squares line at every x (distance at x = (0, -1))",
@@ -158,7 +159,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         )
     ]
     after = slice(1, None)
-    marks = [Guide(float(iterations[index]), is_vertical=True) for index in results["panels"][1:3]]
+    marks = [
+        Guide(float(iterations[index]), name, is_vertical=True, look=look)
+        for name, index, look in zip(MOMENTS[1:3], results["panels"][1:3], (7, 6), strict=True)
+    ]
+    dots = np.unique(np.linspace(1, len(iterations) - 1, 28).astype(np.int64))
     panels = [
         Panel(
             "outputs at the samples",
@@ -170,26 +175,28 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     for k in range(3)
                 ),
                 *(
-                    Curve(iterations[after], results["flow_outputs"][after, k], "exact flow", look=7, is_faint=True)
+                    Curve(iterations[dots], results["flow_outputs"][dots, k], "exact flow", look=100, kind="points")
                     for k in range(3)
                 ),
             ],
             levels=marks,
             x_scale="log",
+            legend="below",
         ),
         Panel(
-            "positive active neurons",
+            r"positive active neurons: sum of $a_j^2$",
             "iteration",
-            r"$\sum_I a_j^2$",
+            "",
             [Curve(iterations[after], results["growth"][after], "descent")],
             levels=marks,
             x_scale="log",
             y_scale="log",
+            legend="below",
         ),
     ]
     return (
         save_figure(plot_training_moments(moments, backdrop, title=title), folder / "fig2.png"),
-        save_figure(plot_panels(panels), folder / "fig2-time.png"),
+        save_figure(plot_panels(panels, panel_size=(4.4, 3.8)), folder / "fig2-time.png"),
         save_training_animation(film, backdrop, folder / "fig2.gif"),
         save_training_slider(film, backdrop, folder / "fig2-slider.html", title=f"Figure 2: {title}"),
     )

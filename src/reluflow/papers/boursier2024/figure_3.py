@@ -138,6 +138,7 @@ def _checks(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "output, % of the largest label)",
             100 * difference / np.max(np.abs(load("stewart-digitised").y)),
             200 * settings.lr,
+            ours=True,
         ),
         Claim.above(
             f"with fresh inputs training fails as well (smallest mean squared error of {len(settings.seeds)} draws)",

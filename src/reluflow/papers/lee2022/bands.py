@@ -24,8 +24,9 @@ SAMPLE_NOISE = "They are about infinitely many samples; on n of them |w| may lea
 
 # Indices into `reluflow.viz.panels.LOOKS`. The colours are the paper's: lower bounds green and purple, upper ones
 # orange and red (its captions exchange them, erratum E17).
-LOOK_DESCENT, LOOK_LOWER, LOOK_UPPER, LOOK_FLOW = 0, 2, 4, 7
-LOOK_REBUILT_LOWER, LOOK_REBUILT_UPPER, LOOK_RESTART = 3, 1, 6
+LOOK_DESCENT, LOOK_LOWER, LOOK_UPPER, LOOK_FLOW = 0, 2, 4, 6
+LOOK_REBUILT_LOWER, LOOK_REBUILT_UPPER, LOOK_RESTART = 3, 1, 100  # the last is the paper's black dot
+FLOW_NAME = "exact flow, infinitely many samples"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
     ANGLE_ROOM,
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -131,6 +132,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "they hold along the exact flow from the same starts (smallest slack, relative to pi - phi)",
             min(exact),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim(
             "they hold for descent at this step size on infinitely many samples, up to 2 eta R^(2q) radians (smallest "
@@ -138,6 +140,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             all(slack >= -room for slack, room in zip(population, rooms, strict=True)),
             min(population),
             f"at least {-max(rooms):.2g} to {-min(rooms):.2g}, by panel",
+            ours=True,
         ),
         Claim.below(
             "what they assume, r < |w(T)| < R with the paper's r and R, holds in all nine panels (largest breach over "
@@ -165,7 +168,7 @@ def _order(results: Results) -> tuple[Claim, ...]:
             spread(two),
             0.2,
         ),
-        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM),
+        Claim.below("and none at all in the exact flow (the same)", spread(flow[1]), FLOW_ROOM, ours=True),
         Claim.above(
             "three layers: the small start is the slowest (how far phi is behind MN and LN at the end, degrees)",
             np.min(end[-2:]) - end[-3],
@@ -185,6 +188,7 @@ def _law(results: Results) -> tuple[Claim, ...]:
             exponents[row] + 0.0,
             1 - q,
             atol=0.01,
+            ours=True,
         )
         for row, q in enumerate(SCALING_LAYERS)
     ]
@@ -198,6 +202,7 @@ def _law(results: Results) -> tuple[Claim, ...]:
         finding=True,
         why="So k is a standard deviation (erratum E12), as elsewhere here: then the small start is slow, as in the "
         "paper's panel, and a large one has twice the teacher's norm, as its text says.",
+        ours=True,
     )
     return (*judged, reading)
 
@@ -211,12 +216,14 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "of pi)",
             100.0 * population / np.pi,
             0.02 * settings.rates[0] / RATES[0],
+            ours=True,
         ),
         Claim.below(
             f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of phi, "
             "radians)",
             sampled,
             1.5 * scale,
+            ours=True,
         ),
     )
 
@@ -246,9 +253,9 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 r"$\varphi(T)$, degrees",
                 [
                     *(Curve(steps, np.degrees(np.pi - gap), name, look=look) for name, (gap, look) in curves.items()),
-                    Curve(steps[dots], flow, "exact flow", look=LOOK_FLOW, kind="points"),
+                    Curve(steps[dots], flow, FLOW_NAME, look=LOOK_FLOW, kind="points"),
                 ],
-                [Guide(180.0)],
+                [Guide(180.0, "180: the teacher")],
                 y_limits=(lowest, 184.0),
                 legend="lower right" if column == 0 else "",
             )
@@ -266,7 +273,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         y_scale="log",
         legend="upper right",
     )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (
         save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.1, 2.4)), folder / "fig1.png"),
         save_figure(plot_panels([law], columns=1, panel_size=(4.6, 3.4)), folder / "fig1-times.png"),

@@ -20,6 +20,7 @@ from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -111,11 +112,13 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "both hold along the exact flow from the same starts (smallest slack over |w*|)",
             min(flow_slack_of(settings, results, column, begin) for column in COLUMNS for begin in (0, row)),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim.above(
             "Theorem A.1 holds for descent at this step size on infinitely many samples (smallest slack over |w*|, 1L)",
             one_layer,
             -ROUNDING,
+            ours=True,
         ),
         Claim.above(
             "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, 2L)",
@@ -187,17 +190,20 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "of |w*|)",
             100.0 * population,
             0.05 * settings.rates[0] / RATES[0],
+            ours=True,
         ),
         Claim.below(
             f"and on n = {settings.n:,} samples, for which sqrt(d/n) = {scale:.2g} (largest difference of |w| over "
             "|w*|)",
             sampled,
             scale,
+            ours=True,
         ),
         Claim.below(
             "the smallest magnitude is the one the flow's turning point gives (largest difference over |w*|)",
             max(minima),
             0.5 * scale,
+            ours=True,
         ),
     )
 
@@ -229,7 +235,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     Curve(
                         steps[dots],
                         results["flow_magnitude"][dots, column],
-                        "exact flow",
+                        FLOW_NAME,
                         look=LOOK_FLOW,
                         kind="points",
                     ),
@@ -239,7 +245,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="upper right" if column == COLUMNS[-1] else "",  # the panel with room
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.2, 2.8)), folder / "fig2.png"),)
 
 

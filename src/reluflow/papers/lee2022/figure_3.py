@@ -21,6 +21,7 @@ from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lee2022.bands import (
+    FLOW_NAME,
     FLOW_ROOM,
     LOOK_DESCENT,
     LOOK_FLOW,
@@ -137,6 +138,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"along the exact flow they hold from {sizes} starts (smallest slack over |w*|)",
             min(flow_slack),
             -FLOW_ROOM,
+            ours=True,
         ),
         Claim.below(f"and are nested from {sizes} starts (largest breach over |w*|)", max(flow_breach), FLOW_ROOM),
         Claim.above(
@@ -144,6 +146,7 @@ def _bounds(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "layer)",
             min(one_layer),
             -ROUNDING,
+            ours=True,
         ),
         Claim.above(
             "so does Theorem A.3, as a strict inequality (smallest slack over |w*|, two layers)",
@@ -172,7 +175,7 @@ def _shape(settings: Settings, results: Results) -> tuple[Claim, ...]:
             changes,
             8,
         ),
-        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8),
+        Claim.equal("and so along the exact flow (restarts of eight)", flow_changes, 8, ours=True),
         Claim.equal(
             "all bounds are convex functions, App. D.1 (convex ones of the curves drawn)",
             convex,
@@ -198,6 +201,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 float(np.min(values)) / norm,
                 turn.neuron.magnitude / norm if turn else np.nan,
                 atol=0.5 * scale,
+                ours=True,
             )
         )
         judged.append(
@@ -206,6 +210,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 "difference of |w|, % of |w*|)",
                 100.0 * float(np.max(np.abs(results[f"population_magnitude_{q}"] - flow))) / norm,
                 20.0 * settings.rates[q] * max(norm, float(values[0])) ** (2 * q),
+                ours=True,
             )
         )
         judged.append(
@@ -214,6 +219,7 @@ def _flow(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 "difference of |w| over |w*|)",
                 float(np.max(np.abs(values - flow))) / norm,
                 scale,
+                ours=True,
             )
         )
     return tuple(judged)
@@ -233,7 +239,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             curves.append(Curve(steps[row:], band.lower, "lower bounds", look=LOOK_LOWER))
             curves.append(Curve(steps[row:], band.upper, "upper bounds", look=LOOK_UPPER))
         curves.append(
-            Curve(steps[dots], results[f"flow_magnitude_{q}"][dots], "exact flow", look=LOOK_FLOW, kind="points")
+            Curve(steps[dots], results[f"flow_magnitude_{q}"][dots], FLOW_NAME, look=LOOK_FLOW, kind="points")
         )
         curves.append(Curve(steps[rows], values[rows], "rebuilt from here", look=LOOK_RESTART, kind="points"))
         panels.append(
@@ -246,7 +252,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="below",
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}, and the exact flow"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=2, title=title, panel_size=(4.6, 4.2)), folder / "fig3.png"),)
 
 

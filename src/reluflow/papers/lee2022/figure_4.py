@@ -172,6 +172,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"change, {len(slow)} seeds)",
             np.max(changes["slow"], initial=-np.inf) if slow else np.nan,
             ROUNDING,
+            ours=True,
         ),
         Claim.below(
             f"from a large start the magnitude never increases, at the printed rate (the same, {len(large)} seeds)",
@@ -191,6 +192,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             0,
             finding=True,
             why="From the large start the rate 1e-4 is at the edge of stability: some draws overflow in a few steps.",
+            ours=True,
         ),
     )
 
@@ -222,7 +224,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 axis,
                 "norm / norm at the start",
                 layers,
-                [Guide(1.0)],
+                [Guide(1.0, "as at the start")],
                 x_scale=scale,
             ),
         ]

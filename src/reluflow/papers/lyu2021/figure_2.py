@@ -43,6 +43,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
                 int(certified[-1]) == draws,
                 tuple(certified.tolist()),
                 f"{draws} at the last",
+                ours=True,
             )
         )
     return tuple(judged)
@@ -68,6 +69,7 @@ def _of_run(results: Results, name: str, start: str, words: str) -> list[Claim]:
             "directions at equal times, %)",
             100 * np.max(run["distances"]),
             1.0,
+            ours=True,
         ),
     ]
     if case.is_symmetric:

@@ -197,10 +197,11 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             results["ridge_outcome"] == "ridge",
             results["ridge_outcome"],
             "ridge",
+            ours=True,
         ),
         Claim.above(
             f"ridge: perturbed by {settings.perturbation:g} to either side, neurons separate (degrees between them at "
-            f"norm^2 0.01, from |w| = {settings.small:g})",
+            f"|w|^2 = 0.01, from |w| = {settings.small:g})",
             np.degrees(np.arccos(early[0] @ early[1])),
             30.0,
         ),
@@ -208,6 +209,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "ridge: yet both tend to w^+ here: branches may end in one limit (distance of the certified directions)",
             np.max(np.linalg.norm(late - best, axis=1)),
             1e-9,
+            ours=True,
         ),
         Claim(
             "valley: both sides push a negative neuron back to the boundary of a positive sample (normal speeds over "
@@ -246,12 +248,14 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             and results["hinted_positive_slides"] == 0,
             (results["hinted_slides"], results["hinted_positive_slides"]),
             "(at least 1, 0)",
+            ours=True,
         ),
         Claim(
             "orthogonally separable data: neurons are only refracted (refractions; slides, ridges and deaths)",
             results["orthogonal_refractions"] > 0 and results["orthogonal_others"] == 0,
             (results["orthogonal_refractions"], results["orthogonal_others"]),
             "(at least 1, 0)",
+            ours=True,
         ),
     )
 

@@ -80,6 +80,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "symmetrised data, Theorem 4.3: the margin stays below that of the best linear function (largest ratio)",
             max(results["symmetric_margin_ratio"].max(), results["long_margin_ratio"].max()),
             1.0 + 1e-9,
+            ours=True,
         ),
         Claim.above(
             f"symmetrised data: and tends to it (smallest ratio after {settings.long_iterations:,} iterations, "
@@ -87,11 +88,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"{settings.training.iterations:,}: {results['symmetric_margin_ratio'].min():.3f})",
             results["long_margin_ratio"].min(),
             0.97,
+            ours=True,
         ),
         Claim.above(
             "symmetrised data: that network decides as the SVM does (smallest agreement on the test samples, %)",
             results["long_agreement"].min(),
             98.0,
+            ours=True,
         ),
     )
 

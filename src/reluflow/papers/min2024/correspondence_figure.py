@@ -82,7 +82,10 @@ def drawer_of(name: str, *, is_gain: bool) -> Callable[[Settings, Results, Path]
             f"edges that {kind} and their partners\n" + r"(at an edge: its time over $4/(\kappa\sqrt{\mu}X_{\min})$)",
             plus,
             minus,
-            [GridPath(longest, "maximal path", 0, slower), GridPath(path, "path of a neuron", 1, costs)],
+            [
+                GridPath(longest, "maximal path", 0, slower, has_words_left=True),
+                GridPath(path, "path of a neuron", 1, costs),
+            ],
             links,
         )
         return (save_figure(plot_parts([grid], columns=1, part_size=(5.4, 5.0)), folder / name),)

@@ -84,7 +84,7 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         [(f"digit {positive}", first), (f"digit {negative}", len(gram) - first)],
     )
     images = ImageGrid(
-        f"neuron and data centres (iteration {int(results['iterations'][-1]):,})",
+        f"neuron and data centres, iteration {int(results['iterations'][-1]):,}\n(middle grey is zero)",
         results["images"][[0, 2, 1, 3]],
         [r"$\bar w_+$", r"$\bar x_+$", r"$\bar w_-$", r"$\bar x_-$"],
     )
@@ -123,7 +123,7 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "iteration (thousands)",
         r"$\|W\|_F^2/\|W\|_2^2$",
         [Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3)],
-        levels=[Guide(2.0, "2"), Guide(1.0)],
+        levels=[Guide(2.0, "2"), Guide(1.0, "1", look=2)],
         y_scale="log",
         y_limits=(0.9, 50.0),
         legend="upper right",

@@ -72,6 +72,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "angle between them, degrees)",
             results["gap"],
             0.01,
+            ours=True,
         ),
     )
 

@@ -60,6 +60,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"and no path at all has: all {len(every):,} of single steps (largest share)",
             max(travel(path) for path in every) * unit / longest,
             1.0 + 1e-12,
+            ours=True,
         ),
         Claim.below(
             "it is at most t_1 = 16 log n/(kappa sqrt(mu) X_min) (share)",

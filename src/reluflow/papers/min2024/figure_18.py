@@ -36,7 +36,9 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             results["slide"][0],
             0.05,
         ),
-        Claim.equal("the exact flow begins to slide where it meets it (slides)", int(results["kinds"][0]), 1),
+        Claim.equal(
+            "the exact flow begins to slide where it meets it (slides)", int(results["kinds"][0]), 1, ours=True
+        ),
         Claim.below("and stays on it (largest |w_1| afterwards)", results["on_plane"], 1e-12),
         Claim.between(
             "Euler's method crosses infinitely often in the limit: crossings grow like 1/step (exponent)",
@@ -44,7 +46,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             -1.2,
             -0.8,
         ),
-        Claim.above("and tends to Filippov's slide (order in the step)", order, 0.8),
+        Claim.above("and tends to Filippov's slide (order in the step)", order, 0.8, ours=True),
     )
 
 

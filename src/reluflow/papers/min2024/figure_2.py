@@ -109,6 +109,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "angle between them, degrees)",
             results["gap"],
             0.01,
+            ours=True,
         ),
     )
 
@@ -129,7 +130,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     arrows += samples_as_arrows(data.X, data.y, names=False)
     roles: tuple[Role, Role] = ("positive", "negative")
     arrows += [
-        Arrow(1.35 * total / np.linalg.norm(total), name, role, is_dashed=True)
+        Arrow(1.15 * total / np.linalg.norm(total), name, role, is_dashed=True)
         for total, name, role in zip(totals, ("$x_+$", "$x_-$"), roles, strict=True)
     ]
     paths: list[tuple[str, FloatArray, Role]] = []
@@ -150,7 +151,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         angles = np.unwrap(results["degrees"][:, neuron], period=360.0)
         is_dead = last[neuron] == DEAD
         name = r"ends in $S_{\mathrm{dead}}$" if is_dead else "ends in $S_+$"
-        shift = 360.0 * np.floor((angles[0] + 120.0) / 360.0)
+        shift = 360.0 * np.floor((angles[0] + 90.0) / 360.0)  # the cut is an edge of S_dead, so that it is in one piece
         curves.append(Curve(results["times"], angles - shift, name, look=3 if is_dead else 2))
     panel = Panel(
         "positive neurons over time",

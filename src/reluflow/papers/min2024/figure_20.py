@@ -79,8 +79,10 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             stops,
             0.0,
         ),
-        Claim.near("that step is -step sigma'(0) (slope in the step)", fit[0], -settings.slope, atol=1e-12),
-        Claim.below("so that Euler's limit stays at w_1 = 0 (|w_1| extrapolated to step 0)", abs(fit[1]), 1e-12),
+        Claim.near("that step is -step sigma'(0) (slope in the step)", fit[0], -settings.slope, atol=1e-12, ours=True),
+        Claim.below(
+            "so that Euler's limit stays at w_1 = 0 (|w_1| extrapolated to step 0)", abs(fit[1]), 1e-12, ours=True
+        ),
         Claim.near(
             f"and staying is no solution: it misses the integral equation by sigma'(0) t (at t = {settings.horizon:g})",
             results["residual"][-1],
@@ -92,6 +94,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"and the exact flow stays under each of {len(POLICIES)} policies at ridges (largest move)",
             np.max(results["moved"]),
             1e-12,
+            ours=True,
         ),
     )
 
@@ -105,7 +108,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
 
     parts: list[Part] = [
         VectorPlane(
-            "a neuron on the hyperplane of a negative sample",
+            "a neuron on the hyperplane\nof a negative sample",
             1.5,
             arrows=[
                 Arrow([1.0, 0.0], "$x$", "negative"),
@@ -131,6 +134,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     for k, step in enumerate(settings.steps)
                 ],
                 levels=[Guide(0.0, "limit")],
+                legend="below",
             )
         ),
         Curves(

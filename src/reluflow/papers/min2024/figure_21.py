@@ -72,11 +72,13 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "one solution stays: the exact flow told to stay (largest |w_1|)",
             np.max(np.abs(results["stay"][:, 0])),
             0.0,
+            ours=True,
         ),
         Claim.below(
             "another leaves at once: the exact flow told to leave follows the closed form (largest difference)",
             np.max(np.abs(results["positive"] - LeavingPath()(results["times"]))),
             1e-8,
+            ours=True,
         ),
         Claim.below(
             f"staying, and leaving at {', '.join(f'{w:g}' for w in settings.waits)}, solve the integral equation "

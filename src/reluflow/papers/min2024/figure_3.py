@@ -116,6 +116,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "speed over |x_a|)",
             np.min(results["mixed"]),
             -0.01,
+            ours=True,
         ),
     )
 

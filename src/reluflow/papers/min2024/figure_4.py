@@ -162,6 +162,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "the time)",
             100.0 * late,
             0.1,
+            ours=True,
         ),
     )
 

@@ -40,6 +40,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"fewer are there for every start (outside for mu = sin 0.001 less those for sin 0.1, smallest of {seeds})",
             int(np.min(outside[:, 1] - results["companion_num_positive_outside"][:, 1])),
             1,
+            ours=True,
         ),
         Claim.equal(
             "in the paper's instance one neuron remains outside at iteration 21000, and so in the run drawn",

@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
+from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
+from reluflow.network import Network
 from reluflow.papers.claim import Claim
-from reluflow.papers.min2024.paper import cone_sectors
+from reluflow.papers.min2024.paper import cone_sectors, cones_of_network
 from reluflow.papers.min2024.plane_run import Settings
 
 
@@ -23,11 +26,13 @@ def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             f"loss of {seeds}, % of that at the start)",
             100.0 * np.max(results["loss_gap"]),
             1.0,
+            ours=True,
         ),
         Claim.below(
             f"and lags behind it (by how much later it halves the loss, largest of {seeds}, %)",
             100.0 * np.max(results["lag"]),
             0.2,
+            ours=True,
         ),
     )
 
@@ -41,7 +46,12 @@ def every_start_claim(settings: Settings, num_outside: NDArray[np.int64]) -> Cla
         0,
         finding=True,
         why="A neuron whose output weight changes sign first, as only an unbalanced start allows, aligns later.",
+        ours=True,
     )
+
+
+def _outside(w: FloatArray, a: FloatArray, data: Dataset) -> NDArray[np.bool_]:
+    return cones_of_network(Network(w, a), data).is_outside
 
 
 def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
@@ -70,12 +80,14 @@ def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, 
                 sectors,
                 rays=w,
                 ray_signs=a,
+                ray_marks=_outside(w, a, data) if number else (),
+                mark_name="neither dead nor in the cone of its sign",
                 dots=[
                     ("exact flow", exact, "plain"),
                     ("neurons, $a_j>0$", w[a > 0], "positive"),
                     ("neurons, $a_j<0$", w[a < 0], "negative"),
                 ],
-                note=f"neurons neither dead nor\nin the cone of their sign: {int(results['num_outside'][0, number])}",
+                note=f"neurons neither dead nor in the cone of their sign: {int(results['num_outside'][0, number])}",
             )
         )
     after = results["iterations"] > 0
@@ -93,7 +105,7 @@ def draw_plane(settings: Settings, results: Results, path: Path) -> tuple[Path, 
                 kind="points",
             ),
         ],
-        levels=[Guide(float(moment), is_vertical=True) for moment in settings.moments[1:-1]],
+        levels=[Guide(float(moment), "moment of panel (b)", is_vertical=True) for moment in settings.moments[1:-1]],
         legend="upper right",
     )
     parts.append(Curves(loss))

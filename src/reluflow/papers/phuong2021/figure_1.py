@@ -67,16 +67,19 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "descent on batches follows descent on all samples at the paper's size (relative distance of W at the end)",
             results["batch_distance"],
             0.02,
+            ours=True,
         ),
         Claim.below(
             "descent on all samples follows the exact flow from the same neurons (relative distance of W at the end)",
             full,
             0.02,
+            ours=True,
         ),
         Claim.below(
             "descent on batches follows the exact flow from the same neurons (relative distance of W at the end)",
             batched,
             0.1,
+            ours=True,
         ),
     )
 

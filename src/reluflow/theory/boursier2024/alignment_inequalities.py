@@ -109,7 +109,7 @@ APPENDIX_D3 = Theorem(
     key="boursier2024:appD.3",
     reference=Reference("boursier2024", "App. D.3"),
     statement=(
-        "Up to tau |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
+        "Up to tau, |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
         "outputs bend no D by more than lambda^(2-4eps) S."
     ),
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
@@ -144,7 +144,7 @@ def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measu
 EQUATION_8 = Theorem(
     key="boursier2024:eq8",
     reference=Reference("boursier2024", "Eq. (8)"),
-    statement="Up to tau d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
+    statement="Up to tau, d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(Conclusion("equation", "the equation holds up to 2 |D| lambda^(2-4eps) S", _sketch_equation),),
     parameters=(EPSILON,),
@@ -182,7 +182,7 @@ def _smaller(
 EQUATION_32 = Theorem(
     key="boursier2024:eq32",
     reference=Reference("boursier2024", "Eqs. (31), (32) and (35)"),
-    statement="Up to tau d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
+    statement="Up to tau, d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(Conclusion("integrated", "<w/a, D> stays above the solution of the bounding equation", _lower_bound),),
     parameters=(EPSILON,),

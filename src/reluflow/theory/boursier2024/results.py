@@ -75,7 +75,7 @@ remark5 | Remark 5 | part | lemma13 | without saddles Condition 2(2) is guarante
 example1
 eq38 | Eq. (38) | part | example1 | the inclusion of one neuron on one sample
 assumption3 | Assumption 3 | condition | three-point-box | three points in a box of size eta
-eq10 | Eq. (10) | part | thm2 | L = (1/2n) sum (h - y)^2, the hypothesis `loss`
+eq10 | Eq. (10) | part | thm2 | L = (1/2n) sum_k (h(x_k) - y_k)^2, the hypothesis `loss`
 thm2
 eq11 | Eq. (11) | part | thm2 | h = <beta*, x>, true on the cone of the data (E7)
 remark3

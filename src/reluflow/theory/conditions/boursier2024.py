@@ -53,7 +53,8 @@ def no_saddle(facts: DatasetFacts) -> Judgement:
     if not extremal.exact:
         return undecided("the extremal vectors could not be enumerated exactly")
     saddles = sum(kind == "saddle" for kind in extremal.kinds)
-    detail = f"{len(extremal.kinds)} extremal vectors, {saddles} of them saddles"
+    count = f"{len(extremal.kinds)} extremal vector{'s' if len(extremal.kinds) != 1 else ''}"
+    detail = f"{count}, {saddles} of them {'saddles' if saddles != 1 else 'a saddle'}"
     return Judgement(saddles == 0, float(-saddles), detail)
 
 

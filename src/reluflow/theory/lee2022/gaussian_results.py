@@ -318,7 +318,8 @@ def _by_drawing(evidence: Evidence) -> Measurement:
 PROP_C_1 = Theorem(
     key="lee2022:propC.1",
     reference=Reference("lee2022", "Prop. C.1"),
-    statement="For independent directions in R^d, P(|cos| > eps) <= 2 exp(-d eps^2/2), and P(cos > eps) <= half of it.",
+    statement="For independent directions in R^d, with phi the angle between them, P(|cos phi| > eps) <= "
+    "2 exp(-d eps^2/2), and P(cos phi > eps) is at most half of it.",
     hypotheses=(DIMENSION,),
     conclusions=(
         Conclusion("two-sided", "the bound holds for |cos|", _two_sided),

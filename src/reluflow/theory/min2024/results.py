@@ -18,7 +18,7 @@ eq4
 extreme-vectors
 assumption1 | Assumption 1 | condition | orthogonally-separable-strict | mu > 0
 assumption2 | Assumption 2 | condition | min-a2 | of the drawn neurons, so judged with the start:
-    reluflow.theory.min2024.assumptions.ASSUMPTION_2
+    `reluflow.theory.min2024.assumptions.ASSUMPTION_2`
 def1
 thm1
 random-start

@@ -1,0 +1,197 @@
+"""A Markdown page per figure: its picture, what the paper says beside what was measured, the command; their index."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from reluflow.data.atomic import replacing
+from reluflow.papers.claim import Claim, in_words
+from reluflow.papers.figure import Size
+from reluflow.papers.registry import PAPERS
+from reluflow.papers.reproduction import Reproduction
+
+_MARKS = {True: "✓", False: "✗", None: "?"}
+_SHOWN = (".png", ".gif")
+_PICTURE_BYTES = 600_000  # a larger one stays where it was made
+
+
+def write_pages(
+    made: Iterable[Reproduction], folder: Path, *, drawn: Mapping[str, Reproduction] | None = None
+) -> tuple[Path, ...]:
+    """Write a page for each figure and table, its pictures beside it, and the index `<folder>.md`.
+
+    Parameters
+    ----------
+    made
+        The numbers, in the order of the index.
+    folder
+        Where pages and pictures go.
+    drawn
+        By key, another run to take the pictures from, such as one at quick size; the page says so.
+    """
+    items = tuple(made)
+    drawn = drawn or {}
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = {item.key: _copied(drawn.get(item.key, item), folder) for item in items}
+    texts = {
+        folder / f"{page_name(item.key)}.md": figure_page(item, pictures[item.key], drawn.get(item.key, item).size)
+        for item in items
+    }
+    texts[folder.with_suffix(".md")] = index_page(items, pictures, folder.name)
+    for path, text in texts.items():
+        with replacing(path) as stream:
+            stream.write(text.encode())
+    return tuple(texts)
+
+
+def page_name(key: str) -> str:
+    """The name of a figure's page.
+
+    >>> page_name("min2024/fig5")
+    'min2024-fig5'
+    """
+    return key.replace("/", "-")
+
+
+def figure_page(item: Reproduction, pictures: tuple[str, ...], picture_size: Size) -> str:
+    """The page of one figure as Markdown.
+
+    Parameters
+    ----------
+    item
+        The numbers.
+    pictures
+        The names of its pictures beside the page.
+    picture_size
+        The size at which these were drawn.
+    """
+    paper = item.key.partition("/")[0]
+    lines = [f"# {item.title}", "", f"*{PAPERS[paper]}* [{paper}]. {_verdict(item)}", ""]
+    for name in pictures:
+        lines += [f"![{html.escape(item.title, quote=False)}]({name})", ""]
+    if pictures:
+        lines += [f"*Drawn by reluflow at {picture_size} size.*{_other_size(item, picture_size)}", ""]
+    lines += [item.shows, ""] if item.shows else []
+    if item.problem:
+        lines += [f"**Could not be made.** {item.problem}", ""]
+    if item.claims:
+        lines += ["## What is said and what was measured", ""]
+        lines += ["| | statement | asked for | measured |", "| --- | --- | --- | --- |"]
+        lines += [_claim_row(claim) for claim in item.claims]
+        lines += ["", _legend(item.claims), ""]
+    lines += ["## Make it again", ""]
+    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}.", ""]
+    lines += ["```sh", item.command, "```", ""]
+    lines += _settings(item)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def index_page(items: tuple[Reproduction, ...], pictures: Mapping[str, tuple[str, ...]], folder: str) -> str:
+    """The index: for each paper its figures with a small picture, how many statements hold, and at what size."""
+    claims = [claim for item in items for claim in item.claims]
+    failing = [claim for claim in claims if claim.holds is False]
+    quick = [item.key for item in items if item.size is Size.QUICK]
+    lines = [
+        "# Reproductions",
+        "",
+        f"Of {len(claims)} statements on {len(items)} figures and tables "
+        f"{sum(claim.holds is True for claim in claims)} hold, {len(failing)} do not "
+        f"({sum(claim.finding for claim in failing)} of these known and explained on their page) and "
+        f"{sum(claim.holds is None for claim in claims)} are open at the size run. Each page has the picture, what the "
+        "paper says beside what was measured, the time and the command. "
+        "`reluflow reproduce --all --full --pages DIR` writes them"
+        + (f"; at quick size so far: {', '.join(quick)}." if quick else "."),
+    ]
+    for paper, words in PAPERS.items():
+        chosen = [item for item in items if item.key.startswith(f"{paper}/")]
+        if not chosen:
+            continue
+        lines += ["", f"## {words} [{paper}]", "", '<div class="gallery" markdown>', ""]
+        for item in chosen:
+            page = f"{folder}/{page_name(item.key)}.md"
+            label, _, rest = item.title.partition(": ")
+            lines += ['<div class="card" markdown>', ""]
+            if stills := [name for name in pictures[item.key] if name.endswith(".png")]:
+                lines += [f"[![{label}]({folder}/{stills[0]})]({page})", ""]
+            lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {item.size})*", "", "</div>", ""]
+        lines += ["</div>"]
+    return "\n".join(lines) + "\n"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """A duration for the reader; a figure drawn from another's run took none of its own.
+
+    >>> seconds_in_words(0.0), seconds_in_words(12.34), seconds_in_words(600)
+    ('no time of its own (from another run)', '12.3 s', '10.0 min')
+    """
+    if seconds < 0.05:
+        return "no time of its own (from another run)"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def _verdict(item: Reproduction) -> str:
+    failing = [claim for claim in item.claims if claim.holds is False]
+    if not item.claims:
+        return ""
+    total = len(item.claims)
+    if not failing and all(claim.holds for claim in item.claims):
+        return f"All {total} statements hold." if total > 1 else "Its one statement holds."
+    return f"Of {total} statements {_tally(item)}."
+
+
+def _tally(item: Reproduction) -> str:
+    counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in (True, False, None)}
+    words = {True: "hold", False: "do not", None: "are open"}
+    return ", ".join(f"{count} {words[verdict]}" for verdict, count in counts.items() if count) or "nothing to judge"
+
+
+def _other_size(item: Reproduction, picture_size: Size) -> str:
+    return "" if picture_size is item.size else f" *The numbers below are from a run at {item.size} size.*"
+
+
+def _claim_row(claim: Claim) -> str:
+    text = claim.text + (" *(ours)*" if claim.ours else "") + (f" *Why: {claim.why}*" if claim.why else "")
+    cells = (_MARKS[claim.holds], text, in_words(claim.expected), in_words(claim.measured))
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _legend(claims: tuple[Claim, ...]) -> str:
+    words = ["✓ holds, ✗ does not, ? is open at this size."]
+    if any(claim.ours for claim in claims):
+        words.append("A statement marked *ours* is not the paper's: it is a check of our own, or a sharper form.")
+    return " ".join(words)
+
+
+def _settings(item: Reproduction) -> list[str]:
+    if not item.settings:
+        return []
+    rows = "".join(
+        f"<tr><td><code>{html.escape(str(name))}</code></td><td><code>{html.escape(json.dumps(value))}</code></td></tr>"
+        for name, value in item.settings.items()
+    )
+    return [f"<details><summary>Settings</summary><table>{rows}</table></details>"]
+
+
+def _copied(item: Reproduction, folder: Path) -> tuple[str, ...]:
+    """The pictures of a figure beside its page, a still one in few colours; those too large are left out."""
+    names = []
+    for path in item.files:
+        if path.suffix not in _SHOWN or not path.is_file():
+            continue
+        data = _small(path) if path.suffix == ".png" else path.read_bytes()
+        if len(data) > _PICTURE_BYTES:
+            continue
+        name = f"{page_name(item.key)}{path.stem.removeprefix(item.key.partition('/')[2])}{path.suffix}"
+        with replacing(folder / name) as stream:
+            stream.write(data)
+        names.append(name)
+    return tuple(names)
+
+
+def _small(path: Path) -> bytes:
+    from reluflow.viz.saving import reduced_png
+
+    return min((reduced_png(path, colours=128), path.read_bytes()), key=len)

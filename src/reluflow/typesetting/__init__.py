@@ -1,0 +1,13 @@
+"""Plain mathematics, as statements, docstrings and pages write it, set as MathML; no package, no script, no network.
+
+- `tokens`: a text as words, names, numbers and signs.
+- `elements`: letters, numbers and whole formulas as MathML.
+- `cursor`: a place in the tokens, and what the tokens around it say.
+- `formula`: a run of tokens as a formula, or the answer that it is none.
+- `prose`: the formulas of a text, found and set; the rest escaped.
+"""
+
+from reluflow.typesetting.formula import mathml
+from reluflow.typesetting.prose import typeset
+
+__all__ = ["mathml", "typeset"]

@@ -1,0 +1,112 @@
+"""What a network computes at many moments, as curves over one input or as the moving edge of h > 0 in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.dataset import Dataset
+from reluflow.network.network import Network
+from reluflow.viz.network_function import network_outputs
+from reluflow.viz.one_input import draw_classes, one_input
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LINE_POINTS = 121
+PLANE_POINTS = 141
+MOST_SAMPLES = 400  # drawn; more would hide the edge
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionFrames:
+    """The samples and, moment by moment, the function among them.
+
+    Parameters
+    ----------
+    is_plane
+        Whether the axes are two inputs; else input and output.
+    window
+        Left, right, bottom, top.
+    samples
+        Where they stand, shape (n, 2).
+    labels
+        Of the samples.
+    curves
+        For each moment the lines to draw, each of shape (k, 2).
+    words
+        What the lines are.
+    """
+
+    is_plane: bool
+    window: tuple[float, float, float, float]
+    samples: FloatArray
+    labels: FloatArray
+    curves: tuple[tuple[FloatArray, ...], ...]
+    words: str
+
+    def draw_samples(self, axes: Axes) -> None:
+        """The samples in axes with the window."""
+        draw_classes(axes, self.samples, np.where(self.labels > 0, 1.0, -1.0))
+        axes.set_xlim(self.window[0], self.window[1])
+        axes.set_ylim(self.window[2], self.window[3])
+
+
+def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFrames | None:
+    """The function of each network, or None where the inputs are more than two.
+
+    Parameters
+    ----------
+    networks
+        One for each moment.
+    dataset
+        One input, two inputs, or these with a constant last coordinate.
+    """
+    line = one_input(dataset)
+    if line is not None:
+        low, high = line.range()
+        grid = np.linspace(low, high, LINE_POINTS)
+        rows = line.lift(grid)
+        outputs = [network_outputs(network, rows) for network in networks]
+        ends = np.concatenate([dataset.y, outputs[-1]])
+        room = 0.08 * (float(np.ptp(ends)) or 1.0)
+        window = (low, high, float(np.min(ends)) - room, float(np.max(ends)) + room)
+        samples = np.column_stack([line.inputs, dataset.y])[:MOST_SAMPLES]
+        curves = tuple((np.column_stack([grid, np.clip(values, window[2], window[3])]),) for values in outputs)
+        return FunctionFrames(False, window, samples, dataset.y[:MOST_SAMPLES], curves, "the function h")
+    constant = dataset.d == 3 and dataset.X[0, 2] != 0.0 and bool(np.all(dataset.X[:, 2] == dataset.X[0, 2]))
+    if dataset.d != 2 and not constant:
+        return None
+    places = dataset.X[:, :2]
+    room = 0.15 * max(float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1])), 1e-9)
+    window = (
+        float(places[:, 0].min()) - room,
+        float(places[:, 0].max()) + room,
+        float(places[:, 1].min()) - room,
+        float(places[:, 1].max()) + room,
+    )
+    across, upwards = np.linspace(window[0], window[1], PLANE_POINTS), np.linspace(window[2], window[3], PLANE_POINTS)
+    mesh = np.meshgrid(across, upwards)
+    rows = np.column_stack([part.ravel() for part in mesh])
+    if constant:
+        rows = np.column_stack([rows, np.full(len(rows), dataset.X[0, 2])])
+    edges = tuple(
+        _edges(across, upwards, network_outputs(network, rows).reshape(PLANE_POINTS, PLANE_POINTS))
+        for network in networks
+    )
+    shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
+    return FunctionFrames(True, window, places[shown], dataset.y[shown], edges, "the edge of where h > 0")
+
+
+def _edges(across: FloatArray, upwards: FloatArray, values: FloatArray) -> tuple[FloatArray, ...]:
+    from contourpy import contour_generator
+
+    size = float(np.max(np.abs(values)))
+    if size == 0.0:
+        return ()
+    lines = contour_generator(across, upwards, values / size).lines(0.0)
+    return tuple(np.asarray(line, dtype=np.float64) for line in lines)

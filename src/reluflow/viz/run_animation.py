@@ -1,0 +1,92 @@
+"""A run in the plane as a moving picture: the neurons on the left, the function among the samples on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.atomic import replacing
+from reluflow.errors import InvalidInputError
+from reluflow.viz.function_frames import FunctionFrames
+from reluflow.viz.style import DARK, LIGHT, NEGATIVE, POSITIVE, house_style, new_figure
+
+HOLE = 0.35  # radius at which a neuron of size 0 stands
+DOTS_PER_INCH = 80
+LAST_FRAME = 12  # times the last frame is shown, so that the end is seen before it begins again
+
+
+def save_run_animation(
+    places: FloatArray,
+    signs: FloatArray,
+    captions: Sequence[str],
+    frames: FunctionFrames,
+    path: Path,
+    *,
+    frames_per_second: int = 12,
+) -> Path:
+    """Save a GIF of a run.
+
+    Parameters
+    ----------
+    places
+        Neurons in their plane at each moment, the largest of the run of norm 1, shape (T, m, 2).
+    signs
+        Signs of their output weights, shape (T, m).
+    captions
+        A few words for each moment.
+    frames
+        The function at the same moments.
+    path
+        The file, replaced only by a complete one.
+    frames_per_second
+        How fast it runs.
+    """
+    if path.suffix != ".gif":
+        raise InvalidInputError(f"`path` must end in .gif, got {path.name!r}.")
+    from matplotlib.animation import PillowWriter
+    from matplotlib.collections import LineCollection
+
+    with house_style():
+        figure = new_figure(8.0, 4.2)
+        disc, plane = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
+        disc.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=[], yticks=[])
+        disc.set_title("neurons: direction and size")
+        for radius, colour in ((1.0, LIGHT), (HOLE, DARK)):
+            angles = np.linspace(0.0, 2.0 * np.pi, 200)
+            disc.plot(radius * np.cos(angles), radius * np.sin(angles), color=colour, linewidth=0.8)
+        dots = disc.scatter([], [], s=16, linewidths=0.8, zorder=3)
+        frames.draw_samples(plane)
+        plane.set_title(frames.words)
+        plane.set_xlabel("$x_1$" if frames.is_plane else "input $x$")
+        plane.set_ylabel("$x_2$" if frames.is_plane else "$h(x)$, $y$")
+        if frames.is_plane:
+            plane.set_aspect("equal")
+        lines = LineCollection([], colors=DARK, linewidths=1.8, zorder=2)
+        plane.add_collection(lines)
+        caption = figure.text(0.5, 0.02, "", ha="center", fontsize=9)
+
+        def show(moment: int) -> None:
+            norms = np.maximum(np.linalg.norm(places[moment], axis=1, keepdims=True), 1e-12)
+            far = HOLE + (1.0 - HOLE) * np.minimum(norms, 1.0)
+            dots.set_offsets(far * places[moment] / norms)
+            is_positive = signs[moment] > 0
+            dots.set_facecolor(list(np.where(is_positive, POSITIVE, "#FFFFFF")))
+            dots.set_edgecolor(list(np.where(is_positive, POSITIVE, NEGATIVE)))
+            lines.set_segments(list(frames.curves[moment]))
+            caption.set_text(captions[moment])
+
+        writer = PillowWriter(fps=frames_per_second)
+        part = path.with_name(f".{path.name}.part.gif")
+        try:
+            with writer.saving(figure, str(part), DOTS_PER_INCH):
+                for moment in [*range(len(captions)), *([len(captions) - 1] * LAST_FRAME)]:
+                    show(moment)
+                    writer.grab_frame()
+            with replacing(path) as handle:
+                handle.write(part.read_bytes())
+        finally:
+            part.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,31 @@
+"""`reluflow diagnose` for people: what holds first, the rest by name, and "does not apply" is not "no"."""
+
+import pytest
+
+from reluflow.cli.main import run
+
+
+def printed(capsys, *words: str) -> str:
+    with pytest.raises(SystemExit) as end:
+        run(["diagnose", "three-points", *words])
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_short_by_default(capsys):
+    """It was 201 lines on a terminal of 80 columns."""
+    text = printed(capsys)
+    assert len(text.splitlines()) < 40
+    assert "boursier-a4" in text
+    assert "Do not hold: " in text
+    assert "Do not apply to such labels: linearly-separable" in text
+    assert "Stated for another loss or other labels: min2024:thm1" in text
+    assert "the labels are not" not in text
+
+
+def test_everything_on_request(capsys):
+    text = printed(capsys, "--all")
+    row = next(line for line in text.splitlines() if line.startswith("linearly-separable"))
+    assert "n/a" in row
+    assert "the labels are not -1 and 1" in row
+    assert any(line.startswith("boursier-a5") and " no " in line for line in text.splitlines())

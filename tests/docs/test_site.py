@@ -1,0 +1,158 @@
+"""The documentation as it is read: no formula swallowed as a tag, none left unset, nothing fetched from a server."""
+
+import html
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from reluflow.papers.pages import page_name
+from reluflow.papers.registry import all_entries
+from reluflow.typesetting.tokens import GREEK
+
+markdown = pytest.importorskip("markdown")
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+SOURCES = sorted(path for path in DOCS.rglob("*.md"))
+HTML = """a abbr article aside b blockquote body br button circle code dd del details div dl dt em figcaption figure
+footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label li link main meta nav ol p path pre
+rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
+MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
+KNOWN = {*HTML.split(), *MATHML.split()}
+# a name with an index or a power, or an inner product
+UNSET = re.compile(
+    rf"(?<![\w./-])(?:[A-Za-zα-ω]{{1,2}}|{'|'.join(GREEK)})[_^][A-Za-z0-9{{(+-]|<\w+[_,]|\b(?:sum|prod|int)_|\|\w+\|_"
+)
+
+
+def load_hook(name: str):
+    spec = importlib.util.spec_from_file_location(name, DOCS / "hooks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Reader(HTMLParser):
+    """What stands on a page: its tags, and its text outside code and mathematics."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.text, self.inside = set(), [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        if tag in ("code", "pre", "script", "style", "math", "svg", "nav"):
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.inside and self.inside[-1] == tag:
+            self.inside.pop()
+
+    def handle_data(self, data):
+        if not self.inside:
+            self.text.append(data)
+
+
+def problems_of(page: str) -> list[str]:
+    reader = Reader()
+    reader.feed(page)
+    found = [f"unknown tag <{tag}>" for tag in sorted(reader.tags - KNOWN)]
+    text = " ".join(reader.text)
+    found += [f"unset: {text[max(0, m.start() - 20) : m.end() + 30]!r}" for m in UNSET.finditer(text)]
+    return found + [f"put aside and lost: {text!r}" for text in reader.text if "\x02" in text or "wzxhzdk" in text]
+
+
+def rendered(source: str) -> str:
+    extension = load_hook("plain_mathematics").PlainMathematics()
+    names = ["admonition", "attr_list", "md_in_html", "tables", "fenced_code"]
+    return markdown.markdown(source, extensions=[*names, extension])
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_no_source_has_an_unknown_tag_or_an_unset_formula(path):
+    """Python-Markdown took `<w, x>` for a tag: "h(x) = sum_j a_j max(0, )" was on the site, and 80 more."""
+    assert problems_of(rendered(path.read_text())) == []
+
+
+def test_the_check_sees_what_it_is_for():
+    """Without the extension the inner product is gone and the sum is unset; both are seen."""
+    plain = markdown.markdown("h(x) = sum_j a_j max(0, <w, x>)")
+    assert any("unknown tag <w" in problem for problem in problems_of(plain))
+    assert any("unset" in problem for problem in problems_of(plain))
+    assert problems_of(rendered("h(x) = sum_j a_j max(0, <w, x>)")) == []
+
+
+def test_tables_code_and_links_are_left_alone():
+    page = rendered(
+        "| \\|w_j\\| | `a_j \\| b` |\n| --- | --- |\n| [x_1](x_1.md) | <b>bold</b> |\n\n    code_here = 1\n"
+    )
+    assert page.count("<td>") == 2
+    assert page.count("<th>") == 2
+    assert 'href="x_1.md"' in page
+    assert "<b>bold</b>" in page
+    assert "code_here" in page
+    assert "<math" in page
+
+
+def test_a_block_of_formulas_stands_alone():
+    page = rendered("and\n\n    dw/dt = a D,    da/dt = <w, D>,\n\nso")
+    assert page.count("<math") == 2
+    assert 'class="formulas"' in page
+
+
+def test_every_figure_has_its_page_and_its_picture():
+    index = (DOCS / "reproductions.md").read_text()
+    for entry in all_entries():
+        name = page_name(entry.key)
+        page = (DOCS / "reproductions" / f"{name}.md").read_text()
+        assert f"reproductions/{name}.md" in index
+        assert f"reluflow reproduce {entry.key}" in page
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]*)\)", page):
+            assert (DOCS / "reproductions" / picture).is_file()
+            assert (DOCS / "reproductions" / picture).stat().st_size < 600_000
+
+
+@pytest.mark.slow
+def test_the_built_site(tmp_path):
+    """Strict, without warnings; every page is whole, every link leads somewhere, nothing comes from a server."""
+    pytest.importorskip("mkdocs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}  # an announcement of the theme's authors, not of a page
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=quiet)
+    assert run.returncode == 0, run.stderr
+    assert "WARNING" not in run.stderr
+    pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 60
+    found = {}
+    for page in pages:
+        text = page.read_text()
+        if problems := problems_of(text):
+            found[page.name] = problems[:5]
+        assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"']?https?://", text), page
+        for address in re.findall(r'href="?([^"\s>]+)', text):
+            target = html.unescape(address).partition("#")[0]
+            if target and not re.match(r"[a-z]+:", target) and page.name != "404.html":
+                assert (page.parent / target).exists(), (page, target)
+    assert found == {}
+    assert_the_search_works(tmp_path / "site" / "index.html")
+
+
+def assert_the_search_works(home: Path) -> None:
+    """From disk, where a browser starts no worker: a word is typed and its pages are found."""
+    driver = pytest.importorskip("playwright.sync_api")
+    chromium = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), None)
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    with driver.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(home.as_uri())
+        page.fill("input.md-search__input", "extremal vector")
+        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        assert page.locator(".md-search-result__item").count() > 3
+        browser.close()
