@@ -13,7 +13,7 @@ from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent,
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes
-from reluflow.dynamics.flow.force_step import RULE
+from reluflow.dynamics.flow.sweep import RULE
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
