@@ -27,11 +27,12 @@ from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
-_FORCE_SHARE = 100.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
+_FORCE_SHARE = 50.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
+_EARLIEST_CUT = 0.2  # a heavy kink so early in a step, in units of it, is better left behind by shrinking the step
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
 _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
@@ -212,8 +213,10 @@ class CollocationRun(AbstractRun):
                 ratio = found.misfit / self._tolerance
                 shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
                 kink = self._forces.first_heavy_kink(found, self._neurons) if np.isfinite(ratio) else np.inf
-                is_cut = shorter < kink < 1.0
+                is_cut = _EARLIEST_CUT < kink < 1.0
                 self._step = min(self._step, 0.8 * length)
+                if np.isfinite(found.misfit):
+                    self._predictor.foresee(found.coefficients, self._rescaled_time, length)
                 length *= kink * (1.0 + _BEYOND) if is_cut else shorter
             elif (1.0 - found.stop) * length > _AT_END * self._step:
                 if found.stop * length <= _AT_END * self._step:

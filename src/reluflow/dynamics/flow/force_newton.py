@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.radau import RadauRule
+from reluflow.dynamics.flow.tangent_kernels import normal_rows
 from reluflow.geometry.boundary.walls import Walls
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _BLOCK = 1024
-_DEPENDENT = 1e-10  # share of the largest eigenvalue below which walls hold what others hold
 _FEWEST_MODES = 32
 _ACTIVE = 1e-4  # samples whose force answers a change of the outputs by less than this are left to plain iteration
 
@@ -34,21 +34,14 @@ def tangent_kernel(
     inner = inner.astype(gram.dtype)
     for first in range(0, len(kernel), _BLOCK):  # in place, as a second kernel may not fit
         kernel[first : first + _BLOCK] += inner[:, first : first + _BLOCK].T @ inner
-    sliding = np.flatnonzero(np.any(sides == 0, axis=1))
-    if sliding.size:
-        across = [_normal_parts(walls.first_sample[sides[j] == 0], gram) * outer[j] for j in sliding]
-        normal = np.vstack(across).astype(gram.dtype)
+    counts = np.count_nonzero(sides == 0, axis=1)
+    if np.any(counts):
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        normal = np.empty((starts[-1], len(X)), dtype=gram.dtype)
+        normal_rows(sides.astype(np.int8), walls.first_sample, gram, outer.astype(gram.dtype), starts, normal)
         for first in range(0, len(kernel), _BLOCK):
             kernel[first : first + _BLOCK] -= normal[:, first : first + _BLOCK].T @ normal
     return np.asarray(kernel)
-
-
-def _normal_parts(samples: IntArray, gram: FloatArray) -> FloatArray:
-    """What the samples have along an orthonormal basis of the span of some of them, shape (rank, n)."""
-    inner = gram[np.ix_(samples, samples)].astype(np.float64)
-    values, vectors = np.linalg.eigh(inner)
-    strong = values > _DEPENDENT * values[-1]
-    return np.asarray((vectors[:, strong] / np.sqrt(values[strong])).T @ gram[samples])
 
 
 class FewModes:

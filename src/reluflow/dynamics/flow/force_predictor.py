@@ -34,9 +34,18 @@ class ForcePredictor:
         """Start anew: forces have become relative to something else."""
         self._values: FloatArray | None = None
         self._start, self._length = 0.0, 1.0
+        self._foreseen: tuple[FloatArray, float, float] | None = None
+
+    def foresee(self, coefficients: FloatArray, time: float, length: float) -> None:
+        """Take the forces, as powers, of a step that was not exact enough: good guesses for what it covers."""
+        self._foreseen = (coefficients, time, length)
 
     def guess(self, forces: FloatArray, time: float, length: float) -> FloatArray:
         """Forces at the nodes of a step that starts at a time with given forces, shape (q, n)."""
+        if self._foreseen is not None:
+            coefficients, start, covered = self._foreseen
+            if time + length <= start + covered * (1.0 + 1e-6):
+                return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
         if self._values is None:
             return np.repeat(forces[None], len(self._rule.nodes), axis=0)
         return self._continued(self._degree, time, length)

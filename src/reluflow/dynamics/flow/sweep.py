@@ -108,7 +108,7 @@ class Sweep:
 class Staleness:
     """Which neurons must be carried again because the forces have changed since they were carried.
 
-    A neuron's part of the outputs is at most mass |w| |a| |x|, and a change f of the forces changes it by about
+    A neuron's part of the outputs is at most mass |z|^2 |x|, and a change f of the forces changes it by about
     2 H |X| |f| of itself. Neurons whose changes together bend the forces by less than `allowed`, relative to the
     largest, are left as they are; those that were never carried count with all they may grow to.
 
@@ -130,22 +130,26 @@ class Staleness:
         squares = np.einsum("ki,ki->k", X, X)
         self._size = float(np.max(np.abs(now.forces)))
         answer = float(np.max(now.curvatures * np.sqrt(squares)))
-        self._answer = answer / self._size if self._size > 0.0 else np.inf  # of the forces to mass |w| |a|
+        self._answer = answer / self._size if self._size > 0.0 else np.inf  # of the forces to mass |z|^2
         self._turning = 2.0 * length * float(np.sqrt(np.sum(squares))) * self._size
+        starts = sweep.paths.places[:, 0]
+        self._sizes = np.einsum("ji,ji->j", starts, starts)
         self._carried = np.full(len(sweep.moving), -1)  # number of the forces it was carried by
         self._forces: list[FloatArray] = []
 
     def rows(self, at_nodes: FloatArray) -> IntArray:
         """The neurons to carry now that the forces at the nodes are these; they are taken for carried from here on."""
         sweep = self._sweep
-        places = sweep.paths.places
-        sizes = np.max(np.linalg.norm(places[:, :, :-1], axis=2) * np.abs(places[:, :, -1]), axis=1)
+        ends = sweep.paths.places[:, -1]
+        sizes = np.maximum(self._sizes, np.einsum("ji,ji->j", ends, ends))
         bends = self._answer * sweep.mass * sizes
         self._forces.append(at_nodes)
         changes = [float(np.max(np.abs(at_nodes - old))) / self._size for old in self._forces] if self._size else [0.0]
-        growths = np.sum(np.linalg.norm(sweep.rests, axis=2), axis=1)
-        fresh = np.exp(np.minimum(2.0 * growths, _MOST_GROWTH))
-        bends *= np.where(self._carried < 0, fresh, self._turning * np.asarray(changes)[self._carried])
+        factors = self._turning * np.asarray(changes)[self._carried]
+        if len(changes) == 1:
+            growths = np.sum(np.sqrt(np.einsum("jqi,jqi->jq", sweep.rests, sweep.rests)), axis=1)
+            self._fresh = np.exp(np.minimum(2.0 * growths, _MOST_GROWTH))
+        bends *= np.where(self._carried < 0, self._fresh, factors)
         order = np.argsort(bends)
         due = np.ones(len(bends), dtype=bool)
         due[order[np.cumsum(bends[order]) <= self._allowed]] = False
