@@ -116,4 +116,4 @@ class _Span:
         """Strengths of the span's vectors whose sum is nearest to a vector."""
         if not self.columns:
             return np.zeros(0)
-        return np.linalg.lstsq(self.vectors.T, vector, rcond=1e-12)[0]
+        return np.asarray(np.linalg.lstsq(self.vectors.T, vector, rcond=1e-12)[0], dtype=np.float64)

@@ -131,9 +131,9 @@ def _newton(
 ) -> FloatArray | None:
     """Polish on the KKT equations of min sum |v_g| with margins 1; None if the active set is not clear-cut.
 
-    A vector that takes part has the direction of its pull P_g = sum_k lambda_k p_gk, taken tangent to the pushing samples
-    and walls it lies on, and |P_g| = 1; so with v_g = rho_g P_g the multipliers of the active samples and the lengths
-    rho are the only unknowns: |P_g|^2 = 1 for every part, sum_g rho_g <p_gk, P_g> = 1 for every active sample.
+    A vector that takes part has the direction of its pull P_g = sum_k lambda_k p_gk, taken tangent to the pushing
+    samples and walls it lies on, and |P_g| = 1; so with v_g = rho_g P_g the multipliers of the active samples and the
+    lengths rho are the only unknowns: |P_g|^2 = 1 for every part, sum_g rho_g <p_gk, P_g> = 1 for every active sample.
     """
     X, y = dataset.X, dataset.y
     lengths = np.linalg.norm(vectors, axis=1)

@@ -49,6 +49,17 @@ _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
 _MOST_IDLE = 24  # events in a row that move no clock
 
 
+class StepStart(NamedTuple):
+    """The neurons that move at the start of a step: rows of those of the run, m of N."""
+
+    neurons: IntArray  # (m,)
+    z: FloatArray  # (N, d + 1)
+    sides: SignArray  # (N, B)
+    pinned: SignArray  # (N, B)
+    changes_sign: NDArray[np.bool_]  # (N,)
+    heights: FloatArray  # (m, B)
+
+
 class Paths(NamedTuple):
     """Where the sweep writes: places at the given points, the ends, the events; m neurons, P points, E events each."""
 
@@ -220,9 +231,7 @@ def carry_neuron(
         )
         is_leaving, to_side, is_changing = False, 0, False
         if slide.held[0] > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(
-                slide, pulls, sign, pinned, tau, length, powers, work
-            )
+            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length, powers, work)
             if exit_theta <= min(theta, 1.0):
                 theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
         if changes_sign:
@@ -319,17 +328,16 @@ def carry_neuron(
 
 @njit(cache=True, parallel=True)
 def carry_all(
-    rows: IntArray, neurons: IntArray, z: FloatArray, sides: SignArray, pinned: SignArray, rests: FloatArray,
-    heights: FloatArray, changes_sign: NDArray[np.bool_], starts: SlideStarts, pulls: Pulls, points: FloatArray,
+    rows: IntArray, start: StepStart, slides: SlideStarts, rests: FloatArray, pulls: Pulls, points: FloatArray,
     out: Paths,
 ) -> None:  # fmt: skip
-    """Carry many neurons, each alone: those in some rows of `neurons`, with one of `rests` each."""
+    """Carry many neurons, each alone: those in some rows of `start`, with one of `rests` each."""
     for index in prange(rows.shape[0]):
         i = int(np.int64(index))  # one type for the index, hence one compiled path
         row = rows[i]
-        j = neurons[row]
-        d = z.shape[1] - 1
+        j = start.neurons[row]
+        d = start.z.shape[1] - 1
         carry_neuron(
-            z[j, :d].copy(), z[j, d], sides[j].copy(), pinned[j].copy(), rests[i].copy(), heights[row],
-            changes_sign[j], starts, pulls, points, row, out,
+            start.z[j, :d].copy(), start.z[j, d], start.sides[j].copy(), start.pinned[j].copy(), rests[i].copy(),
+            start.heights[row], start.changes_sign[j], slides, pulls, points, row, out,
         )  # fmt: skip

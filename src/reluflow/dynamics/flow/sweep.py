@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
-from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, carry_all
+from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, StepStart, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
@@ -35,14 +35,22 @@ class Sweep:
     """
 
     def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int) -> None:
-        self.samples, self._neurons = samples, neurons
+        self.samples = samples
         self.moving = _moving(neurons, samples.is_silent)
         self.mass = neurons.mass[self.moving]
         sides = neurons.sides[self.moving]
         self._is_up, self._is_down = (sides > 0).astype(np.float64), (sides < 0).astype(np.float64)
-        self._starts = slide_starts(sides, samples.walls.normals)
-        self._heights = neurons.shapes[self.moving, :-1] @ samples.walls.normals.T
-        self.paths = _room_for(len(self.moving), len(samples.walls.normals), neurons.d, event_room)
+        normals = samples.walls.normals
+        self._start = StepStart(
+            self.moving,
+            neurons.shapes,
+            neurons.sides,
+            neurons.pinned,
+            neurons.can_change_sign,
+            neurons.shapes[self.moving, :-1] @ normals.T,
+        )
+        self._slides = slide_starts(sides, normals)
+        self.paths = _room_for(len(self.moving), len(normals), neurons.d, event_room)
         self.paths.places[:] = neurons.shapes[self.moving, None]
         self.outputs = np.empty((len(POINTS), len(samples.X)))
         self.is_current = np.zeros(len(self.moving), dtype=bool)  # carried by the forces of now
@@ -58,20 +66,17 @@ class Sweep:
                 rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
             self.rests = rests.reshape(len(self.moving), len(plus), -1)
         else:
-            rests = [(self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)]
-            self.rests = np.stack(rests, axis=1)
+            one_by_one = [
+                (self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)
+            ]
+            self.rests = np.stack(one_by_one, axis=1)
         self._pulls = Pulls(normals, plus.T.copy(), minus.T.copy(), self.samples.is_silent)
         self.is_current[:] = False
 
     def carry(self, rows: IntArray) -> None:
         """Carry the neurons in some rows through the step, from its start."""
-        neurons = self._neurons
         if rows.size:
-            carry_all(
-                *(rows, self.moving, neurons.shapes, neurons.sides, neurons.pinned),
-                *(self.rests[rows], self._heights, neurons.can_change_sign, self._starts, self._pulls, POINTS),
-                self.paths,
-            )
+            carry_all(rows, self._start, self._slides, self.rests[rows], self._pulls, POINTS, self.paths)
         self.is_current[rows] = True
 
     @property
