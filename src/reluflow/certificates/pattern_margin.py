@@ -154,7 +154,10 @@ def _newton(
         products.append(pull @ pull.T)
     table = np.array(products)  # (G, A, A)
     weight, rho = multipliers[active], lengths[parts]
-    weight = weight / np.sqrt(np.mean(np.einsum("gab,a,b->g", table, weight, weight)))
+    strength = float(np.mean(np.einsum("gab,a,b->g", table, weight, weight)))
+    if not strength > 0.0:
+        return None
+    weight = weight / np.sqrt(strength)
     margins = np.einsum("g,gab,b->a", rho, table, weight)
     if not margins.min() > 0.0:
         return None

@@ -27,7 +27,7 @@ from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
-_FORCE_SHARE = 50.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
+_FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
@@ -295,6 +295,7 @@ class CollocationRun(AbstractRun):
                 neurons.shapes[j, -1] = 0.0
                 neurons.output_sign[j] = -neurons.output_sign[j]
                 self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
+            self._refresh(slopes=None)  # a sample that no neuron acts on may pull one that leaves the origin
             self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
             self._refresh(slopes=self._slopes())
             self._predictor.forget()

@@ -46,6 +46,7 @@ _PIECES_AHEAD = 6.0  # how far ahead walls are gathered, in units of what a piec
 _SHORTEST_WINDOW = 1e-4  # of a step
 _ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
+_JUST_BEFORE = 1e-13  # a neuron that has arrived there is left so far from it, on the side it comes from
 _MOST_IDLE = 24  # events in a row that move no clock
 
 
@@ -289,6 +290,11 @@ def carry_neuron(
                 w[axis] -= height * pulls.normals[wall, axis]
             if norm(w) <= _AT_ORIGIN * size and num_walls > 1:
                 status = AT_ORIGIN
+                back = (
+                    -sign * _JUST_BEFORE * size / max(norm(before), 1e-300)
+                )  # where it comes from decides what follows
+                for axis in range(d):
+                    w[axis] = back * before[axis]
                 break
             held = slide.walls[: slide.held[0]].copy()
             kind = meet_wall(sign, side, pinned, slide, pulls, wall, tau)

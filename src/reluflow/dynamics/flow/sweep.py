@@ -60,11 +60,11 @@ class Sweep:
         plus, minus = self.samples.of_walls(coefficients)
         normals = self.samples.walls.normals
         if plus.size * normals.shape[1] <= _WIDE:
-            flat = (len(normals), -1)
+            flat = (len(normals), len(plus) * normals.shape[1])
             rests = self._is_up @ (plus.T[:, :, None] * normals[:, None, :]).reshape(flat)
             if np.any(minus):
                 rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
-            self.rests = rests.reshape(len(self.moving), len(plus), -1)
+            self.rests = rests.reshape(len(self.moving), len(plus), normals.shape[1])
         else:
             one_by_one = [
                 (self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)
