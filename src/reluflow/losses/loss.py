@@ -161,7 +161,8 @@ class AbstractLoss(ABC):
 
 
 def _elementwise(formula: Formula, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
-    h, y = np.broadcast_arrays(np.asarray(outputs, dtype=np.float64), np.asarray(labels, dtype=np.float64))
+    h, y = np.asarray(outputs, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     with np.errstate(over="ignore", divide="ignore"):  # infinite where the number leaves the range of a double
         result = np.asarray(formula(h, y), dtype=np.float64)
-    return result if result.shape == h.shape else np.full(h.shape, result)
+    shape = h.shape if h.shape == y.shape else np.broadcast_shapes(h.shape, y.shape)
+    return result if result.shape == shape else np.full(shape, result)

@@ -21,6 +21,8 @@ from reluflow.network.network import Network
 from reluflow.tables import html_table
 from reluflow.theory.takeover import Prospects, prospects
 
+_COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
+
 
 @dataclass(frozen=True, eq=False)
 class CertifiedLimit:
@@ -233,20 +235,31 @@ class LimitIdentified(AbstractStoppingRule):
 
 
 class _LimitSearch:
-    """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost."""
+    """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost.
+
+    Where an attempt costs more than many steps of the run the first waits for the margin of the rule's patience, and
+    the waiting time before each further one, in ln of the margin, doubles.
+    """
 
     def __init__(self, rule: LimitIdentified) -> None:
         self._rule = rule
         self.next_margin = rule.smallest_margin
+        self._growth = 1.5
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
+        n, d, m = run.problem.dataset.n, run.problem.dataset.d, run.problem.network.num_neurons
+        is_costly = n * min(n, d) * m > _COSTLY
+        if is_costly:
+            self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
         outputs = run.outputs() * run.problem.dataset.y
         acting = outputs[is_acted_on(outputs)]
         margin = float(np.min(acting, initial=np.inf))
         if not acting.size or margin < self.next_margin:
             return None
-        self.next_margin = 1.5 * margin
+        self.next_margin = self._growth * margin
+        if is_costly:
+            self._growth **= 2
         near = nearest_direction(run.network(), run.problem)
         if near is None or near.kkt.residual > rule.kkt:
             return None

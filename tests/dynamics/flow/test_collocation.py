@@ -13,7 +13,7 @@ from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent,
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes
-from reluflow.dynamics.flow.force_step import RULE
+from reluflow.dynamics.flow.sweep import RULE
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
@@ -91,9 +91,13 @@ def same_events(exact, ours, *, rtol):
     return listed(exact) == listed(ours)
 
 
-@pytest.mark.parametrize("seed", range(1, 216, 7))
+@pytest.mark.parametrize("seed", [*range(1, 216, 7), 182, 200])
 def test_random_problems_as_the_event_driven_flow(seed):
-    """Measured on all 216 at rtol 1e-6: weights within 3.4e-6, 97 % within 1e-6; 63 and 171 differ by a pair."""
+    """Measured on all 216 at rtol 1e-6: weights within 2.4e-6, 97 % within 1e-6; 63 and 171 differ by a slide.
+
+    In 182 nothing moves any more; in 200 a sample that no neuron acts on gives one at the origin a second way out, and
+    the run went on past that ridge.
+    """
     exact, ours = compare(seed)
     assert ours.outcome is exact.outcome
     assert distance(ours.network, exact.network) < 5e-6

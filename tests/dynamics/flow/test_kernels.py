@@ -1,5 +1,7 @@
 """The kernels one by one: roots in Bernstein form, the step's order, the dense polynomial, the invariants."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,13 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from reluflow.data import Dataset
-from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at, values_at
+from reluflow.dynamics.flow.bernstein_kernels import (
+    NO_ROOT,
+    first_root,
+    first_root_of_powers,
+    value_at,
+    values_at,
+)
 from reluflow.dynamics.flow.flow_kernels import group_forces, outputs_of, relative_forces, velocity
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons, invariants_of
 from reluflow.dynamics.flow.slides import chebyshev_interpolation
@@ -24,6 +32,24 @@ NODES, TO_BERNSTEIN = chebyshev_interpolation(7)
 def bernstein(function):
     """Bernstein coefficients of a polynomial of degree at most 7."""
     return np.ascontiguousarray(TO_BERNSTEIN @ np.array([function(t) for t in NODES]))
+
+
+@given(st.lists(st.floats(-2.0, 2.0), min_size=2, max_size=12), st.floats(0.05, 1.5))
+def test_first_root_of_powers_is_that_of_the_bernstein_form(powers, before):
+    """What lies beyond `before` need not be found."""
+    powers = np.array(powers)
+    degree = len(powers) - 1
+    binomial = np.array([comb(degree, k) for k in range(degree + 1)])
+    coefficients = np.array(
+        [sum(comb(i, k) / binomial[k] * powers[k] for k in range(i + 1)) for i in range(degree + 1)]
+    )
+    expected = first_root(coefficients, 1e-13)
+    found = first_root_of_powers(powers, degree, before, 1e-13, np.empty(degree + 1))
+    if expected < before - 1e-6:
+        value = abs(np.polynomial.polynomial.polyval(found, powers))
+        assert found == pytest.approx(expected, abs=1e-9) or value <= 1e-12
+    elif expected > before + 1e-6:
+        assert found >= before
 
 
 @given(st.lists(st.floats(-0.5, 1.5), min_size=1, max_size=7))

@@ -11,8 +11,10 @@ from reluflow.dynamics.flow.sliding_kernels import (
     Slide,
     add_wall,
     are_inside,
+    balance,
     dot,
     gather,
+    hold_newest,
     is_silent,
     norm,
     pull_at,
@@ -72,13 +74,22 @@ def meet_wall(sign: float, side: SignArray, pinned: SignArray, slide: Slide, pul
             for axis in range(d):
                 slide.pull[row, axis] += change * tangent[axis]
             for i in range(count):
+                slide.along[row, i] += change * along[i]
                 slide.multipliers[row, i] += change * answer[i]
         if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
             return REFRACTION
     else:
         set_side(slide, pulls, side, b, 0)
-        add_wall(b, pulls.normals, slide)
-        refresh(slide)
+        for row in range(q):
+            change = -strength_of(pulls, b, sigma, row)
+            for axis in range(d):
+                slide.pull[row, axis] += change * tangent[axis]
+            for i in range(count):
+                slide.along[row, i] += change * along[i]
+        if add_wall(b, pulls.normals, slide):
+            hold_newest(slide)
+        else:
+            balance(slide)
         if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
             return SLIDE_ENTRY
         slide.held[0] = count

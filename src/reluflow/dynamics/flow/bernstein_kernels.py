@@ -6,12 +6,16 @@ otherwise bisection by de Casteljau's rule separates the roots. So the first roo
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 from numba import njit
 
 from reluflow.arrays import FloatArray
 
 NO_ROOT = 2.0
+_MOST_POWERS = 29
+_INVERSE_BINOMIALS = np.array([[1.0 / max(comb(n, k), 1) for k in range(_MOST_POWERS)] for n in range(_MOST_POWERS)])
 
 
 @njit(cache=True)
@@ -67,6 +71,65 @@ def first_root(coefficients: FloatArray, tolerance: float) -> float:
     if below > 1.0 or lead > 0:
         return below  # a zero at the start was taken before; what follows it is located to the tolerance only
     return _bracketed_root(work, 0.0, below)
+
+
+@njit(cache=True)
+def first_root_of_powers(powers: FloatArray, degree: int, before: float, tolerance: float, work: FloatArray) -> float:
+    """`first_root` of a polynomial given by its powers, if it lies at or before `before`, else any later place.
+
+    `work` has room for the Bernstein coefficients.
+    """
+    inverse = _INVERSE_BINOMIALS[degree]
+    for k in range(degree + 1):
+        work[k] = powers[k] * inverse[k]
+    for level in range(1, degree + 1):
+        for i in range(degree, level - 1, -1):
+            work[i] += work[i - 1]
+    changes, smallest = 0, work[0]
+    for i in range(1, degree + 1):
+        smallest = min(smallest, work[i])
+        if (work[i] > 0.0) != (work[i - 1] > 0.0):
+            changes += 1
+    if smallest >= -tolerance:
+        return NO_ROOT
+    if changes == 1 and work[0] > tolerance and work[degree] < -tolerance:  # exactly one root
+        end = min(before, 1.0)
+        return NO_ROOT if _horner(powers, degree, end) > 0.0 else _only_root(powers, degree, end)
+    return first_root(work[: degree + 1], tolerance)
+
+
+@njit(cache=True)
+def _horner(powers: FloatArray, degree: int, theta: float) -> float:
+    total = powers[degree]
+    for i in range(degree - 1, -1, -1):
+        total = total * theta + powers[i]
+    return float(total)
+
+
+@njit(cache=True)
+def _only_root(powers: FloatArray, degree: int, high: float) -> float:
+    """The root between 0, where the polynomial is positive, and `high`, where it is not, to rounding (Newton)."""
+    low, theta = 0.0, min(high, -powers[0] / powers[1]) if powers[1] < 0.0 else 0.5 * high
+    for _ in range(100):
+        value, slope = powers[degree], 0.0
+        for i in range(degree - 1, -1, -1):
+            slope = slope * theta + value
+            value = value * theta + powers[i]
+        if value > 0.0:
+            low = theta
+        elif value < 0.0:
+            high = theta
+        else:
+            return theta
+        following = theta - value / slope if slope != 0.0 else low
+        if not low < following < high:
+            following = 0.5 * (low + high)
+            if not low < following < high:
+                break
+        if abs(following - theta) <= 2.3e-16 * theta:
+            return following
+        theta = following
+    return high
 
 
 @njit(cache=True)

@@ -26,7 +26,7 @@ class CollocationFlow(AbstractSolver):
     Parameters
     ----------
     rtol
-        Error of weights and outputs at the end, about, relative to the largest; the forces are kept to 30 times that
+        Error of weights and outputs at the end, about, relative to the largest; the forces are kept to 25 times that
         between the nodes, relative to the largest force there is at the time (docs/dense.md shows what was measured).
     ridge
         What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or

@@ -9,12 +9,15 @@ import numpy as np
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import FadingClock
-from reluflow.dynamics.flow.force_step import POINTS, RULE, ForceStep, SampleForces, Solution, StepStatus
+from reluflow.dynamics.flow.force_predictor import ForcePredictor
+from reluflow.dynamics.flow.force_step import ForceStep, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import DONE
 from reluflow.dynamics.flow.resting_limit import polished
+from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
+from reluflow.dynamics.flow.sweep import POINTS, RULE
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import Gradient, network_of
 from reluflow.dynamics.solver import AbstractRun
@@ -24,12 +27,12 @@ from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
-_FORCE_SHARE = 30.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
+_FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-2
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
-_SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it as a predictor
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
+_EARLIEST_CUT = 0.2  # a heavy kink so early in a step, in units of it, is better left behind by shrinking the step
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
 _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
@@ -57,7 +60,7 @@ class CollocationRun(AbstractRun):
         )
         self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
         self._forces = ForceStep(self._samples, self._tolerance)
-        self._last: tuple[FloatArray, float, float] | None = None
+        self._predictor = ForcePredictor(RULE)
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
         self._refresh(slopes=self._slopes())
         self._neurons.give_signs(self._pulls())
@@ -145,7 +148,7 @@ class CollocationRun(AbstractRun):
         """Outputs and forces of the neurons as they are; `slopes` tell which samples count in the rate."""
         neurons = self._neurons
         if self._samples.count(slopes):
-            self._last = None  # relative to another rate
+            self._predictor.forget()
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
         forces, _, log_rates = self._samples.relative(self._outputs[None])
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
@@ -199,18 +202,21 @@ class CollocationRun(AbstractRun):
             if length <= 1e-15 * self._rescaled_time:
                 self.outcome = Outcome.STALLED
                 return
-            found = self._forces.solve(self._neurons, self._sample_forces, self._guess(length), length)
+            guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
+            found = self._forces.solve(self._neurons, self._outputs, guess, length)
             if self._samples.wakes(found.paths):
                 self._refresh(slopes=None)
-                self._last = None
+                self._predictor.forget()
                 continue
             if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
                 self.rejected += 1
                 ratio = found.misfit / self._tolerance
                 shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
                 kink = self._forces.first_heavy_kink(found, self._neurons) if np.isfinite(ratio) else np.inf
-                is_cut = shorter < kink < 1.0
+                is_cut = _EARLIEST_CUT < kink < 1.0
                 self._step = min(self._step, 0.8 * length)
+                if np.isfinite(found.misfit):
+                    self._predictor.foresee(found.coefficients, self._rescaled_time, length)
                 length *= kink * (1.0 + _BEYOND) if is_cut else shorter
             elif (1.0 - found.stop) * length > _AT_END * self._step:
                 if found.stop * length <= _AT_END * self._step:
@@ -225,20 +231,14 @@ class CollocationRun(AbstractRun):
                     break
                 length *= self._clock(found, length).place_of(float(np.log(left)) + self._log_rate)
                 is_cut = True
+        start, began = self._sample_forces, self._rescaled_time
+        at_nodes = RULE.values(found.coefficients, RULE.nodes)
+        self._predictor.learn(start, at_nodes, began, length, is_cut=is_cut)
         self._arrive(found, length, log_elapsed)
-        if self._last is None or not is_cut or length >= _SHORT * self._last[2]:
-            self._last = (found.coefficients, self._rescaled_time - length, length)  # a step cut short predicts little
         if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / self._tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth
-
-    def _guess(self, length: float) -> FloatArray:
-        """The forces of an earlier step, extrapolated to the nodes of this one."""
-        if self._last is None:
-            return np.repeat(self._sample_forces[None], len(RULE.nodes), axis=0)
-        coefficients, start, last = self._last
-        return RULE.values(coefficients, (self._rescaled_time - start + RULE.nodes * length) / last)
 
     def _clock(self, found: Solution, length: float) -> FadingClock:
         log_rates = np.concatenate([[self._log_rate], found.log_rates]) - self._log_rate
@@ -295,9 +295,10 @@ class CollocationRun(AbstractRun):
                 neurons.shapes[j, -1] = 0.0
                 neurons.output_sign[j] = -neurons.output_sign[j]
                 self.recorder.add(j, -1, self.time, EventKind.SIGN_CHANGE)
+            self._refresh(slopes=None)  # a sample that no neuron acts on may pull one that leaves the origin
             self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
             self._refresh(slopes=self._slopes())
-            self._last = None
+            self._predictor.forget()
 
     def _settle(self, j: int, walls: list[int], *, is_initial: bool = False) -> None:
         neurons = self._neurons

@@ -7,7 +7,8 @@ from scipy.linalg import lu_factor, lu_solve
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.radau import RadauRule
-from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
+from reluflow.dynamics.flow.tangent_kernels import normal_rows
+from reluflow.geometry.boundary.walls import Walls
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _BLOCK = 1024
@@ -33,10 +34,11 @@ def tangent_kernel(
     inner = inner.astype(gram.dtype)
     for first in range(0, len(kernel), _BLOCK):  # in place, as a second kernel may not fit
         kernel[first : first + _BLOCK] += inner[:, first : first + _BLOCK].T @ inner
-    sliding = np.flatnonzero(np.any(sides == 0, axis=1))
-    if sliding.size:
-        across = [orthonormal_rows(walls.normals[sides[j] == 0]) @ X.T * outer[j] for j in sliding]
-        normal = np.vstack(across).astype(gram.dtype)
+    counts = np.count_nonzero(sides == 0, axis=1)
+    if np.any(counts):
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        normal = np.empty((starts[-1], len(X)), dtype=gram.dtype)
+        normal_rows(sides.astype(np.int8), walls.first_sample, gram, outer.astype(gram.dtype), starts, normal)
         for first in range(0, len(kernel), _BLOCK):
             kernel[first : first + _BLOCK] -= normal[:, first : first + _BLOCK].T @ normal
     return np.asarray(kernel)

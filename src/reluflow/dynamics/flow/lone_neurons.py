@@ -6,6 +6,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.grouped_neurons import invariants_of
+from reluflow.dynamics.flow.sliding_kernels import SlideStarts, slide_starts
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 from reluflow.network.network import row_norms
@@ -101,17 +102,21 @@ class LoneNeurons:
         """D of every neuron, from the pulls of the walls on their two sides, tangent to the walls it slides on."""
         strength = np.where(self.sides > 0, plus, np.where(self.sides < 0, minus, 0.0))
         pull = strength @ self.walls.normals
-        for j in np.flatnonzero(np.any(self.sides == 0, axis=1)):
-            basis = self.slide_basis(int(j))
-            pull[j] -= (pull[j] @ basis.T) @ basis
-            pull[j] -= (pull[j] @ basis.T) @ basis
+        sliding, starts = self._slides()
+        for _ in range(2):  # twice, so that the normal part is gone to rounding
+            parts = np.einsum("jbi,ji->jb", starts.basis, pull[sliding])
+            pull[sliding] -= np.einsum("jb,jbi->ji", parts, starts.basis)
         return np.asarray(pull)
 
     def slide_basis(self, j: int) -> FloatArray:
-        """Orthonormal rows spanning the normals of the walls a neuron slides on."""
-        normals = self.walls.normals[self.sides[j] == 0]
-        left, singular, _ = np.linalg.svd(normals.T, full_matrices=False)
-        return np.ascontiguousarray(left[:, singular > 1e-12].T)
+        """Orthonormal rows spanning the normals of the walls a neuron slides on; rows of zeros may follow."""
+        _, starts = self._slides()
+        return np.asarray(starts.basis[starts.places[j]])
+
+    def _slides(self) -> tuple[IntArray, SlideStarts]:
+        """The neurons that slide, and on what."""
+        starts = slide_starts(self.sides, self.walls.normals)
+        return np.flatnonzero(starts.places >= 0), starts
 
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""

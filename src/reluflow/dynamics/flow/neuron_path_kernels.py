@@ -15,17 +15,26 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
-from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
+from reluflow.dynamics.flow.neuron_series_kernels import (
+    MOST_TERMS,
+    place,
+    series,
+    shifted,
+    strengths_of,
+    stretched,
+)
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
+    SlideStarts,
     dot,
-    gather,
+    leave_wall,
     norm,
     pull_at,
-    set_side,
-    split,
+    restore,
     strength_of,
+    take_off,
 )
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -33,12 +42,23 @@ DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # ho
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
 _MOST_RAPIDITY = 40.0  # a neuron that would grow by e^40 in one step follows forces that are none
-_MOST_TERMS = 28
-_NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
+_PIECES_AHEAD = 6.0  # how far ahead walls are gathered, in units of what a piece can reach
 _SHORTEST_WINDOW = 1e-4  # of a step
 _ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
+_JUST_BEFORE = 1e-13  # a neuron that has arrived there is left so far from it, on the side it comes from
 _MOST_IDLE = 24  # events in a row that move no clock
+
+
+class StepStart(NamedTuple):
+    """The neurons that move at the start of a step: rows of those of the run, m of N."""
+
+    neurons: IntArray  # (m,)
+    z: FloatArray  # (N, d + 1)
+    sides: SignArray  # (N, B)
+    pinned: SignArray  # (N, B)
+    changes_sign: NDArray[np.bool_]  # (N,)
+    heights: FloatArray  # (m, B)
 
 
 class Paths(NamedTuple):
@@ -58,98 +78,32 @@ class Paths(NamedTuple):
 
 
 @njit(cache=True)
-def _shifted(coefficients: FloatArray, tau: float, length: float, out: FloatArray) -> None:
-    """Coefficients of p(tau + length x) in x, row by row of powers (q, ...)."""
-    q = coefficients.shape[0]
-    out[:] = coefficients
-    for start in range(q - 1):
-        for power in range(q - 2, start - 1, -1):
-            out[power] += tau * out[power + 1]
-    factor = 1.0
-    for power in range(1, q):
-        factor *= length
-        out[power] *= factor
-
-
-@njit(cache=True)
-def _to_bernstein(powers: FloatArray, degree: int) -> FloatArray:
-    """Bernstein coefficients of a polynomial of given degree from its powers."""
-    out = np.empty(degree + 1)
-    binomial = 1.0
-    for k in range(degree + 1):
-        out[k] = powers[k] / binomial
-        binomial = binomial * (degree - k) / (k + 1)
-    for level in range(1, degree + 1):
-        for i in range(degree, level - 1, -1):
-            out[i] += out[i - 1]
-    return out
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _series(w: FloatArray, a: float, pull: FloatArray, terms_w: FloatArray, terms_a: FloatArray) -> int:
-    """Power series of a neuron under the polynomial pull (q, d); the degree reached, or -1 if it has not converged."""
-    q, d = pull.shape
-    terms_w[0] = w
-    terms_a[0] = a
-    size = np.sqrt(dot(w, w) + a * a)
-    quiet = 0
-    last = q
-    while last > 0 and not np.any(pull[last - 1]):
-        last -= 1
-    for i in range(_MOST_TERMS):
-        terms_w[i + 1] = 0.0
-        total = 0.0
-        for row in range(min(i + 1, last)):
-            factor = terms_a[i - row]
-            for axis in range(d):
-                terms_w[i + 1, axis] += factor * pull[row, axis]
-                total += terms_w[i - row, axis] * pull[row, axis]
-        scale = 1.0 / (i + 1)
-        terms_a[i + 1] = total * scale
-        largest = abs(terms_a[i + 1])
-        square = 0.0
-        for axis in range(d):
-            terms_w[i + 1, axis] *= scale
-            square += terms_w[i + 1, axis] ** 2
-        largest = max(largest, np.sqrt(square))
-        quiet = quiet + 1 if largest <= _NEGLIGIBLE * size else 0
-        if quiet >= max(last, 1):
-            return int(max(i + 1 - max(last, 1), 1))
-    return -1
-
-
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: FloatArray) -> float:
-    """The neuron at a place of its piece: w is written, a returned."""
-    w[:] = terms_w[degree]
-    a = terms_a[degree]
-    for i in range(degree - 1, -1, -1):
-        for axis in range(w.shape[0]):
-            w[axis] = w[axis] * at + terms_w[i, axis]
-        a = a * at + terms_a[i]
-    return float(a)
-
-
-@njit(cache=True)
 def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, degree: int, size: float, side: SignArray, pulls: Pulls, heights: FloatArray,
-    travelled: float, near: IntArray, num_near: int,
+    w: FloatArray, terms_w: FloatArray, lengths: FloatArray, degree: int, size: float, side: SignArray,
+    normals: FloatArray, keys: FloatArray, way: float, near: IntArray, num_near: int, powers: FloatArray,
+    work: FloatArray,
 ) -> tuple[float, int]:  # fmt: skip
-    """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none."""
+    """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none.
+
+    `keys` are the lengths of the way before which no wall can be met; those that are looked at get new ones.
+    """
     reach_two = 0.0
     for i in range(2, degree + 1):
-        reach_two += norm(terms_w[i])
-    reach = reach_two + norm(terms_w[1])
+        reach_two += lengths[i]
+    reach = reach_two + lengths[1]
     tolerance = _ON_WALL * size
     best, wall = NO_ROOT, -1
-    powers = np.empty(degree + 1)
+    until = way + reach + tolerance
     for index in range(num_near):
         b = near[index]
-        sign = side[b]
-        if sign == 0 or abs(heights[b]) > travelled + reach:
+        if keys[b] > until:
             continue
-        normal = pulls.normals[b]
+        sign = side[b]
+        if sign == 0:
+            continue
+        normal = normals[b]
         here = sign * dot(w, normal)
+        keys[b] = way + max(here, 0.0)
         if here > reach:
             continue
         slope = sign * dot(terms_w[1], normal)
@@ -162,7 +116,7 @@ def _first_crossing(
             rest += abs(powers[i])
         if here > rest and here + slope > rest:
             continue
-        theta = first_root(_to_bernstein(powers, degree), tolerance)
+        theta = first_root_of_powers(powers, degree, best, tolerance, work)
         if theta < best:
             best, wall = theta, b
     return best, wall
@@ -170,13 +124,12 @@ def _first_crossing(
 
 @njit(cache=True)
 def _first_exit(
-    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float
-) -> tuple[float, int, int]:
+    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float, margin: FloatArray,
+    work: FloatArray,
+) -> tuple[float, int, int]:  # fmt: skip
     """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
     q = slide.rest.shape[0]
     best, wall, to_side = NO_ROOT, -1, 0
-    margin = np.empty(q)
-    local = np.empty(q)
     for i in range(slide.held[0]):
         b = slide.walls[i]
         orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
@@ -186,13 +139,17 @@ def _first_exit(
                 end, multiplier = strength_of(pulls, b, side, row), slide.multipliers[row, i]
                 margin[row] = orientation * side * (end - multiplier)
                 scale += abs(end) + abs(multiplier)
-            _shifted(margin, tau, length, local)
-            lowest = local[0]
+            for start in range(q - 1):
+                for power in range(q - 2, start - 1, -1):
+                    margin[power] += tau * margin[power + 1]
+            lowest, factor = margin[0], 1.0
             for row in range(1, q):
-                lowest -= abs(local[row])
+                factor *= length
+                margin[row] *= factor
+                lowest -= abs(margin[row])
             if lowest > 0.0:
                 continue
-            theta = first_root(_to_bernstein(local, q - 1), ROUNDING * scale)
+            theta = first_root_of_powers(margin, q - 1, best, ROUNDING * scale, work)
             if theta < best:
                 best, wall, to_side = theta, b, side
     return best, wall, to_side
@@ -210,33 +167,39 @@ def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
 @njit(cache=True)
 def carry_neuron(
     w: FloatArray, a: float, side: SignArray, pinned: SignArray, rest: FloatArray, heights: FloatArray,
-    changes_sign: bool, pulls: Pulls, points: FloatArray, row: int, out: Paths,
+    changes_sign: bool, starts: SlideStarts, pulls: Pulls, points: FloatArray, row: int, out: Paths,
 ) -> None:  # fmt: skip
     """Carry one neuron from tau = 0 to 1; `w`, `side`, `rest` (its D without the sliding walls) are used up."""
     q, d = rest.shape
     num_walls, num_points = side.shape[0], points.shape[0]
-    most = min(d, num_walls) + 1
+    most = out.event_walls.shape[1] + 1  # every wall it comes to takes an event
+    if starts.places[row] >= 0:
+        most += starts.held[starts.places[row], 0]
+    most = min(most, min(d, num_walls) + 1)
     slide = Slide(
-        np.zeros(1, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, d)), np.empty((most, most)),
-        np.empty((q, most)), rest, np.empty((q, d)),
+        np.zeros(2, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, d)), np.empty((most, most)),
+        np.empty((q, most)), np.empty((q, most)), rest, np.empty((q, d)),
     )  # fmt: skip
-    gather(side, pulls.normals, slide)
+    restore(starts, row, slide)
     near = np.empty(num_walls, dtype=np.int64)
     num_near, num_events, idle = 0, 0, 0
-    begin, before, after = w.copy(), np.empty(d), np.empty(d)
-    along = np.empty(most)
-    local = np.empty((q, d))
-    terms_w, terms_a = np.empty((_MOST_TERMS + 1, d)), np.empty(_MOST_TERMS + 1)
-    tau, following, status, window, radius = 0.0, 0, DONE, 1.0, -1.0
+    before, after = np.empty(d), np.empty(d)
+    along = np.zeros(most)
+    here, local, strengths, sizes = np.empty((q, d)), np.empty((q, d)), np.empty(q), np.empty(q)
+    terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, d)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
+    powers, work = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
+    keys = np.abs(heights)  # length of the way up to which a wall cannot be met
+    tau, following, status, window, way, horizon = 0.0, 0, DONE, 1.0, 0.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
     while True:
         if sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
             pull_at(slide.pull, tau, before)
             sign = np.sign(dot(w, before))
-        _shifted(slide.pull, tau, 1.0, local)
+        shifted(slide.pull, tau, here)
+        strengths_of(here, strengths)
         strength, left, power = 0.0, 1.0 - tau, 1.0
         for i in range(q):
-            strength += norm(local[i]) * power
+            strength += strengths[i] * power
             power *= left
         if strength == 0.0 and slide.held[0] == 0:
             break
@@ -248,36 +211,34 @@ def carry_neuron(
             length = _LONGEST_PIECE / strength
         degree = -1
         while degree < 0:
-            _shifted(slide.pull, tau, length, local)
-            for i in range(q):
-                for axis in range(d):
-                    local[i, axis] *= length
-            degree = _series(w, a, local, terms_w, terms_a)
+            stretched(here, strengths, length, local, sizes)
+            degree = series(w, a, local, sizes, terms_w, terms_a, lengths)
             if degree < 0:
                 length *= 0.5
         size = np.sqrt(dot(w, w) + a * a)
         # the first event of the piece
-        reach, travelled = 0.0, 0.0
+        reach = 0.0
         for i in range(1, degree + 1):
-            reach += norm(terms_w[i])
-        for axis in range(d):
-            travelled += (w[axis] - begin[axis]) ** 2
-        travelled = np.sqrt(travelled)
-        if travelled + reach > radius:
-            radius = 1.5 * (travelled + reach) + reach * (left / length - 1.0)
+            reach += lengths[i]
+        if way + reach + _ON_WALL * size > horizon:
+            horizon = way + _PIECES_AHEAD * reach + _ON_WALL * size
             num_near = 0
             for b in range(num_walls):
-                if abs(heights[b]) <= radius:
+                if keys[b] <= horizon:
                     near[num_near] = b
                     num_near += 1
-        theta, wall = _first_crossing(w, terms_w, degree, size, side, pulls, heights, travelled, near, num_near)
+        theta, wall = _first_crossing(
+            w, terms_w, lengths, degree, size, side, pulls.normals, keys, way, near, num_near, powers, work
+        )
         is_leaving, to_side, is_changing = False, 0, False
         if slide.held[0] > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length)
+            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length, powers, work)
             if exit_theta <= min(theta, 1.0):
                 theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
         if changes_sign:
-            root = first_root(_to_bernstein(sign * terms_a[: degree + 1], degree), _ON_WALL * size)
+            for i in range(degree + 1):
+                powers[i] = sign * terms_a[i]
+            root = first_root_of_powers(powers, degree, theta, _ON_WALL * size, work)
             if root < theta:
                 theta, is_changing = root, True
         has_event = theta <= 1.0
@@ -288,12 +249,16 @@ def carry_neuron(
             end = 1.0
         while following < num_points and (points[following] <= end or (end >= 1.0 and not has_event)):
             at = min((points[following] - tau) / length, 1.0)
-            out.places[row, following, d] = _place(terms_w, terms_a, degree, at, out.places[row, following, :d])
+            out.places[row, following, d] = place(terms_w, terms_a, degree, at, out.places[row, following, :d])
             following += 1
-        a = _place(terms_w, terms_a, degree, theta, w)
-        split(w, slide, along)
+        a = place(terms_w, terms_a, degree, theta, w)
+        take_off(w, slide, along)
         idle = idle + 1 if end <= tau else 0
         tau = end
+        power = 1.0
+        for i in range(1, degree + 1):
+            power *= theta
+            way += lengths[i] * power
         # look a few events ahead: a short piece has few walls near it and a short series
         window = max(4.0 * length * theta, _SHORTEST_WINDOW) if has_event else 3.0 * length
         if not has_event:
@@ -307,6 +272,8 @@ def carry_neuron(
             status = STUCK
             break
         pull_at(slide.pull, tau, before)
+        if wall >= 0:
+            keys[wall] = way
         kind = SIGN_CHANGE
         if is_changing:
             a, sign, wall = 0.0, -sign, -1
@@ -316,14 +283,18 @@ def carry_neuron(
         elif is_leaving:
             kind = SLIDE_EXIT
             pinned[wall] = 0
-            set_side(slide, pulls, side, wall, to_side)
-            gather(side, pulls.normals, slide)
+            leave_wall(slide, pulls, side, wall, to_side)
         else:
             height = dot(w, pulls.normals[wall])
             for axis in range(d):
                 w[axis] -= height * pulls.normals[wall, axis]
             if norm(w) <= _AT_ORIGIN * size and num_walls > 1:
                 status = AT_ORIGIN
+                back = (
+                    -sign * _JUST_BEFORE * size / max(norm(before), 1e-300)
+                )  # where it comes from decides what follows
+                for axis in range(d):
+                    w[axis] = back * before[axis]
                 break
             held = slide.walls[: slide.held[0]].copy()
             kind = meet_wall(sign, side, pinned, slide, pulls, wall, tau)
@@ -332,13 +303,13 @@ def carry_neuron(
                 break
             for b in held:  # walls it leaves at the same instant
                 if side[b] != 0:
-                    pinned[b] = 0
+                    pinned[b], keys[b] = 0, way
                     out.event_walls[row, num_events] = b
                     out.event_taus[row, num_events] = tau
                     out.event_kinds[row, num_events] = SLIDE_EXIT
                     out.event_kinks[row, num_events] = 0.0
                     num_events += 1
-        split(w, slide, along)
+        take_off(w, slide, along)
         if kind != NO_EVENT:
             pull_at(slide.pull, tau, after)
             out.event_walls[row, num_events] = wall
@@ -363,15 +334,16 @@ def carry_neuron(
 
 @njit(cache=True, parallel=True)
 def carry_all(
-    neurons: IntArray, z: FloatArray, sides: SignArray, pinned: SignArray, rests: FloatArray, heights: FloatArray,
-    changes_sign: NDArray[np.bool_], pulls: Pulls, points: FloatArray, out: Paths,
+    rows: IntArray, start: StepStart, slides: SlideStarts, rests: FloatArray, pulls: Pulls, points: FloatArray,
+    out: Paths,
 ) -> None:  # fmt: skip
-    """Carry many neurons, each alone; row i of the results is neuron `neurons[i]`."""
-    for place in prange(neurons.shape[0]):
-        i = int(np.int64(place))  # one type for the index, hence one compiled path
-        j = neurons[i]
-        d = z.shape[1] - 1
+    """Carry many neurons, each alone: those in some rows of `start`, with one of `rests` each."""
+    for index in prange(rows.shape[0]):
+        i = int(np.int64(index))  # one type for the index, hence one compiled path
+        row = rows[i]
+        j = start.neurons[row]
+        d = start.z.shape[1] - 1
         carry_neuron(
-            z[j, :d].copy(), z[j, d], sides[j].copy(), pinned[j].copy(), rests[i].copy(), heights[i],
-            changes_sign[j], pulls, points, i, out,
+            start.z[j, :d].copy(), start.z[j, d], start.sides[j].copy(), start.pinned[j].copy(), rests[i].copy(),
+            start.heights[row], start.changes_sign[j], slides, pulls, points, row, out,
         )  # fmt: skip

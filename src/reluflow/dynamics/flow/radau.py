@@ -61,6 +61,6 @@ class RadauRule:
         return cls(nodes, to_powers, integration, values[kept], inverse[kept], vectors[:, kept] * factor)
 
     def values(self, coefficients: FloatArray, taus: FloatArray) -> FloatArray:
-        """Polynomials with coefficients (q, ...) at some places, shape (len(taus), ...)."""
+        """Polynomials with coefficients (q, n) at some places, shape (len(taus), n)."""
         table = np.asarray(taus)[:, None] ** np.arange(len(coefficients))
-        return np.asarray(np.tensordot(table, coefficients, axes=1))
+        return np.asarray(table @ coefficients)

@@ -6,8 +6,8 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.force_newton import tangent_kernel
-from reluflow.dynamics.flow.force_step import SampleForces
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.stationary_limit import boosted
 
 _MOST_ITERATIONS = 12

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 _DEPENDENT = 1e-11  # what is left of a unit normal that the others span
+_MOSTLY_NORMAL = 0.7  # a vector that keeps less than this in a projection is projected once more
 _FAST = {"reassoc", "contract"}
 
 
@@ -27,17 +28,29 @@ class Pulls(NamedTuple):
 class Slide(NamedTuple):
     """The walls a neuron slides on, in the order it came to them, and its pull there; `held[0]` of them.
 
-    The normals are triangle @ basis with orthonormal rows of `basis`; `rest` is the pull of all other walls, `pull` its
-    tangent part D, and `multipliers` the strengths along the walls that make it so.
+    The normals are triangle @ basis with orthonormal rows of `basis`; `rest` is the pull of all other walls, `along`
+    what it has along the basis, `pull` its tangent part D, and `multipliers` the strengths along the walls that make it
+    so. `held[1]` counts walls it is on only because it is on the others.
     """
 
-    held: IntArray  # (1,)
+    held: IntArray  # (2,)
     walls: IntArray  # (most,)
     basis: FloatArray  # (most, d)
     triangle: FloatArray  # (most, most)
+    along: FloatArray  # (q, most)
     multipliers: FloatArray  # (q, most)
     rest: FloatArray  # (q, d)
     pull: FloatArray  # (q, d)
+
+
+class SlideStarts(NamedTuple):
+    """The walls that neurons slide on at the start of a step: those of row i under `places[i]`, if that is not -1."""
+
+    places: IntArray  # (m,)
+    held: IntArray  # (S, 2)
+    walls: IntArray  # (S, most)
+    basis: FloatArray  # (S, most, d)
+    triangle: FloatArray  # (S, most, most)
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -73,17 +86,25 @@ def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
             out[axis] = out[axis] * tau + pull[row, axis]
 
 
+@njit(cache=True, fastmath=_FAST)
+def take_off(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
+    """Make a vector tangent to the sliding walls, and add what it had along the rows of the basis to `along`."""
+    for row in range(slide.held[0]):
+        direction = slide.basis[row]
+        part = dot(vector, direction)
+        along[row] += part
+        for axis in range(vector.shape[0]):
+            vector[axis] -= part * direction[axis]
+
+
 @njit(cache=True)
 def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
-    """Make a vector tangent to the sliding walls, and write what it had along the rows of the basis."""
-    count = slide.held[0]
-    along[:count] = 0.0
-    for _ in range(2):  # twice, so that the normal part is gone to rounding
-        for row in range(count):
-            part = dot(vector, slide.basis[row])
-            along[row] += part
-            for axis in range(vector.shape[0]):
-                vector[axis] -= part * slide.basis[row, axis]
+    """`take_off` into an empty `along`, repeated where most of the vector was normal, so that all of that is gone."""
+    along[: slide.held[0]] = 0.0
+    before = norm(vector)
+    take_off(vector, slide, along)
+    if norm(vector) < _MOSTLY_NORMAL * before:
+        take_off(vector, slide, along)
 
 
 @njit(cache=True)
@@ -97,31 +118,104 @@ def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
 
 
 @njit(cache=True)
-def add_wall(b: int, normals: FloatArray, slide: Slide) -> None:
-    """Slide on one more wall, unless the others hold the neuron on it anyway."""
+def add_wall(b: int, normals: FloatArray, slide: Slide) -> bool:
+    """Slide on one more wall, unless the others hold the neuron on it anyway; whether it is a new one."""
     count = slide.held[0]
-    if count >= slide.walls.shape[0]:
-        return
-    slide.basis[count] = normals[b]
-    split(slide.basis[count], slide, slide.triangle[count])
-    length = norm(slide.basis[count])
-    if length > _DEPENDENT:
-        slide.basis[count] /= length
-        slide.triangle[count, count] = length
-        slide.walls[count] = b
-        slide.held[0] = count + 1
+    if count < slide.walls.shape[0]:
+        slide.basis[count] = normals[b]
+        split(slide.basis[count], slide, slide.triangle[count])
+        length = norm(slide.basis[count])
+        if length > _DEPENDENT:
+            slide.basis[count] /= length
+            slide.triangle[count, count] = length
+            slide.walls[count] = b
+            slide.held[0] = count + 1
+            return True
+    slide.held[1] += 1
+    return False
+
+
+@njit(cache=True)
+def balance(slide: Slide) -> None:
+    """The multipliers from `along`."""
+    for row in range(slide.rest.shape[0]):
+        solve_triangle(slide.along[row], slide, slide.multipliers[row])
 
 
 @njit(cache=True)
 def refresh(slide: Slide) -> None:
     """D and the multipliers from the pull of the other walls."""
-    along = np.empty(slide.walls.shape[0])
-    strengths = np.empty(slide.walls.shape[0])
     for row in range(slide.rest.shape[0]):
         slide.pull[row] = slide.rest[row]
-        split(slide.pull[row], slide, along)
-        solve_triangle(along, slide, strengths)
-        slide.multipliers[row, : slide.held[0]] = strengths[: slide.held[0]]
+        split(slide.pull[row], slide, slide.along[row])
+    balance(slide)
+
+
+@njit(cache=True, fastmath=_FAST)
+def hold_newest(slide: Slide) -> None:
+    """Make the pull tangent to the wall added last, to which it was not yet."""
+    last = slide.held[0] - 1
+    direction = slide.basis[last]
+    for row in range(slide.rest.shape[0]):
+        pull = slide.pull[row]
+        part = dot(pull, direction)
+        slide.along[row, last] = part
+        for axis in range(pull.shape[0]):
+            pull[axis] -= part * direction[axis]
+    balance(slide)
+
+
+@njit(cache=True, fastmath=_FAST)
+def _release(b: int, slide: Slide) -> None:
+    """Slide on one wall fewer: rotations of the basis bring what was held by it alone into its last row, which goes."""
+    count, place = slide.held[0], 0
+    while slide.walls[place] != b:
+        place += 1
+    for i in range(place, count - 1):
+        slide.walls[i] = slide.walls[i + 1]
+        for column in range(i + 2):
+            slide.triangle[i, column] = slide.triangle[i + 1, column]
+        x, y = slide.triangle[i, i], slide.triangle[i, i + 1]
+        radius = np.sqrt(x * x + y * y)
+        cosine, sine = x / radius, y / radius
+        slide.triangle[i, i] = radius
+        for row in range(i + 2, count):  # still at their old places
+            x, y = slide.triangle[row, i], slide.triangle[row, i + 1]
+            slide.triangle[row, i], slide.triangle[row, i + 1] = cosine * x + sine * y, cosine * y - sine * x
+        for row in range(slide.rest.shape[0]):
+            x, y = slide.along[row, i], slide.along[row, i + 1]
+            slide.along[row, i], slide.along[row, i + 1] = cosine * x + sine * y, cosine * y - sine * x
+        one, two = slide.basis[i], slide.basis[i + 1]
+        for axis in range(one.shape[0]):
+            x, y = one[axis], two[axis]
+            one[axis], two[axis] = cosine * x + sine * y, cosine * y - sine * x
+    slide.held[0] = count - 1
+    direction = slide.basis[count - 1]
+    for row in range(slide.rest.shape[0]):
+        pull, part = slide.pull[row], slide.along[row, count - 1]
+        for axis in range(pull.shape[0]):
+            pull[axis] += part * direction[axis]
+
+
+@njit(cache=True)
+def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int) -> None:
+    """Go from a wall the neuron slides on to one of its sides."""
+    set_side(slide, pulls, side, b, to_side)
+    if slide.held[1] > 0:  # another wall may hold it in place of this one
+        gather(side, pulls.normals, slide)
+        return
+    _release(b, slide)
+    normal = slide.basis[slide.held[0]]
+    normal[:] = pulls.normals[b]
+    part = slide.triangle[slide.held[0]]
+    split(normal, slide, part)
+    for row in range(slide.rest.shape[0]):
+        change = strength_of(pulls, b, to_side, row)
+        for i in range(slide.held[0]):
+            slide.along[row, i] += change * part[i]
+        for axis in range(normal.shape[0]):
+            slide.pull[row, axis] += change * normal[axis]
+    balance(slide)
 
 
 @njit(cache=True)
@@ -131,7 +225,7 @@ def gather(side: SignArray, normals: FloatArray, slide: Slide) -> None:
     while kept < count and side[slide.walls[kept]] == 0:
         kept += 1
     others = slide.walls[kept:count].copy()
-    slide.held[0] = kept
+    slide.held[0], slide.held[1] = kept, 0
     for b in others:
         if side[b] == 0:
             add_wall(b, normals, slide)
@@ -186,3 +280,48 @@ def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: 
         if not (orientation * (plus - here) > least and orientation * (here - minus) > least):
             return False
     return True
+
+
+def slide_starts(sides: SignArray, normals: FloatArray) -> SlideStarts:
+    """What the neurons slide on, once for all sweeps of a step."""
+    counts = np.count_nonzero(sides == 0, axis=1)
+    sliding = np.flatnonzero(counts)
+    places = np.full(len(sides), -1)
+    places[sliding] = np.arange(len(sliding))
+    most, d = min(int(np.max(counts, initial=0)), *normals.shape), normals.shape[1]
+    starts = SlideStarts(
+        places,
+        np.zeros((len(sliding), 2), dtype=np.int64),
+        np.zeros((len(sliding), most), dtype=np.int64),
+        np.zeros((len(sliding), most, d)),
+        np.zeros((len(sliding), most, most)),
+    )
+    _gather_all(sides[sliding], normals, starts)
+    return starts
+
+
+@njit(cache=True, parallel=True)
+def _gather_all(sides: SignArray, normals: FloatArray, starts: SlideStarts) -> None:
+    """The walls of every sliding neuron and their orthonormal basis."""
+    for index in prange(sides.shape[0]):
+        i = int(np.int64(index))
+        none = np.empty((0, 0))
+        slide = Slide(
+            starts.held[i], starts.walls[i], starts.basis[i], starts.triangle[i], none, none, none, none
+        )  # fmt: skip
+        for b in range(sides.shape[1]):
+            if sides[i, b] == 0:
+                add_wall(b, normals, slide)
+
+
+@njit(cache=True)
+def restore(starts: SlideStarts, row: int, slide: Slide) -> None:
+    """Begin with the walls a neuron slides on at the start of the step."""
+    place = starts.places[row]
+    if place >= 0:
+        count = starts.held[place, 0]
+        slide.held[:] = starts.held[place]
+        slide.walls[:count] = starts.walls[place, :count]
+        slide.basis[:count] = starts.basis[place, :count]
+        slide.triangle[:count, :count] = starts.triangle[place, :count, :count]
+    refresh(slide)

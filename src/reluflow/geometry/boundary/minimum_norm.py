@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
 
+_FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
 
 
@@ -54,16 +55,16 @@ def make_room(s: int, d: int) -> Room:
     )
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST)
 def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
     """<row_i, vector>."""
-    total = 0.0
+    row, total = rows[i], 0.0
     for c in range(vector.shape[0]):
-        total += rows[i, c] * vector[c]
+        total += row[c] * vector[c]
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST)
 def norm(vector: FloatArray) -> float:
     """Euclidean norm, for vectors of ordinary size."""
     total = 0.0
@@ -72,7 +73,7 @@ def norm(vector: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST)
 def orthonormalise(
     rows: FloatArray, chosen: IntArray, start: int, count: int, basis: FloatArray, triangle: FloatArray
 ) -> int:
@@ -94,8 +95,9 @@ def orthonormalise(
             for j in range(rank):
                 dot = along(basis, j, basis[rank])
                 triangle[j, rank] += dot
+                old, new = basis[j], basis[rank]
                 for c in range(d):
-                    basis[rank, c] -= dot * basis[j, c]
+                    new[c] -= dot * old[c]
         size = norm(basis[rank])
         if size > DEPENDENT * length:
             triangle[rank, rank] = size
@@ -105,17 +107,17 @@ def orthonormalise(
     return rank
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST)
 def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
     """Subtract from `vector` its projection on the orthonormal rows, in place."""
     for _ in range(2):
         for j in range(rank):
-            dot = along(basis, j, vector)
+            dot, row = along(basis, j, vector), basis[j]
             for c in range(vector.shape[0]):
-                vector[c] -= dot * basis[j, c]
+                vector[c] -= dot * row[c]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_FAST)
 def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
     """Each z at the end that shortens the centre of the image, its lower end where the upper one is infinite."""
     for c in range(base.shape[0]):
@@ -162,8 +164,9 @@ def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool
             pull[c] = base[c]
         for i in range(count):
             if ends[i] != 0:
+                row, strength = rows[i], strengths[i]
                 for c in range(d):
-                    pull[c] += strengths[i] * rows[i, c]
+                    pull[c] += strength * row[c]
         for j in range(size):
             goal[j] = -along(room.basis, j, pull)
         remove_span(room.basis, size, pull)

@@ -82,8 +82,8 @@ class DaskExecutor(AbstractExecutor):
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
         if self.scheduler is None:
-            # no `pre-spawn-environ` of ours: a nanny leaves it in this process's environment, where Numba then refuses to
-            # compile. Dask asks for one thread of the libraries under NumPy by itself, and `Worker` of Numba.
+            # no `pre-spawn-environ` of ours: a nanny leaves it in this process's environment, where Numba then refuses
+            # to compile. Dask asks for one thread of the libraries under NumPy by itself, and `Worker` of Numba.
             cluster = stack.enter_context(
                 distributed.LocalCluster(
                     n_workers=self.num_workers,

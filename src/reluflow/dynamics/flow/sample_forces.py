@@ -1,0 +1,82 @@
+"""SampleForces: the samples as walls that pull on neurons."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.flow.neuron_path_kernels import Paths
+from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
+from reluflow.geometry.boundary.walls import Walls
+from reluflow.losses import AbstractLoss
+
+_CHUNK = 2**24  # numbers in one block of pre-activations
+
+
+class SampleForces:
+    """The samples as walls that pull on neurons: the constants of a run.
+
+    Parameters
+    ----------
+    X, labels, loss
+        The samples (n, d), their labels and the loss.
+    walls
+        Their hyperplanes.
+    leak
+        Negative slope of the activation.
+    """
+
+    def __init__(self, X: FloatArray, labels: FloatArray, loss: AbstractLoss, walls: Walls, leak: float) -> None:
+        self.X, self.labels, self.loss, self.walls, self.leak = X, labels, loss, walls, leak
+        self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
+        self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
+        self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
+        for column, factor in enumerate(reversed(self._factors)):
+            np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
+
+    def of_walls(self, forces: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What every wall pulls along its normal on its positive and negative side, shapes (P, B)."""
+        both = []
+        for factor in self._factors:
+            pull = np.zeros((len(forces), len(self.walls.normals)))
+            if len(self.X) == pull.shape[1]:
+                pull[:, self.walls.wall_of_sample] = forces * factor
+            else:
+                np.add.at(pull.T, self.walls.wall_of_sample, (forces * factor).T)
+            both.append(pull)
+        return both[0], both[1]
+
+    def relative(self, outputs: FloatArray) -> RelativeForces:
+        """Forces relative to the rate at outputs of shape (P, n)."""
+        return relative_forces(outputs, self.labels, self.loss, self.counted)
+
+    def count(self, slopes: FloatArray | None) -> bool:
+        """Leave samples on which no neuron acts out of the rate; with None, take all of them. Whether that changed."""
+        acted_on = np.ones(len(self.X), dtype=bool)
+        if slopes is not None and self.loss.fades and np.any(slopes):
+            acted_on = np.any(slopes, axis=0)
+        before = acted_on | True if self.counted is None else self.counted
+        self.counted = None if np.all(acted_on) else acted_on
+        return not np.array_equal(before, acted_on)
+
+    def wakes(self, paths: Paths) -> bool:
+        """Whether a neuron meets the wall of a sample that was not counted."""
+        if self.counted is None:
+            return False
+        met = paths.event_walls[np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]]
+        return bool(np.isin(met[met >= 0], self.walls.wall_of_sample[~self.counted]).any())
+
+    def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
+        """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
+        num_neurons, num_points, width = places.shape
+        outputs = np.zeros((num_points, len(self.X)))
+        block = max(1, _CHUNK // max(1, num_points * len(self.X)))
+        weights = places[:, :, -1] * mass[:, None]
+        for first in range(0, num_neurons, block):
+            part = slice(first, first + block)
+            heights = places[part, :, :-1].reshape(-1, width - 1) @ self.X.T
+            np.maximum(heights, self.leak * heights, out=heights)
+            heights = heights.reshape(-1, num_points, len(self.X))
+            for point in range(num_points):
+                outputs[point] += weights[part, point] @ heights[:, point]
+        return outputs

@@ -1,0 +1,185 @@
+"""Sweep: neurons carried through one macro step, each alone, and which of them must be carried again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, StepStart, carry_all
+from reluflow.dynamics.flow.radau import RadauRule
+from reluflow.dynamics.flow.relative_forces import RelativeForces
+from reluflow.dynamics.flow.sample_forces import SampleForces
+from reluflow.dynamics.flow.sliding_kernels import Pulls, slide_starts
+
+RULE = RadauRule.of_order(5)
+CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
+POINTS = np.sort(np.concatenate([RULE.nodes, CHECKS]))
+IS_NODE = np.isin(POINTS, RULE.nodes)
+_MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
+_WIDE = 2**22  # numbers of the pulls of all walls at once beyond which they are taken power by power
+
+
+class Sweep:
+    """The neurons that move, at the start of a step and along it; kept: `places` of rows not yet carried are the start.
+
+    Parameters
+    ----------
+    samples
+        The constants of the run.
+    neurons
+        At the start of the step.
+    event_room
+        Events a neuron may have.
+    """
+
+    def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int) -> None:
+        self.samples = samples
+        self.moving = _moving(neurons, samples.is_silent)
+        self.mass = neurons.mass[self.moving]
+        sides = neurons.sides[self.moving]
+        self._is_up, self._is_down = (sides > 0).astype(np.float64), (sides < 0).astype(np.float64)
+        normals = samples.walls.normals
+        self._start = StepStart(
+            self.moving,
+            neurons.shapes,
+            neurons.sides,
+            neurons.pinned,
+            neurons.can_change_sign,
+            neurons.shapes[self.moving, :-1] @ normals.T,
+        )
+        self._slides = slide_starts(sides, normals)
+        self.paths = _room_for(len(self.moving), len(normals), neurons.d, event_room)
+        self.paths.places[:] = neurons.shapes[self.moving, None]
+        self.outputs = np.empty((len(POINTS), len(samples.X)))
+        self.is_current = np.zeros(len(self.moving), dtype=bool)  # carried by the forces of now
+
+    def face(self, coefficients: FloatArray) -> None:
+        """Take forces, as powers of tau (q, n), for what is carried from now on."""
+        plus, minus = self.samples.of_walls(coefficients)
+        normals = self.samples.walls.normals
+        if plus.size * normals.shape[1] <= _WIDE:
+            flat = (len(normals), len(plus) * normals.shape[1])
+            rests = self._is_up @ (plus.T[:, :, None] * normals[:, None, :]).reshape(flat)
+            if np.any(minus):
+                rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
+            self.rests = rests.reshape(len(self.moving), len(plus), normals.shape[1])
+        else:
+            one_by_one = [
+                (self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)
+            ]
+            self.rests = np.stack(one_by_one, axis=1)
+        self._pulls = Pulls(normals, plus.T.copy(), minus.T.copy(), self.samples.is_silent)
+        self.is_current[:] = False
+
+    def carry(self, rows: IntArray) -> None:
+        """Carry the neurons in some rows through the step, from its start."""
+        if rows.size:
+            carry_all(rows, self._start, self._slides, self.rests[rows], self._pulls, POINTS, self.paths)
+        self.is_current[rows] = True
+
+    @property
+    def waiting(self) -> IntArray:
+        """Rows that have not been carried by the forces of now."""
+        return np.flatnonzero(~self.is_current)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every neuron has been carried by the forces of now."""
+        return bool(np.all(self.is_current))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a neuron has met more events than there is room for."""
+        return bool(np.any(self.paths.statuses == BUFFER_FULL))
+
+    @property
+    def is_too_fast(self) -> bool:
+        """Whether a neuron would grow beyond all bounds."""
+        return bool(np.any(self.paths.statuses == TOO_FAST))
+
+    def outputs_at_nodes(self) -> FloatArray:
+        """h at the nodes, shape (q, n)."""
+        self.outputs[IS_NODE] = self.samples.outputs(self.paths.places[:, IS_NODE], self.mass)
+        return np.asarray(self.outputs[IS_NODE])
+
+    def outputs_between(self) -> FloatArray:
+        """h between the nodes, at `CHECKS`."""
+        self.outputs[~IS_NODE] = self.samples.outputs(self.paths.places[:, ~IS_NODE], self.mass)
+        return np.asarray(self.outputs[~IS_NODE])
+
+
+class Staleness:
+    """Which neurons must be carried again because the forces have changed since they were carried.
+
+    A neuron's part of the outputs is at most mass |z|^2 |x|, and a change f of the forces changes it by about
+    2 H |X| |f| of itself. Neurons whose changes together bend the forces by less than `allowed`, relative to the
+    largest, are left as they are; those that were never carried count with all they may grow to.
+
+    Parameters
+    ----------
+    sweep
+        The neurons.
+    now
+        Forces at the start of the step.
+    length
+        The step.
+    allowed
+        Largest neglected change.
+    """
+
+    def __init__(self, sweep: Sweep, now: RelativeForces, length: float, allowed: float) -> None:
+        self._sweep, self._allowed = sweep, allowed
+        X = sweep.samples.X
+        squares = np.einsum("ki,ki->k", X, X)
+        self._size = float(np.max(np.abs(now.forces)))
+        answer = float(np.max(now.curvatures * np.sqrt(squares)))
+        self._answer = answer / self._size if self._size > 0.0 else np.inf  # of the forces to mass |z|^2
+        self._turning = 2.0 * length * float(np.sqrt(np.sum(squares))) * self._size
+        starts = sweep.paths.places[:, 0]
+        self._sizes = np.einsum("ji,ji->j", starts, starts)
+        self._carried = np.full(len(sweep.moving), -1)  # number of the forces it was carried by
+        self._forces: list[FloatArray] = []
+
+    def rows(self, at_nodes: FloatArray) -> IntArray:
+        """The neurons to carry now that the forces at the nodes are these; they are taken for carried from here on."""
+        sweep = self._sweep
+        ends = sweep.paths.places[:, -1]
+        sizes = np.maximum(self._sizes, np.einsum("ji,ji->j", ends, ends))
+        bends = self._answer * sweep.mass * sizes
+        self._forces.append(at_nodes)
+        changes = [float(np.max(np.abs(at_nodes - old))) / self._size for old in self._forces] if self._size else [0.0]
+        factors = self._turning * np.asarray(changes)[self._carried]
+        if len(changes) == 1:
+            growths = np.sum(np.sqrt(np.einsum("jqi,jqi->jq", sweep.rests, sweep.rests)), axis=1)
+            self._fresh = np.exp(np.minimum(2.0 * growths, _MOST_GROWTH))
+        bends *= np.where(self._carried < 0, self._fresh, factors)
+        order = np.argsort(bends)
+        due = np.ones(len(bends), dtype=bool)
+        due[order[np.cumsum(bends[order]) <= self._allowed]] = False
+        due |= sweep.paths.statuses != DONE
+        self._carried[due] = len(self._forces) - 1
+        return np.flatnonzero(due)
+
+
+def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:
+    """Neurons on which something pulls, or which slide."""
+    is_dead = np.all(np.where(neurons.sides > 0, is_silent[:, 1], (neurons.sides < 0) & is_silent[:, 0]), axis=1)
+    return np.flatnonzero(~is_dead)
+
+
+def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Paths:
+    return Paths(
+        places=np.zeros((num_neurons, len(POINTS), d + 1)),
+        ends=np.zeros((num_neurons, d + 1)),
+        sides=np.zeros((num_neurons, num_walls), dtype=np.int8),
+        pinned=np.zeros((num_neurons, num_walls), dtype=np.int8),
+        event_walls=np.zeros((num_neurons, num_events), dtype=np.int64),
+        event_taus=np.zeros((num_neurons, num_events)),
+        event_kinds=np.zeros((num_neurons, num_events), dtype=np.int8),
+        event_kinks=np.zeros((num_neurons, num_events)),
+        num_events=np.zeros(num_neurons, dtype=np.int64),
+        statuses=np.full(num_neurons, DONE, dtype=np.int8),
+        stops=np.ones(num_neurons),
+    )

@@ -1,0 +1,47 @@
+"""Machine-code kernel for what sliding takes away from the tangent kernel: the samples' parts normal to the walls."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from reluflow.arrays import FloatArray, IntArray, SignArray
+
+_DEPENDENT = 1e-10  # share of a normal's square, outside the span of the others, below which they hold what it holds
+
+
+@njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
+def normal_rows(
+    sides: SignArray, first_sample: IntArray, gram: FloatArray, outer: FloatArray, starts: IntArray, out: FloatArray
+) -> None:
+    """For each neuron, what the samples have along an orthonormal basis of its walls' normals, times `outer`.
+
+    Cholesky's decomposition of the samples' Gram matrix, wall by wall; rows `starts[j]` onwards of `out` are written.
+    """
+    for index in prange(sides.shape[0]):
+        j = int(np.int64(index))
+        first, count = starts[j], 0
+        for b in range(sides.shape[1]):
+            if sides[j, b] != 0:
+                continue
+            k = first_sample[b]
+            row, source = out[first + count], gram[k]
+            for place in range(row.shape[0]):
+                row[place] = source[place]
+            for i in range(count):
+                above = out[first + i]
+                part = above[k]
+                for place in range(row.shape[0]):
+                    row[place] -= part * above[place]
+            square = row[k]
+            if square <= _DEPENDENT * source[k]:
+                continue
+            factor = 1.0 / np.sqrt(square)
+            for place in range(row.shape[0]):
+                row[place] *= factor
+            count += 1
+        for i in range(count):
+            row = out[first + i]
+            for place in range(row.shape[0]):
+                row[place] *= outer[j, place]
+        out[first + count : starts[j + 1]] = 0.0
