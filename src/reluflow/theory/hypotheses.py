@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.diagnosis import ASSUMPTIONS
 from reluflow.theory.evidence import Evidence
@@ -53,9 +54,9 @@ def balanced_start(*, rtol: float = 1e-12) -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         network = evidence.network
-        a_square, w_square = network.a**2, np.sum(network.w**2, axis=1)
-        largest = np.maximum(np.maximum(a_square, w_square), np.finfo(float).tiny)
-        gap = float(np.max(np.abs(a_square - w_square) / largest))
+        a, w = np.abs(network.a), row_norms(network.w)
+        largest = np.where((a > 0.0) | (w > 0.0), np.maximum(a, w), 1.0)
+        gap = float(np.max(np.abs((a / largest) ** 2 - (w / largest) ** 2)))
         return Judgement(holds=gap <= rtol, margin=rtol - gap, detail=f"largest relative |a^2 - |w|^2| is {gap:.2g}")
 
     return Hypothesis("balanced", "every neuron starts with |a_j| = |w_j|", judge)
@@ -66,7 +67,7 @@ def dominated_start(*, rtol: float = 1e-12) -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         network = evidence.network
-        ratio = np.abs(network.a) - np.linalg.norm(network.w, axis=1)
+        ratio = np.abs(network.a) - row_norms(network.w)
         size = float(np.max(np.abs(network.a), initial=np.finfo(float).tiny))
         margin = float(np.min(ratio)) / size
         return Judgement(holds=margin >= -rtol, margin=margin, detail=f"smallest (|a| - |w|)/max|a| is {margin:.3g}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.local_lemmas import (
     bend_bound,
     convergence_rate,
@@ -72,7 +73,7 @@ def _negative_moves(evidence: Evidence) -> Measurement:
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
-    if any(s.has_lost_neurons for s in states):
+    if any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states):
         return missing("negative neurons too light for a double; take a larger scale")
     factor = float(np.exp(min(largest_negative_growth(evidence, states), LARGEST_EXPONENT)))
     moved = [np.array([np.max(part[members]) for part in _moves(s, states[0])[:2]]) for s in states]
@@ -177,7 +178,7 @@ def _limit_patterns(evidence: Evidence) -> Measurement:
     started = np.any(evidence.network.w != 0.0, axis=1)
     if np.any(started & np.all(network.w == 0.0, axis=1) & (network.a == 0.0)):
         return missing("the patterns of neurons too light for a double beside the others")
-    sizes = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+    sizes = row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
     products = network.pre_activations(X)
     mixed = np.any(products > KINK * sizes, axis=1) & np.any(products < -KINK * sizes, axis=1)
     active = np.any(products > KINK * sizes, axis=1) & ~mixed
@@ -188,7 +189,7 @@ def _limit_patterns(evidence: Evidence) -> Measurement:
 def _limit_line(evidence: Evidence) -> Measurement:
     """|sum a w - beta*| over the neurons of the end point that are active on every sample."""
     network, X = evidence.run.network.materialized(), evidence.dataset.X
-    sizes = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+    sizes = row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
     active = np.all(network.pre_activations(X) > -KINK * sizes, axis=1) & np.any(network.w != 0.0, axis=1)
     line = (network.weight * network.a)[active] @ network.w[active]
     distance = float(np.linalg.norm(line - evidence.facts.least_squares))
