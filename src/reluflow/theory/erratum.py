@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Protocol, TypeVar
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.measurement import Measurement
+
+Value = TypeVar("Value")
+Case = Callable[[], Measurement]
+Cases = tuple[Case, Case]
 
 _CODE = re.compile(r"\b([EFP]\d+)\b")
 
@@ -38,8 +43,8 @@ class Erratum:
     where: str
     printed: str
     corrected: str
-    failing: Callable[[], Measurement] | None = None
-    holding: Callable[[], Measurement] | None = None
+    failing: Case | None = None
+    holding: Case | None = None
 
     @property
     def paper(self) -> str:
@@ -52,18 +57,25 @@ class Erratum:
         return self.key.partition(":")[2]
 
 
-def errata_maker(paper: str) -> Callable[..., Erratum]:
-    """How a paper's file writes its errata: code, where, printed, corrected, and the two cases where there are some."""
+class _TwoForms(Protocol):
+    def __call__(self, *, printed: bool) -> Measurement: ...
 
-    def erratum(
-        code: str,
-        where: str,
-        printed: str,
-        corrected: str,
-        failing: Callable[[], Measurement] | None = None,
-        holding: Callable[[], Measurement] | None = None,
-    ) -> Erratum:
-        return Erratum(f"{paper}:{code}", where, printed, corrected, failing, holding)
+
+def both(measure: _TwoForms) -> Cases:
+    """The failing and the holding case of a measure that takes the printed or the corrected form."""
+    return lambda: measure(printed=True), lambda: measure(printed=False)
+
+
+def on_each(measure: Callable[[Value], Measurement], failing: Value, holding: Value) -> Cases:
+    """The failing and the holding case of a measure that takes what the two forms differ in."""
+    return lambda: measure(failing), lambda: measure(holding)
+
+
+def errata_maker(paper: str, cases: Mapping[str, Cases]) -> Callable[[str, str, str, str], Erratum]:
+    """How a paper's file writes its errata: code, where, printed, corrected; the cases stand in a file of their own."""
+
+    def erratum(code: str, where: str, printed: str, corrected: str) -> Erratum:
+        return Erratum(f"{paper}:{code}", where, printed, corrected, *cases.get(code, (None, None)))
 
     return erratum
 

@@ -71,7 +71,9 @@ def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
 def _theorems_in(paper: str) -> dict[str, Theorem]:
     """Every theorem defined in the modules of a paper's folder, by key."""
     folder = import_module(f"reluflow.theory.{paper}")
-    names = [module.name for module in iter_modules(folder.__path__) if module.name not in ("results", "errata")]
+    names = [
+        module.name for module in iter_modules(folder.__path__) if not module.name.startswith(("results", "errata"))
+    ]
     modules = [import_module(f"{folder.__name__}.{name}") for name in sorted(names)]
     return {value.key: value for module in modules for value in vars(module).values() if isinstance(value, Theorem)}
 

@@ -139,7 +139,7 @@ def test_a_large_scale_is_out_of_the_regime():
 def test_the_theorem_holds_at_scales_far_below_a_double(log_lambda):
     """Negative neurons stay at the scale of the start, and two limits of doubles got in the way.
 
-    At e^-400 the squares of their weights underflow; neurons on a boundary passed for mixed, and the theorem `fails`. At
+    At e^-400 the squares of their weights underflow; neurons on a boundary passed for mixed, and the theorem failed. At
     e^-1500 they are too light for a double beside the positive ones: read as e^-690 they had outgrown their clause, and
     the theorem did not apply.
     """

@@ -97,7 +97,7 @@ def principal_direction(facts: DatasetFacts) -> Judgement:
     candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
     if facts.separator is not None and facts.separator.separable:
         candidates.append(facts.separator.w)
-    best = max((_principal_margin(facts, w) for w in candidates), default=-np.inf)
+    best = max((principal_margin(facts, w) for w in candidates), default=-np.inf)
     detail = f"best margin {best:.6g} over the separator and the means"
     if best > 0:
         return Judgement(True, best, detail)
@@ -232,7 +232,8 @@ def _leaky_refusal(facts: DatasetFacts) -> Judgement | None:
     return None
 
 
-def _principal_margin(facts: DatasetFacts, w: FloatArray) -> float:
+def principal_margin(facts: DatasetFacts, w: FloatArray) -> float:
+    """The margin of Assumption A.1 for one direction; -inf for 0."""
     size = float(np.linalg.norm(w))
     if size == 0.0:
         return -np.inf

@@ -2,50 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from reluflow.data.registry import load
-from reluflow.losses import LogisticLoss
-from reluflow.theory.conditions.lyu2021 import negative_networks_are_worse, negative_neurons_do_not_take_over
 from reluflow.theory.erratum import errata_maker
-from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, equals
+from reluflow.theory.lyu2021.errata_cases import CASES
 
-
-def _pull_of_mean(share: float) -> Measurement:
-    """G(mu-bar) on symmetric data against share (1 + leak) |mu|."""
-    data, leak = load("lyu-symmetric"), 0.5
-    mean = (data.y @ data.X) / data.n
-    unit = mean / np.linalg.norm(mean)
-    z = data.X @ unit
-    value = float(0.5 * (data.y @ np.where(z > 0.0, z, leak * z)) / data.n)
-    stated = share * (1.0 + leak) * float(np.linalg.norm(mean))
-    return equals(value, stated, atol=1e-12, detail=f"G(mu-bar) = {value:.6g} against {stated:.6g}")
-
-
-def _norm_of_pair(share: float) -> Measurement:
-    """|share (w*, -w*, 1, -1)| for a unit vector w*."""
-    norm = share * 2.0
-    return equals(norm, 1.0, atol=1e-12, detail=f"|{share:g} (w*, -w*, 1, -1)| = {norm:g}")
-
-
-def _other_sign(name: str, leak: float) -> Measurement:
-    """gamma^+/2 - V*, positive where no negative neuron can grow beside w^+ (A.5*), on data with A.5."""
-    facts = DatasetFacts(load(name), LogisticLoss(), leak)
-    printed, margin = negative_networks_are_worse(facts).margin, negative_neurons_do_not_take_over(facts).margin
-    value = float("nan") if margin is None else float(margin)
-    return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
-
-
-def _forces(losses: tuple[float, ...], *, printed: bool) -> Measurement:
-    """A bound of the sum of g_i = 1 - exp(-l_i), 1 - exp(-max l) or 1 - exp(-sum l), against 1 - exp(-nL)."""
-    values = np.array(losses)
-    bound = 1.0 - np.exp(-np.max(values) if printed else -np.sum(values))
-    wanted = 1.0 - np.exp(-np.sum(values))
-    return at_least(bound, wanted, allowance=1e-15, detail=f"the step gives {bound:.3f}, needed {wanted:.3f}")
-
-
-_erratum = errata_maker("lyu2021")
+_erratum = errata_maker("lyu2021", CASES)
 
 ERRATA = (
     _erratum(
@@ -53,8 +13,6 @@ ERRATA = (
         "Sec. 5.1",
         "mu~ = ((1 + leak)/2) mu",
         "((1 + leak)/4) mu, so lambda_0 = ((1 + leak)/4) |mu|",
-        lambda: _pull_of_mean(0.5),
-        lambda: _pull_of_mean(0.25),
     ),
     _erratum(
         "E2", "App. G", "the subgradient of G on C is mu^+", "mu^+/2, and lambda_0^+ = |mu^+|/2; kappa is unaffected"
@@ -64,8 +22,6 @@ ERRATA = (
         "Thm 5.5",
         "(1/4)(w*, -w*, 1, -1)",
         "(1/2)(w*, -w*, 1, -1), of norm 1",
-        lambda: _norm_of_pair(0.25),
-        lambda: _norm_of_pair(0.5),
     ),
     _erratum(
         "E4",
@@ -73,8 +29,6 @@ ERRATA = (
         "Assumption A.5",
         "A.5*: the dual multipliers of w^+ themselves must give V* < gamma^+/2; on three points A.5 holds and the flow "
         "tends to a two-neuron network of margin 0.66087 instead of 1/2",
-        lambda: _other_sign("lyu-counterexample", 0.1),
-        lambda: _other_sign("lyu-counterexample-sharp", 0.5),
     ),
     _erratum("E5", "Thm A.10, A.9", "a_k <= 0", "a_k >= 0, with the mirrored A.6 and A.5*; w^- lacks an index"),
     _erratum(
@@ -106,8 +60,6 @@ ERRATA = (
         "Lemma B.20",
         "sum(1 - e^(-l_i)) >= 1 - e^(-max l) >= 1 - e^(-nL)",
         "the second step goes the wrong way; 1 - prod(1 - g_i) <= sum g_i serves",
-        lambda: _forces((0.3, 0.4, 0.5), printed=True),
-        lambda: _forces((0.3, 0.4, 0.5), printed=False),
     ),
     _erratum("E14", "Thm B.19", "rate c^2 (leak gamma*/2n)^2", "c (leak gamma*/2n)^2, with w* of norm 1"),
     _erratum("E15", "App. A, G.1", "A.1 is weaker than A.2", "it is stronger; the half-angle is an arctan"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, nothing
 from reluflow.theory.min2024.assumptions import (
@@ -252,9 +253,9 @@ def _norm_diverges(evidence: Evidence) -> Measurement:
     )
 
 
-def predicted_stable_rank(evidence: Evidence) -> float:
+def stable_rank_limit(facts: DatasetFacts) -> float:
     """The limit of the stable rank: 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)), p, q = 1/margin of each class."""
-    vectors = evidence.facts.one_class
+    vectors = facts.one_class
     if vectors.positive is None or vectors.negative is None:
         return 1.0
     p, q = vectors.positive.norm, vectors.negative.norm
@@ -264,7 +265,7 @@ def predicted_stable_rank(evidence: Evidence) -> float:
 
 def _stable_rank_predictions(evidence: Evidence) -> Constants:
     return {
-        "stable_rank_limit": predicted_stable_rank(evidence),
+        "stable_rank_limit": stable_rank_limit(evidence.facts),
         "stable_rank_bound": 2.0 / (1.0 + data_constants(evidence).mu),
     }
 
@@ -274,7 +275,7 @@ def _late_plan(evidence: Evidence) -> FlowPlan:
 
 
 def _limit_below_bound(evidence: Evidence) -> Measurement:
-    return at_most(predicted_stable_rank(evidence), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
+    return at_most(stable_rank_limit(evidence.facts), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
 
 
 def _approach(evidence: Evidence) -> Measurement:
@@ -283,7 +284,7 @@ def _approach(evidence: Evidence) -> Measurement:
     A neuron's part off the span of the support samples of its class is frozen once the class is fitted, while |w| grows
     like sqrt(log t): where there is such a part the gap falls like 1/sqrt(log t), elsewhere like 1/log t.
     """
-    limit = predicted_stable_rank(evidence)
+    limit = stable_rank_limit(evidence.facts)
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
     if len(late) < 3:
         return missing("three snapshots after t = e^7")
