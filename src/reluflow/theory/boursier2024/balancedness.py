@@ -10,7 +10,7 @@ from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.theorem import Parameter, conclusion, theorems_of
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16
@@ -20,6 +20,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), NUM_TIMES)))
 
 
+@conclusion("conserved", "a_j^2 - |w_j|^2 does not change", Level.EXACT)
 def _conserved(evidence: Evidence) -> Measurement:
     """Largest change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
     start = evidence.network
@@ -33,6 +34,7 @@ def _conserved(evidence: Evidence) -> Measurement:
     return at_most(worst, evidence.parameter("rtol"))
 
 
+@conclusion("sign", "no a_j of a dominated neuron changes its sign", Level.EXACT)
 def _no_sign_change(evidence: Evidence) -> Measurement:
     """With |a_j| >= |w_j| at the start, no output weight ever changes its sign."""
     start = evidence.network
@@ -56,6 +58,9 @@ def descent_change(states: NeuronStates, lr: float) -> FloatArray:
     return np.asarray(lr**2 * (np.sum(network.w * pulls, axis=1) ** 2 - network.a**2 * np.sum(pulls * pulls, axis=1)))
 
 
+@conclusion(
+    "descent-step", "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)", Level.EXACT
+)
 def _descent_identity(evidence: Evidence) -> Measurement:
     """One step of descent from every snapshot; the error is relative to the neuron's squared norm after the step."""
     lr = evidence.parameter("lr")
@@ -73,26 +78,17 @@ def _descent_identity(evidence: Evidence) -> Measurement:
     return at_most(worst, STEP_ROUNDING, detail=detail)
 
 
-LEMMA_1 = Theorem(
-    key="boursier2024:lemma1",
-    reference=Reference("boursier2024", "Lemma 1"),
-    statement="Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
+_theorem = theorems_of("boursier2024", example="three-points")
+
+LEMMA_1 = _theorem(
+    "lemma1",
+    "Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
     hypotheses=(data_assumption("boursier-a1"),),
-    conclusions=(
-        Conclusion("conserved", "a_j^2 - |w_j|^2 does not change", _conserved, level=Level.EXACT),
-        Conclusion("sign", "no a_j of a dominated neuron changes its sign", _no_sign_change, level=Level.EXACT),
-        Conclusion(
-            "descent-step",
-            "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)",
-            _descent_identity,
-            level=Level.EXACT,
-        ),
-    ),
+    conclusions=(_conserved, _no_sign_change, _descent_identity),
     parameters=(
         Parameter("until", 30.0, "time up to which the run is followed", low=0.0),
         Parameter("rtol", 1e-12, "allowed relative change, for rounding", low=0.0),
         Parameter("lr", 0.1, "step size of the descent the flow is compared with", low=0.0),
     ),
     plan=_plan,
-    example="three-points",
 )

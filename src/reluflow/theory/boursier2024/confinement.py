@@ -25,7 +25,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Hypothesis
+from reluflow.theory.theorem import Conclusion, Hypothesis, conclusion
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
 LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
@@ -39,6 +39,7 @@ def _moves(state: PhaseState, entry: PhaseState) -> tuple[FloatArray, FloatArray
     return np.abs(one.a - two.a) / size, np.linalg.norm(one.w - two.w, axis=1) / size, turned
 
 
+@conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J")
 def _positive_moves(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -66,6 +67,7 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
     return float(constants.mean_square * (line + cumulative(times, bent)[-1]))
 
 
+@conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|")
 def _negative_moves(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -88,8 +90,8 @@ LEMMA_24 = late_theorem(
     "Lemma 24",
     "In Phase 3 positive neurons move and turn by O(eps_3) relative to their size, negative ones by O(1).",
     (
-        Conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J", _positive_moves),
-        Conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|", _negative_moves),
+        _positive_moves,
+        _negative_moves,
     ),
     erratum="E11: on N the bound is in terms of |a_i(tau_3)|.",
     departs="J is the explicit bound of Lemma 23 on int |D^t| dt.",
@@ -134,6 +136,7 @@ def _never_ends(evidence: Evidence) -> Measurement:
     return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
 
 
+@conclusion("distance", "|theta - theta(tau_3)| stays below eps_4")
 def _distance(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -149,7 +152,7 @@ COROLLARY_1 = late_theorem(
     "Phase 3 never ends: tau_4 is infinite.",
     (
         Conclusion("never-ends", "neither clause of tau_4 fires", _never_ends, level=Level.EXACT),
-        Conclusion("distance", "|theta - theta(tau_3)| stays below eps_4", _distance),
+        _distance,
     ),
     extra=(CONFINED,),
     erratum="E11: the comparison is with the square of eps_4*.",

@@ -25,7 +25,7 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.theorem import Conclusion, conclusion, theorems_of
 
 PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
 
@@ -55,6 +55,7 @@ def largest_positive_mass(evidence: Evidence) -> float:
     return float((scale + np.sqrt(scale**2 + 4.0 * c)) / 2.0) ** 2
 
 
+@conclusion("mass", "sum_I a^2 <= A in Phase 2b")
 def _mass(evidence: Evidence) -> Measurement:
     states = fitting_states(evidence)
     if not states:
@@ -66,18 +67,18 @@ def _mass(evidence: Evidence) -> Measurement:
     )
 
 
-LEMMA_16 = Theorem(
-    key="boursier2024:lemma16",
-    reference=Reference("boursier2024", "Lemma 16, Eq. (49)"),
-    statement="In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_16 = _theorem(
+    "lemma16",
+    "In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+    locator="Lemma 16, Eq. (49)",
     hypotheses=(*ACUTE, GROWN),
-    conclusions=(Conclusion("mass", "sum_I a^2 <= A in Phase 2b", _mass),),
+    conclusions=(_mass,),
     constants=lambda e: {"alpha_49": constants_of(e).alpha_49, "A": largest_positive_mass(e)},
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -125,6 +126,7 @@ def stays_active(evidence: Evidence) -> Measurement:
     return at_least(float(least.min()), evidence.parameter("delta_prime"), detail=detail)
 
 
+@conclusion("facet-pull", "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets")
 def _facet_pull(evidence: Evidence) -> Measurement:
     states = fitting_states(evidence)
     if not states:
@@ -145,18 +147,14 @@ def _facet_pull(evidence: Evidence) -> Measurement:
     return at_least(float(values.min()), 0.0, detail=f"least <D^t, x_k> minus its bound, {worst_over(states, values)}")
 
 
-LEMMA_17 = Theorem(
-    key="boursier2024:lemma17",
-    reference=Reference("boursier2024", "Lemma 17, Eq. (44)"),
-    statement="In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+LEMMA_17 = _theorem(
+    "lemma17",
+    "In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+    locator="Lemma 17, Eq. (44)",
     hypotheses=(*FACETS, SMALL_DELTA, GROWN),
     conclusions=(
         Conclusion("active", "<wbar_i, x_k> > delta' |x_k| in Phase 2b", stays_active),
-        Conclusion(
-            "facet-pull",
-            "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets",
-            _facet_pull,
-        ),
+        _facet_pull,
     ),
     constants=lambda e: {
         "beta_44": constants_of(e).beta_44,
@@ -167,12 +165,11 @@ LEMMA_17 = Theorem(
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -100.0),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E12: the remainder is O(lambda^(eps/2)) and the A-term carries |x_k|^2.",
 )
 
 
+@conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b")
 def _mass_is_kept(evidence: Evidence) -> Measurement:
     states = fitting_states(evidence)
     if not states:
@@ -185,6 +182,7 @@ def _mass_is_kept(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2")
 def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     states = [
         s
@@ -198,19 +196,13 @@ def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     return at_least(float(speeds.min()), 0.0, detail=detail)
 
 
-LEMMA_18 = Theorem(
-    key="boursier2024:lemma18",
-    reference=Reference("boursier2024", "Lemma 18"),
-    statement="In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
+LEMMA_18 = _theorem(
+    "lemma18",
+    "In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
     hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA, GROWN),
-    conclusions=(
-        Conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b", _mass_is_kept),
-        Conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2", _mass_grows_while_small),
-    ),
+    conclusions=(_mass_is_kept, _mass_grows_while_small),
     constants=lambda e: {"eps_2_star": largest_eps_2(e)},
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -100.0),
-    setting=SETTING,
-    example=EXAMPLE,
 )

@@ -21,7 +21,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, o
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem, conclusion
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -101,6 +101,7 @@ HEAVY = Hypothesis(
 )
 
 
+@conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|")
 def _polyak(evidence: Evidence) -> Measurement:
     states = _resolved(evidence)
     if not states:
@@ -111,6 +112,7 @@ def _polyak(evidence: Evidence) -> Measurement:
     return at_least(float(ratios.min()), constant, detail=detail)
 
 
+@conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons")
 def _sharp_polyak(evidence: Evidence) -> Measurement:
     states = _resolved(evidence)
     if not states:
@@ -174,8 +176,8 @@ LEMMA_21 = late_theorem(
     "Lemma 21, Eq. (59)",
     "In Phase 3 |g|^2 >= sigma_min |beta*| (L - L_{beta*}) minus a remainder of the mixed neurons, for all g in dL.",
     (
-        Conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|", _polyak),
-        Conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons", _sharp_polyak),
+        _polyak,
+        _sharp_polyak,
     ),
     erratum="E9: the remainder is subtracted, not added.",
     departs="The shortest element of dL is measured; the remainder is explicit in the mass of the mixed neurons.",
@@ -199,6 +201,7 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return start + float(cumulative(times, remainders)[-1])
 
 
+@conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit")
 def _loss_decay(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -222,6 +225,7 @@ def mobilities(state: PhaseState) -> FloatArray:
     return np.asarray(np.linalg.eigvalsh(root @ mobility @ root))
 
 
+@conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them")
 def _late_rate(evidence: Evidence) -> Measurement:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
@@ -241,8 +245,8 @@ LEMMA_22 = late_theorem(
     "Lemma 22",
     "In Phase 3 L - L_{beta*} is O(eps_3^2 exp(-a (t - tau_3))) with a = min(sigma_min |beta*|/2, c_4/4).",
     (
-        Conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit", _loss_decay),
-        Conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them", _late_rate),
+        _loss_decay,
+        _late_rate,
     ),
 )
 
@@ -265,6 +269,7 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return 2.0 * pull_prefactor(evidence, states) / convergence_rate(evidence) + bent
 
 
+@conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms")
 def _pull_decay(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -277,6 +282,7 @@ def _pull_decay(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms")
 def _travel(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -292,8 +298,8 @@ LEMMA_23 = late_theorem(
     "Lemma 23",
     "In Phase 3 |D^t| is O(eps_3 exp(-a (t - tau_3)/2)), so that its integral is O(eps_3).",
     (
-        Conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms", _pull_decay),
-        Conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms", _travel),
+        _pull_decay,
+        _travel,
     ),
     erratum="E9: the cross term carries a factor 2 and the square root gives exp(-c_4 t/8); harmless as a <= c_4/4.",
 )

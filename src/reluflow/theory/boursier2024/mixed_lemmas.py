@@ -30,7 +30,14 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.theorem import (
+    Conclusion,
+    Constants,
+    Hypothesis,
+    Parameter,
+    conclusion,
+    theorems_of,
+)
 
 DELTA_TILDE = Parameter(
     "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0
@@ -70,6 +77,7 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
 
 
+@conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4")
 def _outputs_stay(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -83,6 +91,7 @@ def _outputs_stay(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that")
 def _outputs_fit(evidence: Evidence) -> Measurement:
     states = late_states(evidence)
     if not states:
@@ -96,20 +105,16 @@ def _outputs_fit(evidence: Evidence) -> Measurement:
     )
 
 
-LEMMA_19 = Theorem(
-    key="boursier2024:lemma19",
-    reference=Reference("boursier2024", "Lemma 19"),
-    statement="In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_19 = _theorem(
+    "lemma19",
+    "In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
     hypotheses=(*RESIDUAL, FITTED),
-    conclusions=(
-        Conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4", _outputs_stay),
-        Conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that", _outputs_fit),
-    ),
+    conclusions=(_outputs_stay, _outputs_fit),
     parameters=CLOCK_PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -249,13 +254,11 @@ def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence]
     return chosen
 
 
-LEMMA_20 = Theorem(
-    key="boursier2024:lemma20",
-    reference=Reference("boursier2024", "Lemma 20, Eqs. (51) and (52)"),
-    statement=(
-        "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
-        "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3))."
-    ),
+LEMMA_20 = _theorem(
+    "lemma20",
+    "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
+    "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3)).",
+    locator="Lemma 20, Eqs. (51) and (52)",
     hypotheses=LATE,
     conclusions=(
         Conclusion("shrinking", "the set of mixed neurons does not grow", or_across(_shrinks), level=Level.EXACT),
@@ -266,8 +269,6 @@ LEMMA_20 = Theorem(
     parameters=PARAMETERS,
     plan=_across_plan,
     log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E9: the statement prints the rate c_4, the proof gives c_4/2; (51) and (52) need u_k' = -1 and adjacency.",
     departs="The data constant C is explicit: it comes from the time a neuron spends beside a facet. Where no neuron "
     "is mixed after tau_3, a second run starts in Phase 3 with light negative ones that are.",

@@ -41,7 +41,7 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
+from reluflow.theory.theorem import Conclusion, Hypothesis, Setting, theorems_of
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
@@ -155,13 +155,13 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 
 
-NATURE = Theorem(
-    key="boursier2024:sec5-nature",
-    reference=Reference("boursier2024", "Section 5, nature of the limit"),
-    statement=(
-        "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
-        "vanishes; with a neuron that is zero it is a saddle."
-    ),
+_theorem = theorems_of("boursier2024", setting=Setting(init="dominated", width=20), example=EXAMPLE)
+
+NATURE = _theorem(
+    "sec5-nature",
+    "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
+    "vanishes; with a neuron that is zero it is a saddle.",
+    locator="Section 5, nature of the limit",
     hypotheses=(*RESIDUAL, GROWN, SETTLED),
     conclusions=(
         Conclusion(
@@ -172,8 +172,6 @@ NATURE = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -40.0),
-    setting=Setting(init="dominated", width=20),
-    example=EXAMPLE,
 )
 
 
@@ -201,13 +199,11 @@ def _line_misfits(evidence: Evidence) -> Judgement:
     return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
 
 
-OMNIDIRECTIONALITY = Theorem(
-    key="boursier2024:sec5-omnidirectional",
-    reference=Reference("boursier2024", "Section 5, omnidirectionality"),
-    statement=(
-        "Early alignment empties the cones across the data, so that at the spurious limit directions to grow in exist, "
-        "but no neuron is left that would go there."
-    ),
+OMNIDIRECTIONALITY = _theorem(
+    "sec5-omnidirectional",
+    "Early alignment empties the cones across the data, so that at the spurious limit directions to grow in exist, "
+    "but no neuron is left that would go there.",
+    locator="Section 5, omnidirectionality",
     hypotheses=(
         *RESIDUAL,
         Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits)),
@@ -226,7 +222,6 @@ OMNIDIRECTIONALITY = Theorem(
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
     setting=Setting(width=20),
-    example=EXAMPLE,
 )
 
 
@@ -260,13 +255,11 @@ def _sign_flips(evidence: Evidence) -> Measurement:
     return at_least(flips, 1.0, detail=f"{flips} of {evidence.network.num_neurons} output weights changed sign")
 
 
-UNBALANCED = Theorem(
-    key="boursier2024:sec5-unbalanced",
-    reference=Reference("boursier2024", "Section 5, unbalanced initialisation"),
-    statement=(
-        "From an unbalanced start output weights change sign; where that leaves a neuron on its way out of the "
-        "least-squares line, training ends at a global minimum."
-    ),
+UNBALANCED = _theorem(
+    "sec5-unbalanced",
+    "From an unbalanced start output weights change sign; where that leaves a neuron on its way out of the "
+    "least-squares line, training ends at a global minimum.",
+    locator="Section 5, unbalanced initialisation",
     hypotheses=(
         LOSS,
         relu_activation(),
@@ -287,6 +280,5 @@ UNBALANCED = Theorem(
     ),
     plan=plateau_plan,
     setting=Setting(init="unbalanced", width=100, scale="1e-3"),
-    example=EXAMPLE,
     departs="Stated without proof for any width; at a fixed width it fails as the scale shrinks, hence the hypothesis.",
 )

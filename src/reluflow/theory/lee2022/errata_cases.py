@@ -49,7 +49,7 @@ def _euler(*, printed: bool) -> Measurement:
 
     Against the printed bound, or of the corrected leading term against 10 eta^2.
     """
-    kappa, eta, steps = 0.0025, 0.002, np.arange(4001)
+    kappa, eta, steps = 0.0025, 0.002, np.arange(4001.0)
 
     def curve(x: FloatArray) -> FloatArray:
         return np.asarray(x - 0.5 * (1.0 - kappa) * x**2)
@@ -64,7 +64,7 @@ def _euler(*, printed: bool) -> Measurement:
     start = float(curve(np.ones(1))[0])
     iterates = np.array(list(accumulate(repeat(None, 4000), step, initial=start)))
     leading = euler_prediction(curve, slope, steps, rate=1.0, step_size=eta)
-    predicted = curve((1.0 - eta) ** steps) if printed else leading
+    predicted = curve(np.asarray((1.0 - eta) ** steps)) if printed else leading
     bound = printed_euler_bound(rate=1.0, step_size=eta, curvature=1.0 - kappa)
     error = float(np.max(np.abs(iterates - predicted)))
     return at_most(error, bound, detail=f"error {error:.4g} against {bound:.4g} at eta = {eta:g}")

@@ -28,7 +28,7 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.theorem import Hypothesis, Parameter, conclusion, theorems_of
 
 _NUM_TIMES = 12
 
@@ -135,6 +135,7 @@ _IN_CONE = (binary_labels(), mean_logistic(), leaky_activation(), data_assumptio
 _STARTS = (balanced_start(), off_the_rays())
 
 
+@conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M")
 def _growth_ratio(evidence: Evidence) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
     network, cone = _at_entry(evidence), correct_cone(evidence)
@@ -148,22 +149,22 @@ def _growth_ratio(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0, allowance=1e-12)
 
 
-LEMMA_G_6 = Theorem(
-    key="lyu2021:lemmaG.6",
-    reference=Reference("lyu2021", "Lemma G.6"),
-    statement="From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
+_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-counterexample-sharp")
+
+LEMMA_G_6 = _theorem(
+    "lemmaG.6",
+    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
     hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(Conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M", _growth_ratio),),
+    conclusions=(_growth_ratio,),
     constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
     parameters=(_WINDOW,),
     plan=_window_plan,
     log_scale=_window_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2.",
 )
 
 
+@conclusion("error", "the error of the linearised flow is below its bound")
 def _linearisation(evidence: Evidence) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
     network, cone = _at_entry(evidence), correct_cone(evidence)
@@ -182,21 +183,16 @@ def _linearisation(evidence: Evidence) -> Measurement:
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
 
 
-LEMMA_G_7 = Theorem(
-    key="lyu2021:lemmaG.7",
-    reference=Reference("lyu2021", "Lemma G.7"),
-    statement=(
-        "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
-        "linearisation, until the window closes."
-    ),
+LEMMA_G_7 = _theorem(
+    "lemmaG.7",
+    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
+    "linearisation, until the window closes.",
     hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
+    conclusions=(_linearisation,),
     constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1), "eps": constants_of(e).eps},
     parameters=(_WINDOW,),
     plan=_window_plan,
     log_scale=_window_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
 )
 
@@ -265,12 +261,14 @@ def _below_r_max(evidence: Evidence) -> Judgement:
     return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
 
 
+@conclusion("error", "the error is at most C_2 r^3")
 def _error_bound(evidence: Evidence) -> Measurement:
     r, error, _ = decomposition_error(evidence)
     bound = growth_constants(evidence)["C_2"] * r**3
     return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
 
 
+@conclusion("order", "the error is of order r^3", Level.SCALING)
 def _error_order(evidence: Evidence) -> Measurement:
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
     if len(points) < 3:
@@ -279,6 +277,7 @@ def _error_order(evidence: Evidence) -> Measurement:
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
 
+@conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons")
 def _sizes_of_b(evidence: Evidence) -> Measurement:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
     statements = []
@@ -291,30 +290,21 @@ def _sizes_of_b(evidence: Evidence) -> Measurement:
     return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
 
 
-LEMMA_G_5 = Theorem(
-    key="lyu2021:lemmaG.5",
-    reference=Reference("lyu2021", "Lemma G.5"),
-    statement=(
-        "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
-        "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
-        "and of order sigma^kappa for negative neurons."
-    ),
+LEMMA_G_5 = _theorem(
+    "lemmaG.5",
+    "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
+    "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
+    "and of order sigma^kappa for negative neurons.",
     hypotheses=(
         *_IN_CONE,
         *_STARTS,
         regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max)),
         in_cone_at_entry(),
     ),
-    conclusions=(
-        Conclusion("error", "the error is at most C_2 r^3", _error_bound),
-        Conclusion("order", "the error is of order r^3", _error_order, level=Level.SCALING),
-        Conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons", _sizes_of_b),
-    ),
+    conclusions=(_error_bound, _error_order, _sizes_of_b),
     constants=lambda e: {**growth_constants(e), "T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
     plan=_growth_plan,
     log_scale=_growth_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
     departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
 )

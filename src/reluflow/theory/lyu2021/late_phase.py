@@ -17,7 +17,13 @@ from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.theorem import (
+    Hypothesis,
+    Parameter,
+    Setting,
+    conclusion,
+    theorems_of,
+)
 
 
 def opposite_pair(separator: FloatArray) -> Network:
@@ -70,12 +76,14 @@ def _target(evidence: Evidence) -> Network:
     return opposite_pair(separator_of(evidence).w)
 
 
+@conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)")
 def _limit_is_the_pair(evidence: Evidence) -> Measurement:
     """Distance of the limit to (1/2)(w*, -w*, 1, -1)."""
     limit = _pair_limit(evidence)
     return missing(_NO_PAIR) if limit is None else at_most(direction_distance(limit.network, _target(evidence)), 1e-6)
 
 
+@conclusion("run", "the run's own direction closes in")
 def _run_closes_in(evidence: Evidence) -> Measurement:
     """Distance of the run's direction to that pair, over the snapshots."""
     run = _pair_run(evidence)
@@ -84,6 +92,7 @@ def _run_closes_in(evidence: Evidence) -> Measurement:
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
+@conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*")
 def _pair_margin(evidence: Evidence) -> Measurement:
     """Margin of the limit over ((1 + leak)/4) gamma*."""
     limit = _pair_limit(evidence)
@@ -94,10 +103,16 @@ def _pair_margin(evidence: Evidence) -> Measurement:
 
 _NO_PAIR = "no run of the pair was made"
 
-THEOREM_5_5 = Theorem(
-    key="lyu2021:thm5.5",
-    reference=Reference("lyu2021", "Thm 5.5"),
-    statement="On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
+_theorem = theorems_of(
+    "lyu2021",
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
+    example="lyu-symmetric",
+)
+
+THEOREM_5_5 = _theorem(
+    "thm5.5",
+    "On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
+    locator="Thm 5.5",
     hypotheses=(
         mean_logistic(),
         leaky_activation(),
@@ -107,14 +122,8 @@ THEOREM_5_5 = Theorem(
         _pair_is_unique(),
     ),
     predictions=lambda evidence: {"margin": best_margin(evidence)},
-    conclusions=(
-        Conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)", _limit_is_the_pair),
-        Conclusion("run", "the run's own direction closes in", _run_closes_in),
-        Conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*", _pair_margin),
-    ),
+    conclusions=(_limit_is_the_pair, _run_closes_in, _pair_margin),
     plan=_pair_plan,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
-    example="lyu-symmetric",
     erratum="E3: the limit is (1/2)(w*, -w*, 1, -1), of norm 1; the paper prints 1/4.",
     departs="The start is made of the first two neurons of the draw: balanced and put on their sides of w*.",
 )
@@ -186,6 +195,7 @@ def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
 _NO_LIMITS = "the perturbed runs, or their limits, are missing"
 
 
+@conclusion("margin", "margin of the limits over that of the maximiser")
 def _same_margin(evidence: Evidence) -> Measurement:
     """Smallest margin of a limit over that of the maximiser."""
     limits = _limits(evidence)
@@ -195,6 +205,7 @@ def _same_margin(evidence: Evidence) -> Measurement:
     return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
 
 
+@conclusion("distance", "distance of the limits to it, over the size of the perturbation")
 def _nearby(evidence: Evidence) -> Measurement:
     """Largest distance of a limit to the maximiser over the size of the perturbation."""
     limits, best = _limits(evidence), _maximiser(evidence)
@@ -204,22 +215,18 @@ def _nearby(evidence: Evidence) -> Measurement:
     return at_most(max(distances), evidence.parameter("reach"))
 
 
-THEOREM_5_6 = Theorem(
-    key="lyu2021:thm5.6",
-    reference=Reference("lyu2021", "Thm 5.6"),
-    statement="Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
+THEOREM_5_6 = _theorem(
+    "thm5.6",
+    "Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
+    locator="Thm 5.6",
     hypotheses=(mean_logistic(), _has_maximiser(), no_ridge_met()),
     constants=lambda evidence: {"margin": best_network(evidence).margin},
-    conclusions=(
-        Conclusion("margin", "margin of the limits over that of the maximiser", _same_margin),
-        Conclusion("distance", "distance of the limits to it, over the size of the perturbation", _nearby),
-    ),
+    conclusions=(_same_margin, _nearby),
     parameters=(
         Parameter("start_margin", 30.0, "smallest output margin at the start, which fixes the norm", low=1.0),
         Parameter("reach", 3.0, "largest distance travelled to be accepted, over the perturbation", low=0.0),
     ),
     plan=_perturbed_plan,
     setting=Setting(loss="logistic", leak=None, init="lyu-gaussian", width=4, scale="1e-3"),
-    example="lyu-symmetric",
     departs="The theorem asserts that some radius and norm suffice: three perturbations of the maximiser are tried.",
 )

@@ -24,7 +24,13 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.theorem import (
+    Constants,
+    Hypothesis,
+    Parameter,
+    conclusion,
+    theorems_of,
+)
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
@@ -99,6 +105,7 @@ def _sorted_codes(evidence: Evidence, network: Network) -> NDArray[np.int64]:
     return groups(network, X, sector_of(strict_extrema(extremal, 1), X), sector_of(strict_extrema(extremal, -1), X))
 
 
+@conclusion("sorted", "at T every neuron is dead or in an extremal sector", Level.EXACT)
 def _sorted(evidence: Evidence) -> Measurement:
     """Neurons that are at T neither dead nor in an extremal sector of their sign."""
     snapshot = next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None)
@@ -112,6 +119,7 @@ def _sorted(evidence: Evidence) -> Measurement:
     return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at T = {snapshot.time:.4g}")
 
 
+@conclusion("dead-stay", "neurons dead at T do not move afterwards", Level.EXACT)
 def _dead_stay(evidence: Evidence) -> Measurement:
     """Largest relative change after T of a neuron that is dead at T."""
     after = [s.network for s in evidence.run.snapshots if s.time >= sorting_time(evidence)]
@@ -145,13 +153,12 @@ def _lemma_1_constants(evidence: Evidence) -> Constants:
     }
 
 
-LEMMA_1 = Theorem(
-    key="phuong2021:lemma1",
-    reference=Reference("phuong2021", "Lemma 1"),
-    statement=(
-        "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
-        "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on."
-    ),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-dead-cone")
+
+LEMMA_1 = _theorem(
+    "lemma1",
+    "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
+    "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on.",
     hypotheses=(
         loss_among("logistic"),
         relu_activation(),
@@ -165,16 +172,11 @@ LEMMA_1 = Theorem(
             needs_trajectory=True,
         ),
     ),
-    conclusions=(
-        Conclusion("sorted", "at T every neuron is dead or in an extremal sector", _sorted, level=Level.EXACT),
-        Conclusion("dead-stay", "neurons dead at T do not move afterwards", _dead_stay, level=Level.EXACT),
-    ),
+    conclusions=(_sorted, _dead_stay),
     constants=_lemma_1_constants,
     parameters=(Parameter("smallness", 1e-2, "largest output at T that counts as small", low=0.0, high=1.0),),
     plan=_lemma_1_plan,
     log_scale=_shrink,
-    setting=SETTING,
-    example="phuong-dead-cone",
     departs="The paper's threshold is not explicit; here T is the sorting time of the vanishing-scale limit.",
 )
 
@@ -191,6 +193,7 @@ def entry_indices(evidence: Evidence) -> NDArray[np.int64]:
     return entered
 
 
+@conclusion("absorbed", "no pattern changes after entry", Level.EXACT)
 def _absorbed(evidence: Evidence) -> Measurement:
     """Pattern changes after entry, over the snapshots and in the event log."""
     entered = entry_indices(evidence)
@@ -219,12 +222,9 @@ def sorting_times(evidence: Evidence) -> tuple[float, ...]:
     return tuple(np.concatenate([np.linspace(0.0, rise, 9), np.geomspace(1.2 * rise, max(late, 2.0 * rise), 8)]))
 
 
-LEMMA_3 = Theorem(
-    key="phuong2021:lemma3",
-    reference=Reference("phuong2021", "Lemma 3"),
-    statement=(
-        "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever."
-    ),
+LEMMA_3 = _theorem(
+    "lemma3",
+    "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever.",
     hypotheses=(
         loss_among("logistic", "exponential"),
         relu_activation(),
@@ -232,10 +232,9 @@ LEMMA_3 = Theorem(
         data_assumption("orthogonally-separable"),
         data_assumption("support-spans"),
     ),
-    conclusions=(Conclusion("absorbed", "no pattern changes after entry", _absorbed, level=Level.EXACT),),
+    conclusions=(_absorbed,),
     parameters=(Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0),),
     plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    setting=SETTING,
     example="phuong-toy",
     erratum="P5: the case of a zero in the sector is vacuous under the span assumption.",
 )
