@@ -11,7 +11,7 @@ from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.diagnosis import ASSUMPTIONS
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.theorem import Hypothesis, hypothesis
 
 
 def data_assumption(key: str) -> Hypothesis:
@@ -30,23 +30,17 @@ def loss_among(*names: str) -> Hypothesis:
     return Hypothesis("loss", f"the loss is {' or '.join(names)}", judge, is_setting=True)
 
 
-def relu_activation() -> Hypothesis:
+@hypothesis("relu", "the activation is ReLU, leak 0", is_setting=True)
+def relu_activation(evidence: Evidence) -> Judgement:
     """Leak 0."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        return Judgement(holds=evidence.leak == 0.0, margin=None, detail=f"leak {evidence.leak:g}")
-
-    return Hypothesis("relu", "the activation is ReLU, leak 0", judge, is_setting=True)
+    return Judgement(holds=evidence.leak == 0.0, margin=None, detail=f"leak {evidence.leak:g}")
 
 
-def leaky_activation() -> Hypothesis:
+@hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", is_setting=True)
+def leaky_activation(evidence: Evidence) -> Judgement:
     """Leak in (0, 1)."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        leak = evidence.leak
-        return Judgement(holds=0.0 < leak < 1.0, margin=min(leak, 1.0 - leak), detail=f"leak {leak:g}")
-
-    return Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", judge, is_setting=True)
+    leak = evidence.leak
+    return Judgement(holds=0.0 < leak < 1.0, margin=min(leak, 1.0 - leak), detail=f"leak {leak:g}")
 
 
 def balanced_start(*, rtol: float = 1e-12) -> Hypothesis:
@@ -75,16 +69,13 @@ def dominated_start(*, rtol: float = 1e-12) -> Hypothesis:
     return Hypothesis("dominated", "every neuron starts with |a_j| >= |w_j|", judge)
 
 
-def no_ridge_met() -> Hypothesis:
+@hypothesis("non-branching", "the flow is unique along the run", needs_trajectory=True)
+def no_ridge_met(evidence: Evidence) -> Judgement:
     """The run met no point where the flow is not unique."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        met = evidence.trajectory.outcome is Outcome.RIDGE
-        return Judgement(holds=not met, margin=None, detail="a ridge was met" if met else "no ridge was met")
-
-    return Hypothesis("non-branching", "the flow is unique along the run", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    met = evidence.trajectory.outcome is Outcome.RIDGE
+    return Judgement(holds=not met, margin=None, detail="a ridge was met" if met else "no ridge was met")
 
 
 def width_at_least(smallest: int) -> Hypothesis:

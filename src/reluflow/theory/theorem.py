@@ -263,8 +263,13 @@ class Theorem:
 
 
 _LOCATORS = {
-    **{"thm": "Theorem", "lemma": "Lemma", "prop": "Prop.", "cor": "Cor."},
-    **{"remark": "Remark", "def": "Def.", "example": "Example"},
+    "thm": "Theorem",
+    "lemma": "Lemma",
+    "prop": "Prop.",
+    "cor": "Cor.",
+    "remark": "Remark",
+    "def": "Def.",
+    "example": "Example",
 }
 _NUMBERED = re.compile(r"([a-z]+)([A-Z]?[.\d]+)")
 

@@ -37,14 +37,7 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
 
 
 @kept
@@ -249,7 +242,7 @@ EXAMPLE_1 = _theorem(
     "one that never does meets Condition 2(2).",
     hypotheses=(
         data_assumption("boursier-a1"),
-        relu_activation(),
+        relu_activation,
         Hypothesis("one-sample", "one sample in dimension 1", _one_sample),
     ),
     conclusions=(_stays, _leaves),

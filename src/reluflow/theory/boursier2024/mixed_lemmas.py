@@ -10,11 +10,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
-from reluflow.theory.boursier2024.phase_clock import (
-    CLOCK_PARAMETERS,
-    phase_clock,
-    phase_plan,
-)
+from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS, phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
 from reluflow.theory.boursier2024.spurious_hypotheses import (
@@ -30,14 +26,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
 
 DELTA_TILDE = Parameter(
     "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0

@@ -262,7 +262,7 @@ UNBALANCED = _theorem(
     locator="Section 5, unbalanced initialisation",
     hypotheses=(
         LOSS,
-        relu_activation(),
+        relu_activation,
         data_assumption("boursier-a4"),
         data_assumption("boursier-a6"),
         Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced),

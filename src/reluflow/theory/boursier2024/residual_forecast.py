@@ -18,14 +18,7 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Measurement, at_most, equals, missing
-from reluflow.theory.theorem import (
-    Constants,
-    Hypothesis,
-    Parameter,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter, Setting, conclusion, theorems_of
 
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
@@ -226,7 +219,7 @@ APPENDIX_B_2 = _theorem(
     "Training goes from plateau to plateau: the neurons that leave the least-squares line are aligned with an "
     "extremal vector of the residual there, and grow at its length.",
     locator="Section 5 and Appendix B.2",
-    hypotheses=(LOSS, relu_activation(), data_assumption("boursier-a4"), PLATEAU),
+    hypotheses=(LOSS, relu_activation, data_assumption("boursier-a4"), PLATEAU),
     conclusions=(_direction, _rate),
     predictions=_forecast_numbers,
     parameters=(

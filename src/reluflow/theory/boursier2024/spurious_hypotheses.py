@@ -43,7 +43,7 @@ OCCUPIED = Hypothesis(
     "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
     _has_positive_active_neuron,
 )
-BASIC = (LOSS, relu_activation(), dominated_start(), OCCUPIED)
+BASIC = (LOSS, relu_activation, dominated_start(), OCCUPIED)
 ACUTE = (*BASIC, data_assumption("boursier-a4"))
 FACETS = (*ACUTE, data_assumption("boursier-a5"))
 RESIDUAL = (*FACETS, data_assumption("boursier-a6"))

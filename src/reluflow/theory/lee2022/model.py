@@ -96,7 +96,7 @@ def turning_start(evidence: Evidence) -> Judgement:
 POPULATION_MODEL = (
     loss_among("square"),
     Hypothesis("half-mean-square", "L is the mean of (f - y)^2/2, which sets the unit of time", _half_mean_square),
-    relu_activation(),
+    relu_activation,
     data_assumption("lee-realizable"),
     Hypothesis(
         "lee-gaussian",

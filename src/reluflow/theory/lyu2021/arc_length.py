@@ -17,13 +17,7 @@ from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
 from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
-from reluflow.theory.theorem import (
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Constants, Parameter, conclusion, hypothesis, theorems_of
 
 _NUM_TIMES = 40
 
@@ -32,17 +26,15 @@ def _best_margin(evidence: Evidence) -> float:
     return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
 
 
-def _is_max_margin() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        limit = limit_of(evidence)
-        if not limit.is_proof:
-            return undecided(f"the limit was not identified: {limit.reason}")
-        kind = limit.certificate.kind
-        return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
-
-    return Hypothesis("max-margin", "the limit is a max-margin direction", judge, needs_trajectory=True)
+@hypothesis("max-margin", "the limit is a max-margin direction", needs_trajectory=True)
+def _is_max_margin(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    limit = limit_of(evidence)
+    if not limit.is_proof:
+        return undecided(f"the limit was not identified: {limit.reason}")
+    kind = limit.certificate.kind
+    return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -110,9 +102,9 @@ LEMMA_F_11 = _theorem(
     hypotheses=(
         loss_among("logistic"),
         data_assumption("linearly-separable"),
-        no_ridge_met(),
-        loss_gets_small(),
-        _is_max_margin(),
+        no_ridge_met,
+        loss_gets_small,
+        _is_max_margin,
     ),
     conclusions=(_stays_below, _rises, _vanishes),
     constants=_constants,

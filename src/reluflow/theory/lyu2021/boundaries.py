@@ -138,7 +138,7 @@ APPENDIX_I_2 = _theorem(
     locator="Appendix I.2",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("orthogonally-separable"),
         balanced_start(),
     ),

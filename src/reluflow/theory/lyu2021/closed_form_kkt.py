@@ -17,13 +17,7 @@ from reluflow.theory.hypotheses import leaky_activation
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.theorem import (
-    Constants,
-    Hypothesis,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Constants, Setting, conclusion, hypothesis, theorems_of
 
 _ROUNDING = 1e-9
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
@@ -110,18 +104,16 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
     return float(cotangent / np.hypot(1.0, cotangent))
 
 
-def _six_points() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
-        if cosine is None:
-            return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
-        if not 0.0 <= evidence.leak < 1.0:
-            return fails("the leak is 1")
-        smallest, _ = symmetric_angle(evidence.leak)
-        margin = cosine - smallest
-        return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
-
-    return Hypothesis("six-points", "the six points of I.1.1 with cos b >= c*", judge)
+@hypothesis("six-points", "the six points of I.1.1 with cos b >= c*")
+def _six_points(evidence: Evidence) -> Judgement:
+    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
+    if cosine is None:
+        return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
+    if not 0.0 <= evidence.leak < 1.0:
+        return fails("the leak is 1")
+    smallest, _ = symmetric_angle(evidence.leak)
+    margin = cosine - smallest
+    return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
 
 
 def _direction(evidence: Evidence) -> ClosedFormDirection:
@@ -176,7 +168,7 @@ APPENDIX_I_1_1 = _theorem(
     "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for every "
     "cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
     locator="Appendix I.1.1",
-    hypotheses=(_six_points(),),
+    hypotheses=(_six_points,),
     conclusions=(_stated_multipliers, _some_multipliers, _margin_formula, _suboptimal, _nonlinear),
     constants=lambda e: {
         "c_star": symmetric_angle(e.leak)[0],
@@ -214,16 +206,14 @@ def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | N
     return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
 
 
-def _middle() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
-        if points is None:
-            return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
-        margin = points.have - points.need
-        words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
-        return Judgement(margin >= 0.0, margin, words)
-
-    return Hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2", judge)
+@hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2")
+def _middle(evidence: Evidence) -> Judgement:
+    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+    if points is None:
+        return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
+    margin = points.have - points.need
+    words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
+    return Judgement(margin >= 0.0, margin, words)
 
 
 @conclusion("neuron", "w^+, gamma^+ and S^+ are as stated", Level.EXACT)
@@ -273,7 +263,7 @@ APPENDIX_I_1_2 = _theorem(
     "For (x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2 the best single neuron is "
     "(eps, 0, c)/sqrt(eps^2 + c^2); it is a KKT direction and suboptimal.",
     locator="Appendix I.1.2",
-    hypotheses=(leaky_activation(), _middle()),
+    hypotheses=(leaky_activation, _middle),
     conclusions=(_best_neuron, _one_neuron_is_kkt, _middle_is_suboptimal),
     constants=_middle_constants,
     example="lyu-middle",

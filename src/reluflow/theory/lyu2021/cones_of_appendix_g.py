@@ -11,19 +11,16 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Hypothesis, Setting, conclusion, theorems_of
+from reluflow.theory.theorem import Hypothesis, Setting, conclusion, hypothesis, theorems_of
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 
 
-def binary_labels() -> Hypothesis:
+@hypothesis("binary", "the labels are -1 and 1")
+def binary_labels(evidence: Evidence) -> Judgement:
     """Labels -1 and 1."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        holds = evidence.dataset.is_binary
-        return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
-
-    return Hypothesis("binary", "the labels are -1 and 1", judge)
+    holds = evidence.dataset.is_binary
+    return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
 
 
 def mean_logistic() -> Hypothesis:
@@ -91,7 +88,7 @@ LEMMA_G_1 = _theorem(
     "lemmaG.1",
     "A principal direction (A.1) implies A.2: K lies within the angle arctan(left side) of it, and the signs are "
     "constant within arctan(right side).",
-    hypotheses=(binary_labels(), leaky_activation(), data_assumption("principal-direction")),
+    hypotheses=(binary_labels, leaky_activation, data_assumption("principal-direction")),
     conclusions=(_a1_inequality, _cone_angle, _a2_slack),
     constants=lambda e: dict(zip(("left", "right"), principal_tangents(e, _principal(e)), strict=True)),
     erratum="E15: A.1 is the stronger assumption; the half-angle is arctan(gamma/max|P x|), not arcsin(gamma/max|x|).",
@@ -128,7 +125,7 @@ LEMMA_G_2 = _theorem(
     "lemmaG.2",
     "A.2 holds exactly when every element of K classifies every sample: the smallest <z_i, mean of beta_j z_j> "
     "over beta in [leak, 1]^n is leak <mu, z_i> - (1 - leak)/n sum_j max(-<z_i, z_j>, 0).",
-    hypotheses=(binary_labels(), leaky_activation()),
+    hypotheses=(binary_labels, leaky_activation),
     conclusions=(_minimum_formula, _same_sign),
     constants=lambda e: {"delta": correct_cone(e).delta, "factor": correct_cone(e).factor},
 )

@@ -22,7 +22,7 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, missing
-from reluflow.theory.theorem import Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.theorem import Parameter, conclusion, hypothesis, theorems_of
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen
@@ -82,7 +82,7 @@ def _same_gradient(evidence: Evidence) -> Measurement:
 LEMMA_E2 = _embedding_theorem(
     "lemmaE.2",
     "pi_b keeps the function and the norm, and maps subgradients of L to subgradients of L.",
-    hypotheses=(mean_logistic(), good_embedding()),
+    hypotheses=(mean_logistic(), good_embedding),
     conclusions=(_same_function, _same_norm, _same_gradient),
     departs="Tried at random pairs, where L is differentiable.",
 )
@@ -106,15 +106,12 @@ def _pair_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times[1:2], companions=companions)
 
 
-def _no_ridge_for_either() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.companions:
-            return undecided("the pair was not run")
-        met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-        return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-    statement = "the pair and its embedding are non-branching: no ridge was met"
-    return Hypothesis("non-branching", statement, judge, needs_trajectory=True)
+@hypothesis("non-branching", "the pair and its embedding are non-branching: no ridge was met", needs_trajectory=True)
+def _no_ridge_for_either(evidence: Evidence) -> Judgement:
+    if not evidence.companions:
+        return undecided("the pair was not run")
+    met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
+    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
 
 @conclusion("commutes", "difference of the two runs", Level.EXACT)
@@ -157,7 +154,7 @@ _PAIR_PARAMETERS = (
 LEMMA_5_3 = _embedding_theorem(
     "lemma5.3",
     "Where the flow is unique it commutes with pi_b.",
-    hypotheses=(mean_logistic(), good_embedding(), _no_ridge_for_either()),
+    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
     conclusions=(_flow_commutes,),
     parameters=_PAIR_PARAMETERS,
     plan=_pair_plan,
@@ -167,7 +164,7 @@ LEMMA_5_3 = _embedding_theorem(
 LEMMA_E1 = _embedding_theorem(
     "lemmaE.1",
     "pi_b of a trajectory of two neurons is a trajectory of m neurons.",
-    hypotheses=(mean_logistic(), good_embedding(), _no_ridge_for_either()),
+    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
     conclusions=(_embedded_is_a_trajectory,),
     parameters=_PAIR_PARAMETERS,
     plan=_pair_plan,

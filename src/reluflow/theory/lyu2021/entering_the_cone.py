@@ -78,9 +78,9 @@ LEMMA_G_3 = _theorem(
     "lemmaG.3",
     "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         balanced_start(),
         off_the_rays(),
@@ -205,9 +205,9 @@ LEMMA_G_4 = _theorem(
     "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in -C_(delta/3) "
     "at T0, with norms between A sigma and B sigma.",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         balanced_start(),
         off_the_rays(),

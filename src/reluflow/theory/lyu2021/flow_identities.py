@@ -66,7 +66,7 @@ def _energy(evidence: Evidence) -> Measurement:
 LEMMA_B15 = _flow_theorem(
     "lemmaB.15",
     "Almost everywhere dtheta/dt is minus the shortest Clarke subgradient, and dL/dt = -|dtheta/dt|^2.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
+    hypotheses=(mean_logistic(), no_ridge_met),
     conclusions=(_energy,),
     parameters=(_UNTIL,),
     plan=_quadrature_plan,
@@ -124,7 +124,7 @@ def _drift(evidence: Evidence) -> Measurement:
 LEMMA_B16 = _flow_theorem(
     "lemmaB.16",
     "|w_k|^2/2 and a_k^2/2 grow at the same rate sum_i r_i a_k phi(<w_k, x_i>); |w_k|^2 - a_k^2 is constant.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
+    hypotheses=(mean_logistic(), no_ridge_met),
     conclusions=(_equal_rates, _rate_integral, _drift),
     parameters=(_UNTIL,),
     plan=_quadrature_plan,
@@ -171,7 +171,7 @@ def _stays_away_from_zero(evidence: Evidence) -> Measurement:
 LEMMA_B17 = _flow_theorem(
     "lemmaB.17",
     "A neuron that is zero once is zero always, and one that is not stays so: |z_k(t)| >= e^-t |z_k(0)|.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
+    hypotheses=(mean_logistic(), no_ridge_met),
     conclusions=(_stays_zero, _stays_away_from_zero),
     parameters=(_UNTIL,),
     plan=_zero_plan,
@@ -209,7 +209,7 @@ _theorem = theorems_of(
 COROLLARY_B18 = _theorem(
     "corB.18",
     "A balanced network stays balanced, and no output weight changes its sign.",
-    hypotheses=(mean_logistic(), balanced_start(), no_ridge_met()),
+    hypotheses=(mean_logistic(), balanced_start(), no_ridge_met),
     conclusions=(_keeps_balance, _keeps_signs),
     parameters=(_UNTIL,),
     plan=_short_plan,

@@ -131,7 +131,7 @@ def _window_scale(evidence: Evidence) -> float:
 
 
 _WINDOW = Parameter("folds", 4.0, "e-folds of growth in the window the run is followed over", low=0.0)
-_IN_CONE = (binary_labels(), mean_logistic(), leaky_activation(), data_assumption("lyu-a2"), data_assumption("lyu-a3"))
+_IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
 _STARTS = (balanced_start(), off_the_rays())
 
 

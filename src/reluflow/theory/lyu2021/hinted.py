@@ -182,12 +182,12 @@ THEOREM_6_2 = _theorem(
     "eps/2, below the best margin where K > eps sqrt((3 + leak)/(1 - leak)).",
     hypotheses=(
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("hinted"),
         balanced_start(),
         winning_sign(1),
-        scale_is_small(),
-        no_ridge_met(),
+        scale_is_small,
+        no_ridge_met,
     ),
     conclusions=(
         _limit_margin,

@@ -25,7 +25,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.theorem import Constants, conclusion, hypothesis, theorems_of
 
 LOG_RADII = {"wide": float(np.log(1e-2)), "narrow": float(np.log(1e-3))}  # of the runs that show the order in r
 LOG_LIMIT = float(np.log(1e-6))  # at most ln r of the run that stands for the limit r -> 0; its error is of order r^2
@@ -85,15 +85,13 @@ def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[floa
     return tuple(time if time > 0.0 else 1e-9 * (k + 1) for k, time in enumerate(times))
 
 
-def _late_enough() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        flow = symmetric_flow(evidence)
-        if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
-            return fails("mu = 0 or b has a zero entry")
-        first = flow.joint_time + min(_early(evidence))
-        return Judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
-
-    return Hypothesis("small-start", "the scale is so small that T12 + t0 is positive", judge, is_regime=True)
+@hypothesis("small-start", "the scale is so small that T12 + t0 is positive", is_regime=True)
+def _late_enough(evidence: Evidence) -> Judgement:
+    flow = symmetric_flow(evidence)
+    if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
+        return fails("mu = 0 or b has a zero entry")
+    first = flow.joint_time + min(_early(evidence))
+    return Judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
 
 
 def _pair_rows(evidence: Evidence, name: str) -> list[FloatArray] | None:
@@ -193,7 +191,7 @@ def _constants(evidence: Evidence) -> Constants:
 
 _joint_theorem = theorems_of(
     "lyu2021",
-    hypotheses=(*symmetric_hypotheses(), good_embedding(), small_enough(), _late_enough(), no_ridge_met()),
+    hypotheses=(*symmetric_hypotheses(), good_embedding, small_enough, _late_enough, no_ridge_met),
     constants=_constants,
     log_scale=_log_scale,
     setting=LYU_SETTING,

@@ -17,7 +17,7 @@ from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, conclusion, hypothesis, theorems_of
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -33,18 +33,15 @@ def until_limit(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
 
 
-def limit_identified() -> Hypothesis:
+@hypothesis("limit", "the limit of the run's direction is identified", needs_trajectory=True)
+def limit_identified(evidence: Evidence) -> Judgement:
     """The run ended by itself and the direction it tends to is certified."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        limit = limit_of(evidence)
-        if limit.is_proof:
-            return Judgement(True, None, limit.reason)
-        return undecided(limit.reason)
-
-    return Hypothesis("limit", "the limit of the run's direction is identified", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    limit = limit_of(evidence)
+    if limit.is_proof:
+        return Judgement(True, None, limit.reason)
+    return undecided(limit.reason)
 
 
 def _tail(evidence: Evidence) -> list[tuple[float, float]]:
@@ -62,15 +59,14 @@ _NO_CHANGE = "snapshots late enough for a change that a double can show"
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
 
-def _small_loss() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
-        return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
-
-    statement = "L < ln 2 / n is reached, so that every sample is classified"
-    return Hypothesis("small-loss", statement, judge, is_regime=True, needs_trajectory=True)
+@hypothesis(
+    "small-loss", "L < ln 2 / n is reached, so that every sample is classified", is_regime=True, needs_trajectory=True
+)
+def _small_loss(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
+    return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
 
 
 def loss_vanishes(evidence: Evidence) -> Measurement:
@@ -165,7 +161,7 @@ THEOREM_3_1 = _theorem(
     "thm3.1",
     "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction.",
     locator="Thm 3.1",
-    hypotheses=(mean_logistic(), no_ridge_met(), _small_loss()),
+    hypotheses=(mean_logistic(), no_ridge_met, _small_loss),
     conclusions=(
         Conclusion("loss", "L falls to 0", loss_vanishes),
         Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
@@ -183,15 +179,13 @@ def _kkt(evidence: Evidence) -> KKTCertificate:
     return evidence.witness("kkt", lambda: kkt_certificate(limit_of(evidence).network, evidence.dataset))
 
 
-def _is_kkt() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        residual = _kkt(evidence).residual
-        holds = residual <= KKT_RTOL
-        return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
-
-    return Hypothesis("kkt", "the direction satisfies the KKT conditions", judge, is_regime=True, needs_trajectory=True)
+@hypothesis("kkt", "the direction satisfies the KKT conditions", is_regime=True, needs_trajectory=True)
+def _is_kkt(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    residual = _kkt(evidence).residual
+    holds = residual <= KKT_RTOL
+    return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
 
 
 @conclusion("balanced", "||a_k| - |w_k|| relative to the largest neuron", Level.EXACT)
@@ -216,7 +210,7 @@ def _imbalance(evidence: Evidence, snapshot: int) -> float:
 LEMMA_B9 = _theorem(
     "lemmaB.9",
     "Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
-    hypotheses=(mean_logistic(), leaky_activation(), data_assumption("linearly-separable"), _is_kkt()),
+    hypotheses=(mean_logistic(), leaky_activation, data_assumption("linearly-separable"), _is_kkt),
     conclusions=(
         _balance,
         Conclusion(

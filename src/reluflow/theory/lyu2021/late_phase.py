@@ -17,13 +17,7 @@ from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
-from reluflow.theory.theorem import (
-    Hypothesis,
-    Parameter,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Parameter, Setting, conclusion, hypothesis, theorems_of
 
 
 def opposite_pair(separator: FloatArray) -> Network:
@@ -59,17 +53,14 @@ def _pair_limit(evidence: Evidence) -> CertifiedLimit | None:
     return None if run is None else certified_limit(run)
 
 
-def _pair_is_unique() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        run, limit = _pair_run(evidence), _pair_limit(evidence)
-        if run is None or limit is None:
-            return undecided("no run of the pair was made")
-        if run.outcome is Outcome.RIDGE:
-            return fails("a ridge was met")
-        return Judgement(True if limit.is_proof else None, None, limit.reason)
-
-    statement = "the pair's flow met no ridge and its limit is identified"
-    return Hypothesis("pair-limit", statement, judge, needs_trajectory=True)
+@hypothesis("pair-limit", "the pair's flow met no ridge and its limit is identified", needs_trajectory=True)
+def _pair_is_unique(evidence: Evidence) -> Judgement:
+    run, limit = _pair_run(evidence), _pair_limit(evidence)
+    if run is None or limit is None:
+        return undecided("no run of the pair was made")
+    if run.outcome is Outcome.RIDGE:
+        return fails("a ridge was met")
+    return Judgement(True if limit.is_proof else None, None, limit.reason)
 
 
 def _target(evidence: Evidence) -> Network:
@@ -115,11 +106,11 @@ THEOREM_5_5 = _theorem(
     locator="Thm 5.5",
     hypotheses=(
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("linearly-separable"),
         data_assumption("symmetric"),
         width_at_least(2),
-        _pair_is_unique(),
+        _pair_is_unique,
     ),
     predictions=lambda evidence: {"margin": best_margin(evidence)},
     conclusions=(_limit_is_the_pair, _run_closes_in, _pair_margin),
@@ -145,17 +136,15 @@ def _maximiser(evidence: Evidence) -> Network | None:
     )
 
 
-def _has_maximiser() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.dataset.is_binary:
-            return fails("the labels are not -1 and 1")
-        found = best_network(evidence)
-        if found.network is None:
-            return fails("no network that classifies every sample was found")
-        words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
-        return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
-
-    return Hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one", judge)
+@hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one")
+def _has_maximiser(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return fails("the labels are not -1 and 1")
+    found = best_network(evidence)
+    if found.network is None:
+        return fails("no network that classifies every sample was found")
+    words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
+    return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
 
 
 def _perturbed_plan(evidence: Evidence) -> FlowPlan:
@@ -219,7 +208,7 @@ THEOREM_5_6 = _theorem(
     "thm5.6",
     "Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
     locator="Thm 5.6",
-    hypotheses=(mean_logistic(), _has_maximiser(), no_ridge_met()),
+    hypotheses=(mean_logistic(), _has_maximiser, no_ridge_met),
     constants=lambda evidence: {"margin": best_network(evidence).margin},
     conclusions=(_same_margin, _nearby),
     parameters=(

@@ -16,14 +16,7 @@ from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_rid
 from reluflow.theory.lyu2021.kkt_directions import loss_vanishes, norm_grows
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, hypothesis, theorems_of
 
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
 _driven_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
@@ -49,19 +42,16 @@ def _driver(evidence: Evidence) -> int:
     return int(np.argmax(driving_strengths(evidence)))
 
 
-def _has_driver() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if _separator(evidence)[1] <= 0.0:
-            return fails("there is no separator")
-        strengths = driving_strengths(evidence)
-        best = float(np.max(strengths))
-        if best <= 0.0:
-            return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
-        count = int(np.sum(strengths > 0.0))
-        return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
-
-    statement = "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0"
-    return Hypothesis("driving-neuron", statement, judge)
+@hypothesis("driving-neuron", "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0")
+def _has_driver(evidence: Evidence) -> Judgement:
+    if _separator(evidence)[1] <= 0.0:
+        return fails("there is no separator")
+    strengths = driving_strengths(evidence)
+    best = float(np.max(strengths))
+    if best <= 0.0:
+        return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
+    count = int(np.sum(strengths > 0.0))
+    return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
 
 
 def loss_rate_bound(evidence: Evidence) -> float:
@@ -155,14 +145,14 @@ def _hitting_time(evidence: Evidence) -> Measurement:
     return missing("the run ended before the bound without reaching L < ln 2 / n")
 
 
-_SEPARABLE = (mean_logistic(), leaky_activation(), data_assumption("linearly-separable"))
+_SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
 
 THEOREM_B19 = _driven_theorem(
     "thmB.19",
     "If sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0 for some k, then a_k^2 >= c for ever, "
     "L -> 0 and |theta| -> infinity.",
     locator="Thm B.19",
-    hypotheses=(*_SEPARABLE, _has_driver(), no_ridge_met()),
+    hypotheses=(*_SEPARABLE, _has_driver, no_ridge_met),
     constants=_constants,
     conclusions=(
         _output_weight_stays,
@@ -203,7 +193,7 @@ def _total_force(evidence: Evidence) -> Measurement:
 LEMMA_B20 = _driven_theorem(
     "lemmaB.20",
     "<sgn(a_k) dw_k/dt, w*> >= |a_k| leak gamma* (1 - exp(-nL))/n, for sum_i g_i >= 1 - exp(-nL).",
-    hypotheses=(*_SEPARABLE, no_ridge_met()),
+    hypotheses=(*_SEPARABLE, no_ridge_met),
     conclusions=(_pull_along_separator, _total_force),
     parameters=(Parameter("until", 300.0, "unit-ball time up to which the run is followed", low=0.0),),
     plan=_plan,

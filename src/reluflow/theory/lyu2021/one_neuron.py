@@ -13,15 +13,7 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_ac
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.lyu2021.non_symmetric_limit import approach, limit_function, limit_margin, side_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting, conclusion, hypothesis, theorems_of
 
 _SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3")  # "lee" draws a = |w| > 0
 _NUM_DIRECTIONS = 150
@@ -83,32 +75,28 @@ LEMMA_A_4 = _theorem(
     "lemmaA.4",
     "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; the "
     "best single neuron of either sign has max(gamma^+, gamma^-)/2.",
-    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
+    hypotheses=(leaky_activation, data_assumption("linearly-separable")),
     conclusions=(_is_kkt, _margin, _nothing_else),
     constants=_width_one_constants,
     erratum='E6: "global max margin" holds among a_1 >= 0 only.',
 )
 
 
-def _points_ahead() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.dataset.is_binary:
-            return undecided("the labels are not -1 and 1")
-        separator, network = evidence.facts.separator, evidence.network
-        if separator is None or not separator.separable:
-            return Judgement(False, None, "there is no separator w*")
-        cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
-        return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
-
-    return Hypothesis("ahead", "the neuron starts with <w_1, w*> > 0", judge)
+@hypothesis("ahead", "the neuron starts with <w_1, w*> > 0")
+def _points_ahead(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return undecided("the labels are not -1 and 1")
+    separator, network = evidence.facts.separator, evidence.network
+    if separator is None or not separator.separable:
+        return Judgement(False, None, "there is no separator w*")
+    cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
+    return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
 
 
-def _single_positive() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        a = evidence.network.a
-        return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
-
-    return Hypothesis("single-positive", "one neuron, with a_1 > 0", judge)
+@hypothesis("single-positive", "one neuron, with a_1 > 0")
+def _single_positive(evidence: Evidence) -> Judgement:
+    a = evidence.network.a
+    return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
 
 
 THEOREM_G_9 = _theorem(
@@ -116,12 +104,12 @@ THEOREM_G_9 = _theorem(
     "One balanced neuron with a_1 > 0 and <w_1, w*> > 0 tends in direction to (w^+, 1)/sqrt 2.",
     hypotheses=(
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("linearly-separable"),
         balanced_start(),
-        _single_positive(),
-        _points_ahead(),
-        no_ridge_met(),
+        _single_positive,
+        _points_ahead,
+        no_ridge_met,
     ),
     conclusions=(
         Conclusion(
@@ -195,7 +183,7 @@ LEMMA_G_10 = _theorem(
     "lemmaG.10",
     "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of half "
     "the best gain of a negative neuron.",
-    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
+    hypotheses=(leaky_activation, data_assumption("linearly-separable")),
     conclusions=(_no_gap, _dual_bounds_gains),
     constants=lambda e: {"V": _restricted(e).upper, "gamma_plus_half": 0.5 * side_of(e, 1).margin},
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),

@@ -173,9 +173,9 @@ LEMMA_G_8 = _theorem(
     "As sigma tends to 0 the network at T12(sigma) + t tends to pi_b of one positive neuron, not zero; the "
     "negative neurons vanish like sigma^kappa.",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         data_assumption("lyu-a3"),
         balanced_start(),
@@ -183,7 +183,7 @@ LEMMA_G_8 = _theorem(
         winning_sign(1),
         regime("late", "the first of the times comes after T0", where_entry_exists(_after_entry)),
         in_cone_at_entry(),
-        no_ridge_met(),
+        no_ridge_met,
     ),
     conclusions=(_losers_vanish, _winners_converge, _is_embedded, _is_not_zero),
     constants=lambda e: {"T0": entry_time(e), "T12": float(_times(e)[1]), "kappa": growth_constants(e)["kappa"]},
@@ -287,8 +287,8 @@ THEOREM_G_11 = _theorem(
     "Under A.5* pi_b((w^+, 1)/sqrt 2) locally maximises the margin among networks of the same signs, and nearby "
     "networks of equal margin are the same function.",
     hypotheses=(
-        binary_labels(),
-        leaky_activation(),
+        binary_labels,
+        leaky_activation,
         data_assumption("linearly-separable"),
         data_assumption("lyu-a5-star"),
         winning_sign(1),

@@ -119,7 +119,7 @@ THEOREM_H_2 = _theorem(
     "thmH.2",
     "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to scale, "
     "so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
-    hypotheses=(relu_activation(), data_assumption("orthogonally-separable")),
+    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
         _same_function,
@@ -158,7 +158,7 @@ LEMMA_H_3 = _theorem(
     "lemmaH.3",
     "At a KKT point of smallest margin 1, |a_k| = |w_k| and (sum of a_j^2 over the neurons of its sign) w_k/|a_k| "
     "is the shortest w with <w, x_i> >= 1 on that class.",
-    hypotheses=(relu_activation(), data_assumption("orthogonally-separable")),
+    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("kkt", "the points satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
         _balanced,

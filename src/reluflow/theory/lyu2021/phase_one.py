@@ -19,14 +19,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, hypothesis, theorems_of
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13
@@ -64,12 +57,10 @@ def _window(evidence: Evidence) -> float:
     return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
 
 
-def _has_window() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        length = _window(evidence)
-        return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
-
-    return Hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", judge, is_regime=True)
+@hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", is_regime=True)
+def _has_window(evidence: Evidence) -> Judgement:
+    length = _window(evidence)
+    return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
@@ -111,7 +102,7 @@ def _stays_below_twice(evidence: Evidence) -> Measurement:
 LEMMA_D2 = _phase_theorem(
     "lemmaD.2",
     "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
-    hypotheses=(*symmetric_hypotheses(width=1), _has_window(), no_ridge_met()),
+    hypotheses=(*symmetric_hypotheses(width=1), _has_window, no_ridge_met),
     constants=_constants,
     predictions=lambda evidence: {"window_end": _window(evidence) / symmetric_flow(evidence).growth},
     conclusions=(_follows_linear_flow, _stays_below_twice),
@@ -148,16 +139,17 @@ def _early_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
 
 
-def _vanishing_scale() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        flow = symmetric_flow(evidence)
-        if flow.growth == 0.0:
-            return fails("mu = 0, so nothing grows")
-        margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
-        return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
-
-    statement = f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only"
-    return Hypothesis("vanishing-scale", statement, judge, is_regime=True)
+@hypothesis(
+    "vanishing-scale",
+    f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only",
+    is_regime=True,
+)
+def _vanishing_scale(evidence: Evidence) -> Judgement:
+    flow = symmetric_flow(evidence)
+    if flow.growth == 0.0:
+        return fails("mu = 0, so nothing grows")
+    margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
+    return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
 
 
 @conclusion("boost", "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M", Level.EXACT)
@@ -191,7 +183,7 @@ EQUATION_3 = _phase_theorem(
     "eq3",
     "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose angle to "
     "(mu-bar, 1) falls like e^(-lambda_0 t).",
-    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale(), no_ridge_met()),
+    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale, no_ridge_met),
     constants=_constants,
     conclusions=(_is_boost, _alignment_rates),
     plan=_early_plan,
@@ -245,7 +237,7 @@ def _phase_one_order(evidence: Evidence) -> Measurement:
 LEMMA_5_2 = _phase_theorem(
     "lemma5.2",
     "At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
-    hypotheses=(*symmetric_hypotheses(width=1), small_enough(), no_ridge_met()),
+    hypotheses=(*symmetric_hypotheses(width=1), small_enough, no_ridge_met),
     constants=lambda evidence: {
         **_constants(evidence),
         "C": phase_one_constant(evidence),
@@ -262,12 +254,10 @@ LEMMA_5_2 = _phase_theorem(
 )
 
 
-def _has_mean() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        growth = symmetric_flow(evidence).growth
-        return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
-
-    return Hypothesis("mean", "mu is not 0, so mu-bar exists", judge)
+@hypothesis("mean", "mu is not 0, so mu-bar exists")
+def _has_mean(evidence: Evidence) -> Judgement:
+    growth = symmetric_flow(evidence).growth
+    return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
 
 
 def _good_fraction(evidence: Evidence) -> float:
@@ -295,7 +285,7 @@ def _probability(evidence: Evidence) -> Measurement:
 LEMMA_E7 = _phase_theorem(
     "lemmaE.7",
     "Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
-    hypotheses=(_has_mean(),),
+    hypotheses=(_has_mean,),
     predictions=lambda evidence: {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)},
     conclusions=(_probability,),
     parameters=(Parameter("output_ratio", 1.0, "c_ainit, standard deviation of a over that of w", low=0.0),),

@@ -21,7 +21,7 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, hypothesis, theorems_of
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time
@@ -132,14 +132,12 @@ def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
     return found
 
 
-def _runs_are_unique() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if len(evidence.companions) < 2 * len(RADII):
-            return undecided("the runs from r theta-hat were not made")
-        met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-        return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-    return Hypothesis("non-branching", "no ridge was met up to t0", judge, needs_trajectory=True)
+@hypothesis("non-branching", "no ridge was met up to t0", needs_trajectory=True)
+def _runs_are_unique(evidence: Evidence) -> Judgement:
+    if len(evidence.companions) < 2 * len(RADII):
+        return undecided("the runs from r theta-hat were not made")
+    met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
+    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
 
 def _with_runs(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
@@ -205,7 +203,7 @@ def _same_limit(evidence: Evidence) -> Measurement:
 
 _phase_theorem = theorems_of(
     "lyu2021",
-    hypotheses=(*symmetric_hypotheses(), _runs_are_unique()),
+    hypotheses=(*symmetric_hypotheses(), _runs_are_unique),
     constants=_constants,
     plan=_plan,
     setting=LYU_SETTING,

@@ -21,13 +21,7 @@ from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import (
-    Hypothesis,
-    Parameter,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Parameter, Setting, conclusion, hypothesis, theorems_of
 
 # The losing sign's share falls like (log t)^(-1/3) only: from 1e-8 some draws are 0.07 from their limit at ln t = 700,
 # from 1e-30 all of ten were close enough to identify it. Twelve neurons are all of one sign with chance 1 in 2048.
@@ -177,19 +171,16 @@ def smooth_states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     return [(s, state) for s, state in states_of(evidence) if state.is_smooth]
 
 
-def loss_gets_small() -> Hypothesis:
+@hypothesis("small-loss", "n L < ln 2 from some time on", needs_trajectory=True)
+def loss_gets_small(evidence: Evidence) -> Judgement:
     """n L < ln 2 at several snapshots."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        count = len(states_of(evidence))
-        return Judgement(count >= 6, float(count), f"{count} snapshots have n L < ln 2")
-
-    return Hypothesis("small-loss", "n L < ln 2 from some time on", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    count = len(states_of(evidence))
+    return Judgement(count >= 6, float(count), f"{count} snapshots have n L < ln 2")
 
 
-MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met(), loss_gets_small())
+MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met, loss_gets_small)
 MARGIN_PARAMETERS = (
     Parameter("late_margin", 60.0, "smallest margin y h at which the limit is first asked for", low=1.0),
     Parameter("log_horizon", 700.0, "natural logarithm of the time at which to give up", low=0.0),

@@ -28,7 +28,7 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter, conclusion, hypothesis, theorems_of
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
@@ -147,12 +147,10 @@ def _small_states(evidence: Evidence) -> tuple[State, ...]:
     return tuple(s for s in states(evidence) if m_norm(neuron_rows(s.network)) <= largest)
 
 
-def _some_are_small() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        count = len(_small_states(evidence))
-        return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
-
-    return Hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", judge, is_regime=True)
+@hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", is_regime=True)
+def _some_are_small(evidence: Evidence) -> Judgement:
+    count = len(_small_states(evidence))
+    return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
 
 
 def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
@@ -178,7 +176,7 @@ _theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 LEMMA_B14 = _theorem(
     "lemmaB.14",
     "If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
-    hypotheses=(mean_logistic(), _some_are_small()),
+    hypotheses=(mean_logistic(), _some_are_small),
     conclusions=(
         _deviation_below_eps,
         Conclusion("by-output", "|2 g_i - 1| <= 2 |f(x_i)|", partial(_force_deviation, factor=2.0)),

@@ -215,7 +215,7 @@ THEOREM_4_3 = _symmetric_theorem(
     "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in direction to "
     "f(x) = ((1 + leak)/4) <w*, x>.",
     locator="Thm 4.3",
-    hypotheses=(*symmetric_hypotheses(), good_embedding(), small_enough(), no_ridge_met(), limit_identified()),
+    hypotheses=(*symmetric_hypotheses(), good_embedding, small_enough, no_ridge_met, limit_identified),
     constants=lambda evidence: {
         "probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1),
         "log_size": symmetric_flow(evidence).log_size,

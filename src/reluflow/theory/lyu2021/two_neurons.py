@@ -16,14 +16,7 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Setting, conclusion, hypothesis, theorems_of
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
@@ -202,28 +195,23 @@ LEMMA_F_3 = _theorem(
 )
 
 
-def _opposite_pair() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        signs = np.sort(np.sign(evidence.network.a))
-        holds = np.array_equal(signs, [-1.0, 1.0])
-        return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
-
-    return Hypothesis("opposite-pair", "two neurons, one of each sign", judge)
+@hypothesis("opposite-pair", "two neurons, one of each sign")
+def _opposite_pair(evidence: Evidence) -> Judgement:
+    signs = np.sort(np.sign(evidence.network.a))
+    holds = np.array_equal(signs, [-1.0, 1.0])
+    return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
 
 
-def _ahead() -> Hypothesis:
+@hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", needs_trajectory=True)
+def _ahead(evidence: Evidence) -> Judgement:
     """From the first snapshot on, as a starting point of the autonomous flow."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        network = evidence.run.snapshots[0].network
-        cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / np.linalg.norm(network.w, axis=1)
-        return Judgement(
-            bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
-        )
-
-    return Hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    network = evidence.run.snapshots[0].network
+    cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / np.linalg.norm(network.w, axis=1)
+    return Judgement(
+        bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
+    )
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -292,7 +280,7 @@ ANGLES = _theorem(
     "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, -w*>/"
     "<w_1, w*>) is the proof's sum of forces over cosines.",
     locator="Appendix F.1, proof of Theorem 5.5",
-    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair(), _ahead()),
+    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair, _ahead),
     conclusions=(_angles, _ratio_law),
     constants=_constants,
     plan=_plan,

@@ -15,12 +15,7 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
 from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28
-from reluflow.theory.min2024.constants import (
-    data_constants,
-    longest_path_by_search,
-    path_length,
-    proof_constants,
-)
+from reluflow.theory.min2024.constants import data_constants, longest_path_by_search, path_length, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history

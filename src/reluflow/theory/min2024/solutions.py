@@ -14,15 +14,7 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, none_of
-from reluflow.theory.min2024.assumptions import (
-    BALANCED,
-    CLASSIFICATION,
-    EXAMPLE,
-    NONZERO,
-    SETTING,
-    SUMMED,
-    UNIT_FORCE,
-)
+from reluflow.theory.min2024.assumptions import BALANCED, CLASSIFICATION, EXAMPLE, NONZERO, SETTING, SUMMED, UNIT_FORCE
 from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_field, euler_path, path_residual
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks

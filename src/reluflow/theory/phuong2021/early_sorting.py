@@ -24,13 +24,7 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import (
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter, conclusion, theorems_of
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
@@ -161,7 +155,7 @@ LEMMA_1 = _theorem(
     "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on.",
     hypotheses=(
         loss_among("logistic"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         Hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique", _generic_draw),
         Hypothesis(
@@ -227,7 +221,7 @@ LEMMA_3 = _theorem(
     "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         data_assumption("orthogonally-separable"),
         data_assumption("support-spans"),

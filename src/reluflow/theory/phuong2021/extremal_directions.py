@@ -15,15 +15,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    Setting,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting, conclusion, hypothesis, theorems_of
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried
@@ -33,13 +25,11 @@ def _unit(vector: FloatArray) -> FloatArray:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-def _both_classes() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
-        detail = f"{counts[0]} positive and {counts[1]} negative samples"
-        return Judgement(min(counts) > 0, float(min(counts)), detail)
-
-    return Hypothesis("both-classes", "both classes have samples", judge)
+@hypothesis("both-classes", "both classes have samples")
+def _both_classes(evidence: Evidence) -> Judgement:
+    counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
+    detail = f"{counts[0]} positive and {counts[1]} negative samples"
+    return Judgement(min(counts) > 0, float(min(counts)), detail)
 
 
 def pulling_gradient(w: FloatArray, X: FloatArray, forces: FloatArray) -> FloatArray:
@@ -126,7 +116,7 @@ LEMMA_2 = _theorem(
     "lemma2",
     "G has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates D_+ "
     "and D_- of the two classes, in the sectors of Eqs. (13) and (14).",
-    hypotheses=(relu_activation(), _both_classes(), data_assumption("orthogonally-separable")),
+    hypotheses=(relu_activation, _both_classes, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("one-maximum", "one positive extremal direction, D_+/|D_+|", lambda e: _one_extremum(e, 1)),
         Conclusion("one-minimum", "one negative extremal direction, D_-/|D_-|", lambda e: _one_extremum(e, -1)),
@@ -164,7 +154,7 @@ def _extremal_is_eigen(evidence: Evidence) -> Measurement:
 LEMMA_A_1 = _theorem(
     "lemmaA.1",
     "An extremal direction w satisfies g(w) = C w with C = G(w); the condition is necessary only.",
-    hypotheses=(relu_activation(),),
+    hypotheses=(relu_activation,),
     conclusions=(_extremal_is_eigen,),
     erratum="P10: the proof writes the sector for the vector; C = G(w), because <w, g(w)> = G(w).",
 )
@@ -227,7 +217,7 @@ LEMMA_A_2 = _theorem(
     "lemmaA.2",
     "For 0 <= eps <= eps_max, G((w + eps v)/|w + eps v|) = [G(w) + eps sum of r_i <v, x_i> over the samples active "
     "at w + eps v]/|w + eps v|.",
-    hypotheses=(relu_activation(),),
+    hypotheses=(relu_activation,),
     conclusions=(_expansion,),
     parameters=(Parameter("cases", 300, "random (w, v, eps)", low=0.0),),
     erratum="P9: the proof refers to Eq. (47) and means Eq. (39).",

@@ -117,7 +117,7 @@ LEMMA_C_1 = _theorem(
     "W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with u, z >= 0, u_j z_j = 0, |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-| is "
     "a KKT point of min |theta|^2/2 subject to y_i f(x_i) >= 1, with multipliers alpha_i/|w_+| and alpha_i/|w_-|.",
     hypotheses=(
-        relu_activation(),
+        relu_activation,
         Hypothesis("both-classes", "both classes have samples", _two_classes),
         data_assumption("orthogonally-separable"),
         Hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero", _two_neurons),

@@ -18,14 +18,7 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_amo
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import SETTING, pulling_gradient
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    conclusion,
-    theorems_of,
-)
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 _UNTIL = Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0)
@@ -87,7 +80,7 @@ LEMMA_B_1 = _theorem(
     "sign's class stays so, and each activation flips at most once.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         data_assumption("orthogonally-separable"),
     ),
@@ -166,9 +159,9 @@ LEMMA_A_3 = _theorem(
     "samples: a neuron that stays on a boundary moves along it.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         Hypothesis("general-position", "any d of the samples are linearly independent", _general_position),
-        no_ridge_met(),
+        no_ridge_met,
     ),
     conclusions=(
         Conclusion("output-weight", "da_j/dt is the pull on the output", lambda e: _velocity(e, "a")),
