@@ -11,7 +11,8 @@ from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.diagnosis import ASSUMPTIONS
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.theorem import Hypothesis, hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Hypothesis
 
 
 def data_assumption(key: str) -> Hypothesis:

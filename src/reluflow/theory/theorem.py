@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -113,28 +112,6 @@ class Conclusion:
     statement: str
     measure: Callable[[Evidence], Measurement]
     level: Level = Level.BOUND
-
-
-def hypothesis(
-    name: str, statement: str, *, is_regime: bool = False, needs_trajectory: bool = False, is_setting: bool = False
-) -> Callable[[Callable[[Evidence], Judgement]], Hypothesis]:
-    """The hypothesis that the decorated function judges."""
-    return lambda judge: Hypothesis(name, statement, judge, is_regime, needs_trajectory, is_setting)
-
-
-def conclusion(
-    name: str, statement: str, level: Level = Level.BOUND
-) -> Callable[[Callable[[Evidence], Measurement]], Conclusion]:
-    """The conclusion that the decorated function measures.
-
-    >>> from reluflow.theory.measurement import at_least
-    >>> @conclusion("wide", "there are at least two neurons", Level.EXACT)
-    ... def is_wide(evidence: Evidence) -> Measurement:
-    ...     return at_least(evidence.network.num_neurons, 2)
-    >>> is_wide.name, str(is_wide.level)
-    ('wide', 'exact')
-    """
-    return lambda measure: Conclusion(name, statement, measure, level)
 
 
 @dataclass(frozen=True)
@@ -260,47 +237,6 @@ class Theorem:
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
         return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
-
-
-_LOCATORS = {
-    "thm": "Theorem",
-    "lemma": "Lemma",
-    "prop": "Prop.",
-    "cor": "Cor.",
-    "remark": "Remark",
-    "def": "Def.",
-    "example": "Example",
-}
-_NUMBERED = re.compile(r"([a-z]+)([A-Z]?[.\d]+)")
-
-
-def locator_of(result: str) -> str:
-    """Where a result stands, read off its key.
-
-    >>> locator_of("thm3.1"), locator_of("lemmaB.15"), locator_of("eq28")
-    ('Theorem 3.1', 'Lemma B.15', 'Eq. (28)')
-    """
-    found = _NUMBERED.fullmatch(result)
-    if found is None or found[1] not in (*_LOCATORS, "eq"):
-        raise InvalidInputError(f"`locator` must be given for `{result}`, whose key does not tell where it stands.")
-    return f"Eq. ({found[2]})" if found[1] == "eq" else f"{_LOCATORS[found[1]]} {found[2]}"
-
-
-def theorems_of(paper: str, **shared: Any) -> Callable[..., Theorem]:
-    """How a file states results of a paper: key, statement, and the fields of `Theorem` they do not share.
-
-    The locator is read off the key where it can be: `lemma4` is Lemma 4.
-
-    >>> lemma = theorems_of("made2024", example="three-points")("lemma4", "made up", hypotheses=(), conclusions=())
-    >>> lemma.key, str(lemma.reference), lemma.example
-    ('made2024:lemma4', 'Lemma 4 [made2024]', 'three-points')
-    """
-
-    def theorem(result: str, statement: str, *, locator: str = "", **fields: Any) -> Theorem:
-        where = Reference(paper, locator or locator_of(result))
-        return Theorem(f"{paper}:{result}", where, statement, **{**shared, **fields})
-
-    return theorem
 
 
 def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[JudgedHypothesis, ...]:

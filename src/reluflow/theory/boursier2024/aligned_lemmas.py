@@ -24,7 +24,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
 ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
@@ -92,10 +93,8 @@ def _alignment_exponent(evidence: Evidence) -> Measurement:
 
 
 @conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau")
-def _positive_growth(evidence: Evidence) -> Measurement:
-    states = _up_to_tau(evidence)
-    if not states:
-        return missing("snapshots up to tau")
+@needs(_up_to_tau, "snapshots up to tau")
+def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     log_lambda, eps = log_scale_of(evidence.network), evidence.parameter("eps")
     slacks = []
     for state in states:
@@ -124,10 +123,8 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
 
 
 @conclusion("resting", "neurons outside I and N do not move", Level.EXACT)
-def _resting(evidence: Evidence) -> Measurement:
-    states = phase_states(evidence)
-    if not states:
-        return missing("snapshots")
+@needs(phase_states, "snapshots")
+def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.resting
     if not np.any(members):
         return nothing("no positive neuron starts dead")

@@ -42,7 +42,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
-from reluflow.theory.theorem import Conclusion, theorems_of
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
 

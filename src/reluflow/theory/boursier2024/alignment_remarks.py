@@ -37,7 +37,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 
 @kept
@@ -55,10 +56,8 @@ def _needed_alpha(evidence: Evidence) -> float | None:
 
 
 @conclusion("covered", "some alpha_0 > 0 covers all living neurons", Level.EXACT)
-def _covered(evidence: Evidence) -> Measurement:
-    needed = _needed_alpha(evidence)
-    if needed is None:
-        return missing("every neuron is dead at the start")
+@needs(_needed_alpha, "every neuron is dead at the start")
+def _covered(evidence: Evidence, needed: float) -> Measurement:
     start = start_of(evidence)
     left = int(np.sum(~start.is_dead & ~satisfies_condition_1(start, min(0.999 * needed, 1.0))))
     return none_of(left, detail=f"{left} living neurons lack Condition 1(1) for alpha_0 just below {needed:.4g}")

@@ -10,7 +10,8 @@ from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of
-from reluflow.theory.theorem import Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16

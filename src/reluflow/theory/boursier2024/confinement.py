@@ -25,7 +25,8 @@ from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Hypothesis, conclusion
+from reluflow.theory.stating import conclusion, needs
+from reluflow.theory.theorem import Conclusion, Hypothesis
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
 LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
@@ -40,10 +41,8 @@ def _moves(state: PhaseState, entry: PhaseState) -> tuple[FloatArray, FloatArray
 
 
 @conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J")
-def _positive_moves(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     travel, members = largest_travel(evidence, states), states[0].sets.positive
     grown = np.exp(min(travel, LARGEST_EXPONENT))
     allowed = np.array([grown - 1.0, travel * grown, travel])
@@ -68,10 +67,8 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
 
 
 @conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|")
-def _negative_moves(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
@@ -137,10 +134,8 @@ def _never_ends(evidence: Evidence) -> Measurement:
 
 
 @conclusion("distance", "|theta - theta(tau_3)| stays below eps_4")
-def _distance(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     farthest = max(parameter_distance(state, states[0]) for state in states)
     eps_4 = evidence.parameter("eps_4")
     return at_most(farthest, eps_4, detail=f"farthest |theta - theta(tau_3)| {farthest:.4g} against {eps_4:g}")

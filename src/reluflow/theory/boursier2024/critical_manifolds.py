@@ -29,7 +29,8 @@ from reluflow.theory.boursier2024.critical_points import extremal_of, forces_of,
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10_000.5)
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up

@@ -14,7 +14,7 @@ from reluflow.theory.boursier2024.neuron_states import pulls_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of, nothing
-from reluflow.theory.theorem import conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
 RADIUS = 1e-3  # of the neighbourhood in which G is sampled, relative to the distance of the nearest other hyperplane

@@ -36,7 +36,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, theorems_of
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
 RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one

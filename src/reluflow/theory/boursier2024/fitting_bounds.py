@@ -25,7 +25,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
 
@@ -56,10 +57,8 @@ def largest_positive_mass(evidence: Evidence) -> float:
 
 
 @conclusion("mass", "sum_I a^2 <= A in Phase 2b")
-def _mass(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
     bound = largest_positive_mass(evidence)
     return at_most(
@@ -127,10 +126,8 @@ def stays_active(evidence: Evidence) -> Measurement:
 
 
 @conclusion("facet-pull", "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets")
-def _facet_pull(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
     facets = constants.facets
     if not facets.size:
@@ -170,10 +167,8 @@ LEMMA_17 = _theorem(
 
 
 @conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b")
-def _mass_is_kept(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
     return at_least(
         float(masses.min()),

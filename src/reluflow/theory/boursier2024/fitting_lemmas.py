@@ -33,7 +33,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 COARSE_EPS_3 = Parameter("eps_3", 0.4, "distance of the positive neurons' line to beta* where Phase 2b ends", low=0.0)
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
@@ -99,10 +100,8 @@ def _negative_growth(evidence: Evidence) -> Measurement:
 
 
 @conclusion("linear-pull", "D^t = -H (beta_I - beta*) up to S lambda^(2-2eps)")
-def _pull_is_linear(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
     rest = [np.linalg.norm(s.pull + constants.hessian @ (s.beta_positive - constants.beta_star)) for s in states]
     bound = constants.mean_square * float(np.exp(log_negative_level(evidence)))
@@ -113,10 +112,8 @@ def _pull_is_linear(evidence: Evidence) -> Measurement:
 
 
 @conclusion("decay", "|beta_I - beta*|_H decays at least like exp(-eps_2 sigma_min t)")
-def _decay(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 2b")
+@needs(fitting_states, "two states of Phase 2b", at_least=2)
+def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     rate = evidence.parameter("eps_2") * constants_of(evidence).sigma_min
     first, rest = states[0], fit_remainder(evidence)
     bounds = np.array([line_distance(first) * np.exp(-rate * (s.time - first.time)) + rest for s in states[1:]])

@@ -21,7 +21,8 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 )
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, nothing
-from reluflow.theory.theorem import Conclusion, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
 TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a relative 1e-4 or better
@@ -41,10 +42,8 @@ def _reaches_eps_2(evidence: Evidence) -> Measurement:
 
 
 @conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a")
-def _projections(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if not states:
-        return missing("states of Phase 2a")
+@needs(_growth_states, "states of Phase 2a")
+def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     deltas = least_projections(evidence)
     slack = np.array([np.min(s.cosines * s.constants.lengths - deltas) for s in states])
     return at_least(
@@ -72,10 +71,8 @@ def pair_drift(states: tuple[PhaseState, ...]) -> float:
 
 
 @conclusion("pairs", "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a", Level.EXACT)
-def _pairs(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 2a")
+@needs(_growth_states, "two states of Phase 2a", at_least=2)
+def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     worst = pair_drift(states)
     return at_most(
         worst, 0.0, allowance=PAIR_RTOL, detail=f"largest change of ln a_i a_j (1 - <wbar_i, wbar_j>) {worst:.3g}"
@@ -111,10 +108,8 @@ def fastest_growth(evidence: Evidence) -> float:
 
 
 @conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I")
-def _rates(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if not states:
-        return missing("states of Phase 2a")
+@needs(_growth_states, "states of Phase 2a")
+def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
     slack = np.array([min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates])

@@ -21,7 +21,8 @@ from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, o
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem, conclusion
+from reluflow.theory.stating import conclusion, needs
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -102,10 +103,8 @@ HEAVY = Hypothesis(
 
 
 @conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|")
-def _polyak(evidence: Evidence) -> Measurement:
-    states = _resolved(evidence)
-    if not states:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constant = constants_of(evidence).pl_constant
     ratios = np.array([(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states])
     detail = f"least (|g|^2 + remainder)/(L - L*) {ratios.min():.6g}, {worst_over(states, ratios)}"
@@ -113,10 +112,8 @@ def _polyak(evidence: Evidence) -> Measurement:
 
 
 @conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons")
-def _sharp_polyak(evidence: Evidence) -> Measurement:
-    states = _resolved(evidence)
-    if not states:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
     slack = np.array(
         [
@@ -202,10 +199,8 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 
 
 @conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit")
-def _loss_decay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
     told = _resolved(evidence)
     values = np.array([np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time) for s in told])
@@ -270,10 +265,8 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 
 
 @conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms")
-def _pull_decay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
     slack = np.array(bounds) - np.array([np.linalg.norm(s.pull) for s in states])
@@ -283,10 +276,8 @@ def _pull_decay(evidence: Evidence) -> Measurement:
 
 
 @conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms")
-def _travel(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     times = np.array([s.time for s in states])
     travel = float(cumulative(times, np.array([np.linalg.norm(s.pull) for s in states]))[-1])
     bound = largest_travel(evidence, states)

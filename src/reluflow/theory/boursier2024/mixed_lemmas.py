@@ -25,8 +25,9 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, none_of, nothing
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 DELTA_TILDE = Parameter(
     "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0
@@ -67,10 +68,8 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
 
 
 @conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4")
-def _outputs_stay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = moved_outputs(evidence, states[0])
     slack = np.array([np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states])
     return at_least(
@@ -81,10 +80,8 @@ def _outputs_stay(evidence: Evidence) -> Measurement:
 
 
 @conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that")
-def _outputs_fit(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = largest_output_errors(evidence, states[0])
     slack = np.array([np.min(bounds - np.abs(output_errors(s))) for s in states])
     return at_least(
@@ -147,10 +144,8 @@ SMALL_STEPS = Hypothesis(
 LATE = (*RESIDUAL, PLANE, FITTED, SMALL_STEPS)
 
 
-def _shrinks(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 3")
+@needs(late_states, "two states of Phase 3", at_least=2)
+def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3")
     entered = sum(int(np.sum(b.is_mixed & ~a.is_mixed)) for a, b in pairwise(states))
@@ -169,10 +164,8 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.log(0.5) + (2.0 * pull + 0.5 * descent_rate(evidence)) * passage)
 
 
-def _mixed_norm(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3, so R_t = 0")
     entry, log_lambda = states[0], phase_clock(evidence).log_lambda
@@ -183,11 +176,9 @@ def _mixed_norm(evidence: Evidence) -> Measurement:
     return at_most(float(values.max()), level, detail=detail)
 
 
-def _mixed_rate(evidence: Evidence) -> Measurement:
+@needs(late_states, "states of Phase 3")
+def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
     delta, c_4, least, count = evidence.parameter("delta_tilde"), descent_rate(evidence), np.inf, 0
     for state in states:
         constants, w = state.constants, state.network.w

@@ -41,7 +41,8 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Setting, theorems_of
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis, Setting
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding

@@ -17,8 +17,9 @@ from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, LOSS, on_a
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, relu_activation
-from reluflow.theory.measurement import Measurement, at_most, equals, missing
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter, Setting, conclusion, theorems_of
+from reluflow.theory.measurement import Measurement, at_most, equals
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter, Setting
 
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
@@ -181,19 +182,15 @@ def _observed(evidence: Evidence) -> _Observed | None:
 
 
 @conclusion("direction", "the neuron that grows points along a forecast direction of its sign")
-def _direction(evidence: Evidence) -> Measurement:
-    seen = _observed(evidence)
-    if seen is None:
-        return missing("a run that leaves the plateau")
+@needs(_observed, "a run that leaves the plateau")
+def _direction(evidence: Evidence, seen: _Observed) -> Measurement:
     detail = f"neuron {seen.neuron}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
     return at_most(seen.degrees, evidence.parameter("degrees"), detail=detail)
 
 
 @conclusion("rate", "its rate over the second half of the plateau is the length of that extremal vector")
-def _rate(evidence: Evidence) -> Measurement:
-    seen = _observed(evidence)
-    if seen is None:
-        return missing("a run that leaves the plateau")
+@needs(_observed, "a run that leaves the plateau")
+def _rate(evidence: Evidence, seen: _Observed) -> Measurement:
     detail = f"neuron {seen.neuron} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
     return equals(seen.rate, seen.forecast_rate, atol=evidence.parameter("rtol") * seen.forecast_rate, detail=detail)
 

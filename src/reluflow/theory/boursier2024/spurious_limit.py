@@ -34,7 +34,8 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11

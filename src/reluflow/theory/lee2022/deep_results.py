@@ -25,7 +25,8 @@ from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SET
 from reluflow.theory.lee2022.one_layer_results import sample_gradient, vector_angle, vector_flow_plan, vector_magnitude
 from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, run_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
 

@@ -33,7 +33,8 @@ from reluflow.theory.lee2022.model import (
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as

@@ -17,7 +17,8 @@ from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SET
 from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
 from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter
 
 
 @dataclass(frozen=True)

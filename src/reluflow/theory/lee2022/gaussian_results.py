@@ -20,7 +20,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, student, teacher
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
 STANDARD_ERRORS = 6.0

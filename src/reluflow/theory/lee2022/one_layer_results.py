@@ -26,7 +26,8 @@ from reluflow.theory.lee2022.flow_measurements import (
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, layers, start, student, teacher
 from reluflow.theory.lee2022.runs import VECTOR_FLOW, run_of
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 INTEGRATION = 1e-8  # relative for |w|, radians for the angle; the integrator runs at 1e-11, and 2e-9 was seen
 STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian

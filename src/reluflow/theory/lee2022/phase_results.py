@@ -12,7 +12,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, flow_theorem, has_arrived, start_constants
 from reluflow.theory.lee2022.model import start
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of, nothing
-from reluflow.theory.theorem import Parameter, conclusion
+from reluflow.theory.stating import conclusion
+from reluflow.theory.theorem import Parameter
 
 
 def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:

@@ -17,7 +17,8 @@ from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
 from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
-from reluflow.theory.theorem import Constants, Parameter, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Constants, Parameter
 
 _NUM_TIMES = 40
 

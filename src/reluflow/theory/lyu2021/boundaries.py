@@ -17,7 +17,8 @@ from reluflow.network.network import Network
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among
 from reluflow.theory.measurement import Level, Measurement, at_least, none_of
-from reluflow.theory.theorem import Parameter, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 _NUM_TIMES = 30
 

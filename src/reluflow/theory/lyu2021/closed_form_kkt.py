@@ -17,7 +17,8 @@ from reluflow.theory.hypotheses import leaky_activation
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.theorem import Constants, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Constants, Setting
 
 _ROUNDING = 1e-9
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")

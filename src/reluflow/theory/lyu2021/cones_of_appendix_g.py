@@ -11,7 +11,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Hypothesis, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 

@@ -22,7 +22,8 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, missing
-from reluflow.theory.theorem import Parameter, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Parameter
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen

@@ -19,7 +19,8 @@ from reluflow.theory.lyu2021.early_constants import (
     where_cone_serves,
 )
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 40
 

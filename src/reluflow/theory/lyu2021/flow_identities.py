@@ -10,7 +10,8 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, no_ridge_met
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, neuron_rows, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
-from reluflow.theory.theorem import Parameter, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 NUM_INTERVALS = 240  # of the quadrature, an even number
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen

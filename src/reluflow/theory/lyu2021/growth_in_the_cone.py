@@ -28,7 +28,8 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Hypothesis, Parameter
 
 _NUM_TIMES = 12
 
@@ -136,11 +137,10 @@ _STARTS = (balanced_start(), off_the_rays())
 
 
 @conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M")
-def _growth_ratio(evidence: Evidence) -> Measurement:
+@needs(_at_entry, "the run has no snapshot at T0")
+def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
-    network, cone = _at_entry(evidence), correct_cone(evidence)
-    if network is None:
-        return missing("the run has no snapshot at T0")
+    cone = correct_cone(evidence)
     z, worst = stacked(network, cone), 0.0
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
@@ -165,11 +165,10 @@ LEMMA_G_6 = _theorem(
 
 
 @conclusion("error", "the error of the linearised flow is below its bound")
-def _linearisation(evidence: Evidence) -> Measurement:
+@needs(_at_entry, "the run has no snapshot at T0")
+def _linearisation(evidence: Evidence, network: Network) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
-    network, cone = _at_entry(evidence), correct_cone(evidence)
-    if network is None:
-        return missing("the run has no snapshot at T0")
+    cone = correct_cone(evidence)
     z, m = stacked(network, cone), evidence.network.num_neurons
     size, rate = entry_norm(z), cone.growth(1)
     length, ratios = window(evidence, size), []

@@ -30,7 +30,8 @@ from reluflow.theory.lyu2021.non_symmetric_limit import (
     winning_sign,
 )
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +94,10 @@ def _limit_function(evidence: Evidence) -> Measurement:
 
 
 @conclusion("consequences", "the assumptions of Theorem A.7 follow", Level.EXACT)
-def _consequences(evidence: Evidence) -> Measurement:
+@needs(_hints, "no hints found")
+def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
-    hints, facts = _hints(evidence), evidence.facts
-    if hints is None:
-        return missing("no hints found")
+    facts = evidence.facts
     side, other, eps = side_of(evidence, 1), against(evidence, 1), hints.conditions.eps
     return all_of(
         (
@@ -117,11 +117,9 @@ def _consequences(evidence: Evidence) -> Measurement:
 
 
 @conclusion("optimality", "the limit is suboptimal exactly above the threshold of K")
-def _optimality(evidence: Evidence) -> Measurement:
+@needs(_hints, "no hints found")
+def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
-    hints = _hints(evidence)
-    if hints is None:
-        return missing("no hints found")
     best = best_network(evidence)
     limit, needed = 0.5 * hints.conditions.eps, hints.conditions
     words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"

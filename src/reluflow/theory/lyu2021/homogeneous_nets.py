@@ -26,7 +26,8 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 ROUNDING = 1e-12  # relative; 4e-15 was the largest seen over the datasets of the tests
 GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
@@ -139,21 +140,17 @@ def _classifiers(evidence: Evidence) -> list[Network]:
 
 
 @conclusion("identity", "|theta|^2/2 at q_min = 1 is 1/(2 gamma)", Level.EXACT)
-def _identity_of_objectives(evidence: Evidence) -> Measurement:
+@needs(_classifiers, "no network near the maximiser classifies every sample")
+def _identity_of_objectives(evidence: Evidence, networks: list[Network]) -> Measurement:
     """Largest |2 gamma(theta) |theta'|^2/2 - 1| with theta' = theta/sqrt(q_min), over networks that classify."""
-    networks = _classifiers(evidence)
-    if not networks:
-        return missing("no network near the maximiser classifies every sample")
     data, objective = evidence.dataset, evidence.witness("objective", lambda: _objective)
     return at_most(max(abs(2.0 * normalized_margin(t, data) * objective(t, data) - 1.0) for t in networks), ROUNDING)
 
 
 @conclusion("solves-P", "the rescaled maximiser of (M) attains the least norm")
-def _solves_program(evidence: Evidence) -> Measurement:
+@needs(_maximiser, "no network classifies every sample")
+def _solves_program(evidence: Evidence, best: Network) -> Measurement:
     """Objective of (P) at the rescaled maximiser of (M) over the smallest possible, 1/(2 upper bound of gamma)."""
-    best = _maximiser(evidence)
-    if best is None:
-        return missing("no network classifies every sample")
     return at_most(2.0 * best_network(evidence).upper * _objective(best, evidence.dataset), 1.0, allowance=GAP)
 
 

@@ -25,7 +25,8 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Constants, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Constants
 
 LOG_RADII = {"wide": float(np.log(1e-2)), "narrow": float(np.log(1e-3))}  # of the runs that show the order in r
 LOG_LIMIT = float(np.log(1e-6))  # at most ln r of the run that stands for the limit r -> 0; its error is of order r^2
@@ -119,11 +120,9 @@ _MISSING = "the pair, or the sweep of scales, was not run"
 
 
 @conclusion("scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", Level.SCALING)
-def _order_in_scale(evidence: Evidence) -> Measurement:
+@needs(_errors, _MISSING)
+def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     """Smallest order in sigma, over the recorded t, at which theta(T12 + t) tends to pi_b(theta~(t))."""
-    errors = _errors(evidence)
-    if errors is None:
-        return missing(_MISSING)
     if float(np.min(errors)) < INTEGRATION:
         return missing("the difference is below the error of the integration; the order shows at larger scales only")
     scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.sweep)]

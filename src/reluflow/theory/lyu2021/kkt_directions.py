@@ -17,7 +17,8 @@ from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, missing
-from reluflow.theory.theorem import Conclusion, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -124,11 +125,9 @@ def _log_norm(network: Network) -> float:
 
 
 @conclusion("smoothed-margin", "the smoothed margin does not decrease")
-def _smoothed_margin_grows(evidence: Evidence) -> Measurement:
+@needs(_tail, _TOO_FEW, at_least=2)
+def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> Measurement:
     """Smallest relative growth of the smoothed margin between snapshots."""
-    tail = _tail(evidence)
-    if len(tail) < 2:
-        return missing(_TOO_FEW)
     margins = np.array([row[1] for row in tail])
     return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
 

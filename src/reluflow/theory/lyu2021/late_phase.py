@@ -17,7 +17,10 @@ from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
-from reluflow.theory.theorem import Parameter, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
+
+_NO_PAIR = "no run of the pair was made"
 
 
 def opposite_pair(separator: FloatArray) -> Network:
@@ -75,24 +78,18 @@ def _limit_is_the_pair(evidence: Evidence) -> Measurement:
 
 
 @conclusion("run", "the run's own direction closes in")
-def _run_closes_in(evidence: Evidence) -> Measurement:
+@needs(_pair_run, _NO_PAIR)
+def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
     """Distance of the run's direction to that pair, over the snapshots."""
-    run = _pair_run(evidence)
-    if run is None:
-        return missing(_NO_PAIR)
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
 @conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*")
-def _pair_margin(evidence: Evidence) -> Measurement:
+@needs(_pair_limit, _NO_PAIR)
+def _pair_margin(evidence: Evidence, limit: CertifiedLimit) -> Measurement:
     """Margin of the limit over ((1 + leak)/4) gamma*."""
-    limit = _pair_limit(evidence)
-    if limit is None:
-        return missing(_NO_PAIR)
     return equals(normalized_margin(limit.network, evidence.dataset) / best_margin(evidence), 1.0, atol=MARGIN_RTOL)
 
-
-_NO_PAIR = "no run of the pair was made"
 
 _theorem = theorems_of(
     "lyu2021",
@@ -185,11 +182,9 @@ _NO_LIMITS = "the perturbed runs, or their limits, are missing"
 
 
 @conclusion("margin", "margin of the limits over that of the maximiser")
-def _same_margin(evidence: Evidence) -> Measurement:
+@needs(_limits, _NO_LIMITS)
+def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Measurement:
     """Smallest margin of a limit over that of the maximiser."""
-    limits = _limits(evidence)
-    if limits is None:
-        return missing(_NO_LIMITS)
     margins = [normalized_margin(network, evidence.dataset) for _, network in limits]
     return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
 

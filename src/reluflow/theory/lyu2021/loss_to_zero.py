@@ -16,7 +16,8 @@ from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_rid
 from reluflow.theory.lyu2021.kkt_directions import loss_vanishes, norm_grows
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
 _driven_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")

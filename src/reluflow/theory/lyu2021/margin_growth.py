@@ -21,7 +21,7 @@ from reluflow.theory.lyu2021.smoothed_margin import (
     states_of,
 )
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.theorem import conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
 
 _Pair = tuple[Snapshot, MarginState]
 

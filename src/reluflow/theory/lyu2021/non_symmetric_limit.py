@@ -22,16 +22,8 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing, nothing
-from reluflow.theory.theorem import (
-    Conclusion,
-    Constants,
-    Hypothesis,
-    Parameter,
-    Reference,
-    Setting,
-    Theorem,
-    hypothesis,
-)
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
 
 LATE_MARGIN = 60.0  # y h at which the limit is first asked for: two e-folds of the norm to fit the late law on
 LOG_HORIZON = 700.0  # log of the last time; the largest double is about e^709

@@ -13,7 +13,8 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_ac
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.lyu2021.non_symmetric_limit import approach, limit_function, limit_margin, side_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3")  # "lee" draws a = |w| > 0
 _NUM_DIRECTIONS = 150

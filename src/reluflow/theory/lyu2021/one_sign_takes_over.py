@@ -30,7 +30,8 @@ from reluflow.theory.lyu2021.growth_in_the_cone import (
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of, winning_sign
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, nothing
-from reluflow.theory.theorem import Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Parameter
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 NUM_SOLVED = 10  # of each kind of perturbation
@@ -107,11 +108,9 @@ def _log_sigmas(evidence: Evidence) -> FloatArray:
 
 
 @conclusion("losers", "negative neurons vanish like sigma^kappa", Level.SCALING)
-def _losers_vanish(evidence: Evidence) -> Measurement:
+@needs(_late_states, _TOO_FEW)
+def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Exponent in sigma of the size of the negative neurons at T12, between the two smallest scales: kappa."""
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     negative = evidence.network.a < 0.0
     if not np.any(negative):
         return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative")
@@ -125,14 +124,12 @@ def _losers_vanish(evidence: Evidence) -> Measurement:
 
 
 @conclusion("winners", "positive neurons converge as sigma falls", Level.SCALING)
-def _winners_converge(evidence: Evidence) -> Measurement:
+@needs(_late_states, _TOO_FEW)
+def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Largest ratio of successive changes of the positive neurons as sigma falls tenfold, over the three times.
 
     Changes below 1e-9 of their size are those of the integration and count as none.
     """
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     positive = evidence.network.a > 0.0
     changes = np.array([[entry_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
     changes = np.maximum(changes / [entry_norm(state[positive]) for state in states[-1]], 1e-9)
@@ -142,11 +139,9 @@ def _winners_converge(evidence: Evidence) -> Measurement:
 
 
 @conclusion("embedding", "their limit is one neuron in fixed shares")
-def _is_embedded(evidence: Evidence) -> Measurement:
+@needs(_late_states, _TOO_FEW)
+def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     positive, worst = evidence.network.a > 0.0, 0.0
     for state in states[-1]:
         z = state[positive]
@@ -158,10 +153,8 @@ def _is_embedded(evidence: Evidence) -> Measurement:
 
 
 @conclusion("non-zero", "the limit is not zero")
-def _is_not_zero(evidence: Evidence) -> Measurement:
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
+@needs(_late_states, _TOO_FEW)
+def _is_not_zero(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     smallest = min(entry_norm(state) for state in states[-1])
     return at_least(smallest, 0.1 * growth_constants(evidence)["A_bar"])
 

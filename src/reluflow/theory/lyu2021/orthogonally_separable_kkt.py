@@ -15,7 +15,8 @@ from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
 _NUM_STARTS = 12

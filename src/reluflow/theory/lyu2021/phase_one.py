@@ -19,7 +19,8 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13

@@ -21,7 +21,8 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, hypothesis, theorems_of
+from reluflow.theory.stating import hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time

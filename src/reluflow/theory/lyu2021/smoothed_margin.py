@@ -21,7 +21,8 @@ from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Parameter, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 # The losing sign's share falls like (log t)^(-1/3) only: from 1e-8 some draws are 0.07 from their limit at ln t = 700,
 # from 1e-30 all of ten were close enough to identify it. Twelve neurons are all of one sign with chance 1 in 2048.

@@ -28,7 +28,8 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Parameter, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1

@@ -14,7 +14,8 @@ from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
 from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
-from reluflow.theory.theorem import Hypothesis, hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Hypothesis
 
 
 @dataclass(frozen=True, eq=False)

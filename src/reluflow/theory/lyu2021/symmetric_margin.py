@@ -28,7 +28,8 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, states
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
 ROUNDING = 1e-12

@@ -16,7 +16,8 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
@@ -135,11 +136,9 @@ def _are_kkt(evidence: Evidence) -> Measurement:
 
 
 @conclusion("mirrored", "w_1 = -w_2 and a_1 = -a_2 = |w_1|", Level.EXACT)
-def _is_mirrored(evidence: Evidence) -> Measurement:
+@needs(_two_active, "no KKT direction with two active neurons was found")
+def _is_mirrored(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| over the found directions with both neurons active."""
-    found = _two_active(evidence)
-    if not found:
-        return missing("no KKT direction with two active neurons was found")
     worst = max(
         max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0]))) for n in found
     )
@@ -160,11 +159,10 @@ LEMMA_F_2 = _theorem(
 
 
 @conclusion("nothing-else", "random starts find no other")
-def _nothing_else(evidence: Evidence) -> Measurement:
+@needs(_found_directions, "no KKT direction was found from random starts")
+def _nothing_else(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest distance of a found direction to the nearest of the three."""
-    named, found = named_directions(evidence), _found_directions(evidence)
-    if not found:
-        return missing("no KKT direction was found from random starts")
+    named = named_directions(evidence)
     worst = max(min(_distance(network, other) for other in named) for network in found)
     return at_most(worst, 1e-6, detail=f"{len(found)} different directions, at most {worst:.2g} from one of the three")
 

@@ -29,7 +29,8 @@ from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments
 from reluflow.theory.min2024.patterns import disagreements, pattern_history
-from reluflow.theory.theorem import Conclusion, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis
 
 ROUNDING = 1e-10  # relative; increments of <w_j, x_i> were at least -3e-16 of |w_j||x_i| where they vanish
 
@@ -53,10 +54,8 @@ def _increments(before: Moment, after: Moment) -> FloatArray:
 
 
 @conclusion("monotone", "s_j y_i <x_i, w_j> does not decrease between snapshots")
-def _monotone(evidence: Evidence) -> Measurement:
-    found = moments(evidence)
-    if len(found) < 2:
-        return missing("at least two snapshots")
+@needs(moments, "at least two snapshots", at_least=2)
+def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     smallest = min(float(np.min(_increments(one, two))) for one, two in pairwise(found))
     words = f"smallest increment of s_j y_i <x_i, w_j> is {smallest:.3g} of |w_j||x_i| (rounding {ROUNDING:g})"
     return at_least(smallest, 0.0, allowance=ROUNDING, detail=words)

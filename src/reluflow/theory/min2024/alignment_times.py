@@ -20,7 +20,8 @@ from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.scale_choice import alignment_constants_of, unit_rate
-from reluflow.theory.theorem import Conclusion, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis
 
 ANGLES = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the two samples of App. A.2; mu = sin t
 AT_BOUNDARY = 1e-7  # cosine within which a snapshot at a predicted crossing stands on the hyperplane

@@ -17,7 +17,8 @@ from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at
 from reluflow.theory.min2024.assumptions import BINARY, EXAMPLE, SEPARATED, SETTING, reference
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
 
 NUM_DRAWS = 400
 ROUNDING = 1e-12

@@ -36,7 +36,8 @@ from reluflow.theory.min2024.growth import fit_bound
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, cones_of, moments, moments_from
 from reluflow.theory.min2024.patterns import alignment_time, pattern_history
-from reluflow.theory.theorem import Conclusion, Constants, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 NUM_DRAWS = 4000
 ALONG = 1e-9  # radians: below this a draw is along an aggregate

@@ -13,7 +13,8 @@ from reluflow.theory.measurement import Level, Measurement, at_least, missing, n
 from reluflow.theory.min2024.cone_geometry import ROUNDING, geometric_result, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
-from reluflow.theory.theorem import Hypothesis, conclusion
+from reluflow.theory.stating import conclusion
+from reluflow.theory.theorem import Hypothesis
 
 
 def _selections(evidence: Evidence) -> FloatArray:

@@ -31,7 +31,8 @@ from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
@@ -120,14 +121,13 @@ def stable_rank(w: NDArray[np.float64]) -> float:
     return float(np.sum((singular / singular[0]) ** 2))
 
 
-def norm_over_curve(evidence: Evidence) -> Measurement:
+@needs(_fitted_moments, "two snapshots after t_2", at_least=2)
+def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """|W|_F^2 - log(n/curve(t))/X_max at the snapshots from t_2 on, curve the bound on the loss.
 
     |f(x)| <= |W|_F^2 |x| for a balanced network, so L >= n exp(-X_max |W|_F^2) and the norm grows with log t.
     """
-    found, data = _fitted_moments(evidence), data_constants(evidence)
-    if len(found) < 2:
-        return missing("two snapshots after t_2")
+    data = data_constants(evidence)
     first, rate = found[0], proof_constants(evidence).rate
     room = []
     for moment in found[1:]:
@@ -244,11 +244,9 @@ def _dead_norm(evidence: Evidence) -> Measurement:
 
 
 @conclusion("norm", "|W|_F grows after t_2")
-def _norm_diverges(evidence: Evidence) -> Measurement:
+@needs(_fitted_moments, "three snapshots after t_2", at_least=3)
+def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
-    found = _fitted_moments(evidence)
-    if len(found) < 3:
-        return missing("three snapshots after t_2")
     sizes = [_frobenius(m) for m in found]
     growth = min(b - a for a, b in pairwise(sizes))
     return at_least(

@@ -9,12 +9,13 @@ import numpy as np
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
 from reluflow.theory.min2024.assumptions import BOTH_CONES, EXAMPLE, REGIME, SETTING, log_factor_28, reference
-from reluflow.theory.min2024.class_neurons import groups
+from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan, fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
-from reluflow.theory.theorem import Conclusion, Constants, Theorem, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Theorem
 
 ROUNDING = 1e-9
 DECOMPOSITION = 1e-10  # relative; measured 2e-16
@@ -50,11 +51,10 @@ def _norms_grow(evidence: Evidence) -> Measurement:
 
 
 @conclusion("loss", "relative difference of L and L_+ + L_-", Level.EXACT)
-def _loss_splits(evidence: Evidence) -> Measurement:
+@needs(groups, "no snapshot after t_1")
+def _loss_splits(evidence: Evidence, found: tuple[Group, ...]) -> Measurement:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
-    worst, found = 0.0, groups(evidence)
-    if not found:
-        return missing("no snapshot after t_1")
+    worst = 0.0
     for moment in found[0].moments:
         total, data, network = 0.0, moment.data, moment.network
         for sign in (1, -1):

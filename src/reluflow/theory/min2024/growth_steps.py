@@ -12,7 +12,7 @@ from reluflow.theory.measurement import Measurement, at_least, at_most, missing,
 from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.growth import growth_result
-from reluflow.theory.theorem import conclusion
+from reluflow.theory.stating import conclusion
 
 
 @conclusion("forces", "distance of |g_i| from 1")

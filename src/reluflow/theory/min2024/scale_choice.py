@@ -11,7 +11,8 @@ from reluflow.theory.min2024.constants import FIRST_FACTOR, data_constants, proo
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
-from reluflow.theory.theorem import Constants, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants
 
 
 def alignment_constants_of(evidence: Evidence) -> Constants:

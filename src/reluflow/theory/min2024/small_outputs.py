@@ -28,7 +28,8 @@ from reluflow.theory.min2024.assumptions import (
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
 SWEEP = (-3.0, -6.0, -9.0)  # three more scales, e^-3 apart
@@ -139,10 +140,9 @@ def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
 
 
 @conclusion("error", "error over 2 n X_max max|f| is at most 1")
-def _error_ratio(evidence: Evidence) -> Measurement:
-    data, found = data_constants(evidence), _small_moments(evidence)
-    if not found:
-        return missing("no snapshot with max|f| <= 1")
+@needs(_small_moments, "no snapshot with max|f| <= 1")
+def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+    data = data_constants(evidence)
     worst = max(float(np.max(moment.relative_error())) for moment in found) / (2.0 * data.n * data.largest_norm)
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
 
@@ -194,11 +194,10 @@ def _error_exponent(evidence: Evidence) -> Measurement:
 
 
 @conclusion("error", "error over 2 n X_max max|f| is at most 1")
-def _psi_error(evidence: Evidence) -> Measurement:
+@needs(_small_moments, "no snapshot with max|f| <= 1")
+def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
-    data, found = data_constants(evidence), _small_moments(evidence)
-    if not found:
-        return missing("no snapshot with max|f| <= 1")
+    data = data_constants(evidence)
     worst = 0.0
     for moment in found:
         error = moment.relative_error_vectors()

@@ -19,7 +19,8 @@ from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_fie
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 SMALLEST_PIECE = 1e-3  # pieces between crossings shorter than this are not split off

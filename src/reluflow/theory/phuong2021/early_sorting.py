@@ -24,7 +24,8 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting, conclusion, hypothesis, theorems_of
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried

@@ -27,7 +27,8 @@ from reluflow.theory.phuong2021.late_runs import (
 )
 from reluflow.theory.phuong2021.motion import one_way
 from reluflow.theory.phuong2021.sectors import two_groups
-from reluflow.theory.theorem import Conclusion, Constants, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 # Corollary 1 ----------------------------------------------------------------------------------------------------------
 

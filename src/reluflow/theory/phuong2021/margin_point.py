@@ -13,7 +13,8 @@ from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.phuong2021.extremal_directions import SETTING
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors
-from reluflow.theory.theorem import Constants, Hypothesis, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 

@@ -27,7 +27,8 @@ from reluflow.theory.phuong2021.late_runs import (
 )
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
-from reluflow.theory.theorem import Conclusion, Constants, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 
 def _falls(evidence: Evidence, part: str) -> Measurement:

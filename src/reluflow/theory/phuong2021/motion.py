@@ -18,7 +18,8 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_amo
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import SETTING, pulling_gradient
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, conclusion, theorems_of
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 _UNTIL = Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0)
