@@ -22,7 +22,7 @@ Every named result of the five papers that has numerical content, in each paper'
 - **condition**: an assumption on data, judged by `reluflow diagnose` under the key given.
 - **definition**: computed by the function given.
 - **part**: a name within another result, contained in its check; not counted again.
-- **ours**: a sharper or further statement that the paper does not make; not counted among its results.
+- **ours**: an algorithm, a repair or a further statement that the paper does not have; not counted among its results.
 - **left out**: nothing to compute, for the reason given.
 """
 
@@ -33,7 +33,7 @@ def coverage_page(papers: Iterable[str] = PAPERS) -> str:
     lines = [_HEAD]
     lines += [f"| paper | results | {' | '.join(_COUNTED)} | part | ours |", "| --- " * (len(_COUNTED) + 4) + "|"]
     for paper in papers:
-        statuses = [_status(result) for result in results_of(paper)]
+        statuses = [status_of(result) for result in results_of(paper)]
         counts = [statuses.count(name) for name in (*_COUNTED, "part", "ours")]
         cells = [str(count) for count in (sum(counts[: len(_COUNTED)]), *counts)]
         lines.append(f"| {paper} | {' | '.join(cells)} |")
@@ -44,7 +44,8 @@ def coverage_page(papers: Iterable[str] = PAPERS) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _status(result: Theorem | Elsewhere) -> str:
+def status_of(result: Theorem | Elsewhere) -> str:
+    """How a result is covered; `part` and `ours` are not counted among those of its paper."""
     if isinstance(result, Elsewhere):
         return result.status
     return "ours" if result.departs.startswith("Not in the paper") else "theorem"
@@ -56,7 +57,7 @@ def _row(result: Theorem | Elsewhere) -> str:
     else:
         cells = [
             result.reference.locator,
-            _status(result),
+            status_of(result),
             _code(result.key),
             result.statement,
             erratum_name(result),
@@ -81,7 +82,7 @@ def _test_of_place(result: Elsewhere) -> str:
     paper = result.key.partition(":")[0]
     if result.status == "part":
         return _first_with((f'"{result.where}"', f'"{result.where.partition(":")[2]}"'), f"theory/{paper}/")
-    name = result.where.rpartition(".")[2] if result.status == "definition" else f'"{result.where}"'
+    name = result.where.rpartition(".")[2] if result.status in ("definition", "ours") else f'"{result.where}"'
     return _first_with((name,), f"theory/{paper}/", "") if result.where else ""
 
 

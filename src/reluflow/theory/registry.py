@@ -28,7 +28,7 @@ class Elsewhere:
         As the paper numbers it.
     status
         `condition` (judged by `reluflow diagnose`), `definition` (computed by a function), `part` (contained in
-        another result's check) or `left out`.
+        another result's check), `ours` (an algorithm or a repair that the paper does not have) or `left out`.
     where
         The condition's key, the function's dotted name, or the containing result's key; empty where left out.
     note
@@ -63,7 +63,7 @@ def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
             found.append(known[f"{paper}:{cells[0]}"])
             continue
         key, locator, status, place, note = cells
-        prefix = {"definition": "reluflow.", "part": f"{paper}:"}.get(status, "")
+        prefix = {"definition": "reluflow.", "ours": "reluflow.", "part": f"{paper}:"}.get(status, "")
         found.append(Elsewhere(f"{paper}:{key}", locator, status, prefix + place, note))
     return tuple(found)
 

@@ -88,9 +88,9 @@ def theorems_of(paper: str, **shared: Any) -> Callable[..., Theorem]:
 
     The locator is read off the key where it can be: `lemma4` is Lemma 4.
 
-    >>> lemma = theorems_of("made2024", example="three-points")("lemma4", "made up", hypotheses=(), conclusions=())
+    >>> lemma = theorems_of("min2024", example="min-toy")("lemma4", "made up", hypotheses=(), conclusions=())
     >>> lemma.key, str(lemma.reference), lemma.example
-    ('made2024:lemma4', 'Lemma 4 [made2024]', 'three-points')
+    ('min2024:lemma4', 'Lemma 4 [min2024]', 'min-toy')
     """
 
     def theorem(result: str, statement: str, *, locator: str = "", **fields: Any) -> Theorem:

@@ -15,6 +15,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
+from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.boursier2024.spurious_limit import (
     LEMMA_8,
@@ -27,7 +28,6 @@ from reluflow.theory.boursier2024.spurious_limit import (
     middle_weights,
     wider_network,
 )
-from reluflow.theory.conditions import boursier2024 as conditions
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts

@@ -10,8 +10,8 @@ from reluflow.data.registry import load
 from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
+from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
-from reluflow.theory.conditions import boursier2024 as conditions
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, none_of

@@ -12,11 +12,11 @@ from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.network import Network
+from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.boursier2024 import acute_positive_data
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.theorem import Hypothesis, Setting

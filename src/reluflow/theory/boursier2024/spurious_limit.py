@@ -12,6 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
+from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.confinement import LIMIT_ATOL, LIMIT_CONCLUSIONS, at_the_limit
 from reluflow.theory.boursier2024.mixed_lemmas import output_errors
 from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
@@ -29,7 +30,6 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     settled_plan,
 )
 from reluflow.theory.condition import Judgement
-from reluflow.theory.conditions import boursier2024 as conditions
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption

@@ -15,9 +15,9 @@ from reluflow.single_neuron.comparison import comparison_solution, inflection, p
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.single_neuron.one_layer import one_layer_flow
 from reluflow.single_neuron.phases import switches
-from reluflow.theory.conditions.lee2022 import active_covariance_is_definite
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.lee2022.conditions import active_covariance_is_definite
 from reluflow.theory.lee2022.implicit_time import printed_antiderivative
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 

@@ -1,4 +1,4 @@
-"""How far the direction still travels near a max-margin direction: Lemmas F.10 and F.11 [lyu2021].
+"""How far the direction still travels near a max-margin direction: Lemma F.11 [lyu2021].
 
 The lemmas bound the speed of theta/|theta| by that of some unnamed function of gamma* - gamma~. What can be measured
 is their consequence: the arc length left vanishes together with the gap, as a power of it.
@@ -99,7 +99,6 @@ LEMMA_F_11 = _theorem(
     "lemmaF.11",
     "Near a max-margin direction the arc length of theta/|theta| is controlled by a function of gamma* - gamma~ "
     "that vanishes at 0.",
-    locator="Lemmas F.10 and F.11",
     hypotheses=(
         loss_among("logistic"),
         data_assumption("linearly-separable"),

@@ -6,9 +6,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
+from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
 from reluflow.theory.stating import conclusion, hypothesis, theorems_of

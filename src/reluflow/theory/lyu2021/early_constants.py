@@ -22,8 +22,8 @@ from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.lyu2021.conditions import pairwise_condition
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 

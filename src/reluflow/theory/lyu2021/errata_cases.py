@@ -14,9 +14,9 @@ from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network.network import Network, leaky_relu
-from reluflow.theory.conditions import lyu2021 as conditions
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 LEAK = 0.5

@@ -10,9 +10,9 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
-from reluflow.theory.conditions import lyu2021 as conditions
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
+from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import (
     PARAMETERS,

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.min2024 import orthogonal_separability
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
+from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.extremal_directions import SETTING
 from reluflow.theory.phuong2021.sectors import (
     DEAD,

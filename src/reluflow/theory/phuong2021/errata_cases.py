@@ -7,11 +7,11 @@ import numpy as np
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.losses import LogisticLoss
-from reluflow.theory.conditions.min2024 import orthogonal_separability
-from reluflow.theory.conditions.phuong2021 import support_spans
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, none_of
+from reluflow.theory.min2024.conditions import orthogonal_separability
+from reluflow.theory.phuong2021.conditions import support_spans
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
