@@ -71,13 +71,31 @@ def on_each(measure: Callable[[Value], Measurement], failing: Value, holding: Va
     return lambda: measure(failing), lambda: measure(holding)
 
 
-def errata_maker(paper: str, cases: Mapping[str, Cases]) -> Callable[[str, str, str, str], Erratum]:
-    """How a paper's file writes its errata: code, where, printed, corrected; the cases stand in a file of their own."""
+def errata_table(paper: str, cases: Mapping[str, Cases], text: str) -> tuple[Erratum, ...]:
+    """Read a paper's table of errata, `code | where | printed | corrected`; the cases stand in a file of their own.
 
-    def erratum(code: str, where: str, printed: str, corrected: str) -> Erratum:
-        return Erratum(f"{paper}:{code}", where, printed, corrected, *cases.get(code, (None, None)))
+    An indented line goes on with the one before.
+    """
+    found = []
+    for row in table_rows(text):
+        code, where, printed, corrected = row.split(" | ")
+        found.append(Erratum(f"{paper}:{code}", where, printed, corrected, *cases.get(code, (None, None))))
+    return tuple(found)
 
-    return erratum
+
+def table_rows(text: str) -> list[str]:
+    """The rows of a table written as text, where an indented line goes on with the one before.
+
+    >>> table_rows("E1 | here\\n    and there\\nE2 | there")
+    ['E1 | here and there', 'E2 | there']
+    """
+    rows: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(" ") and rows:
+            rows[-1] += f" {line.strip()}"
+        else:
+            rows.append(line)
+    return rows
 
 
 @cache

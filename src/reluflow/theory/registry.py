@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.erratum import table_rows
 from reluflow.theory.theorem import Theorem
 
 PAPERS = tuple(BIBLIOGRAPHY)
@@ -49,15 +50,9 @@ def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
     lines have five cells, `key | locator | status | place | note`; the place is a condition's key, a dotted name within
     this package, or the key of the containing result. An indented line goes on with the one before.
     """
-    lines: list[str] = []
-    for line in text.strip().splitlines():
-        if line.startswith(" ") and lines:
-            lines[-1] += f" {line.strip()}"
-        else:
-            lines.append(line)
     known = _theorems_in(paper)
     found: list[Theorem | Elsewhere] = []
-    for line in lines:
+    for line in table_rows(text):
         cells = [cell.strip() for cell in line.split(" | ", 4)]
         if len(cells) == 1:
             found.append(known[f"{paper}:{cells[0]}"])
