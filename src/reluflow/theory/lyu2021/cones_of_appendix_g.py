@@ -6,7 +6,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import correct_cone
@@ -35,18 +35,15 @@ def mean_logistic() -> Hypothesis:
     return Hypothesis("mean-logistic", "the loss is the mean logistic loss", judge)
 
 
+@drawn("direction")
 def _principal(evidence: Evidence) -> FloatArray:
     """The unit w with the best margin in Assumption A.1 among the separator and the means."""
-
-    def draw() -> FloatArray:
-        facts = evidence.facts
-        candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
-        if facts.separator is not None and facts.separator.separable:
-            candidates.append(facts.separator.w)
-        units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
-        return max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
-
-    return evidence.witness("direction", draw)
+    facts = evidence.facts
+    candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
+    if facts.separator is not None and facts.separator.separable:
+        candidates.append(facts.separator.w)
+    units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
+    return max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
 
 
 def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]:

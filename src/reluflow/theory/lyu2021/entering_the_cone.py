@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.geometry.alignment import AlignedState
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
@@ -43,14 +43,11 @@ def off_the_rays() -> Hypothesis:
     )
 
 
+@drawn("entry")
 def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
     """The first time at which the limit flow has every neuron in C_(delta/2), and the neurons there."""
-
-    def compute() -> tuple[float, AlignedState]:
-        time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
-        return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
-
-    return evidence.witness("entry", compute)
+    time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
+    return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
 
 
 @conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)")

@@ -11,7 +11,7 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
 from reluflow.theory.lyu2021.kkt_directions import loss_vanishes, norm_grows
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
@@ -229,22 +229,19 @@ def _gronwall_bound() -> FloatArray:
     return np.asarray(_level(_GRID) + np.exp(_rate_integral(_GRID)) * _gauss_cumulative(inner, weights))
 
 
+@drawn("subsolutions")
 def subsolutions(evidence: Evidence) -> tuple[FloatArray, ...]:
     """Functions u on the grid with u' <= alpha' + beta u and u(0) <= alpha(0), so that u <= alpha + integral beta u."""
+    from scipy.integrate import solve_ivp
 
-    def solve() -> tuple[FloatArray, ...]:
-        from scipy.integrate import solve_ivp
+    def right(t: float, u: FloatArray, share: float) -> FloatArray:
+        return np.asarray(0.6 * t + share * _rate(np.asarray(t)) * u)
 
-        def right(t: float, u: FloatArray, share: float) -> FloatArray:
-            return np.asarray(0.6 * t + share * _rate(np.asarray(t)) * u)
-
-        solved = []
-        for share in (1.0, 0.95, 0.8, 0.3):
-            run = solve_ivp(right, (0.0, 3.0), [share], args=(share,), t_eval=_GRID, rtol=1e-11, atol=1e-13)
-            solved.append(np.asarray(run.y[0]))
-        return tuple(solved)
-
-    return evidence.witness("subsolutions", solve)
+    solved = []
+    for share in (1.0, 0.95, 0.8, 0.3):
+        run = solve_ivp(right, (0.0, 3.0), [share], args=(share,), t_eval=_GRID, rtol=1e-11, atol=1e-13)
+        solved.append(np.asarray(run.y[0]))
+    return tuple(solved)
 
 
 LEMMA_B1 = _driven_theorem(

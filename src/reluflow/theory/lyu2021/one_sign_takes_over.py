@@ -14,7 +14,7 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, no_ridge_met, regime
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
@@ -190,15 +190,12 @@ LEMMA_G_8 = _theorem(
 )
 
 
+@drawn("network")
 def _one_neuron_network(evidence: Evidence) -> Network:
     """pi_b((w^+, 1)/sqrt 2) in the shares of the positive output weights, zero on the others."""
-
-    def draw() -> Network:
-        a = np.maximum(evidence.network.a, 0.0)
-        a = a / np.linalg.norm(a) * np.sqrt(0.5)
-        return Network(a[:, None] * side_of(evidence, 1).w, a, leak=evidence.leak)
-
-    return evidence.witness("network", draw)
+    a = np.maximum(evidence.network.a, 0.0)
+    a = a / np.linalg.norm(a) * np.sqrt(0.5)
+    return Network(a[:, None] * side_of(evidence, 1).w, a, leak=evidence.leak)
 
 
 def perturbations(evidence: Evidence, size: float, count: int, rng: np.random.Generator) -> list[Network]:
@@ -245,20 +242,17 @@ def _local_maximum(evidence: Evidence) -> Measurement:
     )
 
 
+@drawn("maximisers")
 def _maximisers_nearby(evidence: Evidence) -> list[Network]:
     """Networks of equal margin, one per perturbation: the best direction in its patterns, by a conic program."""
-
-    def solve() -> list[Network]:
-        rng, dataset = np.random.default_rng(1), evidence.dataset
-        centre = _one_neuron_network(evidence)
-        found = []
-        for near in perturbations(evidence, 0.01, NUM_SOLVED, rng):
-            solved = unit_norm(max_margin_in_patterns(near, dataset))
-            if abs(normalized_margin(solved, dataset) / normalized_margin(centre, dataset) - 1.0) <= EQUAL_MARGIN:
-                found.append(solved)
-        return found
-
-    return evidence.witness("maximisers", solve)
+    rng, dataset = np.random.default_rng(1), evidence.dataset
+    centre = _one_neuron_network(evidence)
+    found = []
+    for near in perturbations(evidence, 0.01, NUM_SOLVED, rng):
+        solved = unit_norm(max_margin_in_patterns(near, dataset))
+        if abs(normalized_margin(solved, dataset) / normalized_margin(centre, dataset) - 1.0) <= EQUAL_MARGIN:
+            found.append(solved)
+    return found
 
 
 @conclusion("same-function", "those of equal margin are the same function", Level.EXACT)

@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
@@ -47,33 +47,30 @@ def class_vectors(evidence: Evidence) -> ClassVectors:
     return ClassVectors(zero if plus is None else plus.w, zero if minus is None else minus.w)
 
 
+@drawn("directions")
 def kkt_directions(evidence: Evidence) -> list[Network]:
     """KKT directions of unit norm: one with random shares of each sign, and those that random starts lead to."""
-
-    def draw() -> list[Network]:
-        rng, dataset = np.random.default_rng(0), evidence.dataset
-        vectors = class_vectors(evidence)
-        shares = [rng.dirichlet(np.ones(3)) for _ in range(2)]
-        rows, outputs = [], []
-        for sign, w, parts in ((1.0, vectors.positive, shares[0]), (-1.0, vectors.negative, shares[1])):
-            length = float(np.linalg.norm(w))
-            if length > 0.0:
-                a = np.sqrt(parts * length)
-                rows.append(a[:, None] * (w / length))
-                outputs.append(sign * a)
-        found = [unit_norm(Network(np.vstack(rows), np.concatenate(outputs)))]
-        for _ in range(_NUM_STARTS):
-            w = rng.standard_normal((6, dataset.d))
-            signs = np.where(np.arange(6) < 3, 1.0, -1.0)
-            network = Network(w, signs * np.linalg.norm(w, axis=1))
-            for _ in range(_NUM_ROUNDS):
-                network = unit_norm(max_margin_in_patterns(network, dataset))
-                if kkt_certificate(network, dataset).residual <= 1e-8:
-                    found.append(network)
-                    break
-        return found
-
-    return evidence.witness("directions", draw)
+    rng, dataset = np.random.default_rng(0), evidence.dataset
+    vectors = class_vectors(evidence)
+    shares = [rng.dirichlet(np.ones(3)) for _ in range(2)]
+    rows, outputs = [], []
+    for sign, w, parts in ((1.0, vectors.positive, shares[0]), (-1.0, vectors.negative, shares[1])):
+        length = float(np.linalg.norm(w))
+        if length > 0.0:
+            a = np.sqrt(parts * length)
+            rows.append(a[:, None] * (w / length))
+            outputs.append(sign * a)
+    found = [unit_norm(Network(np.vstack(rows), np.concatenate(outputs)))]
+    for _ in range(_NUM_STARTS):
+        w = rng.standard_normal((6, dataset.d))
+        signs = np.where(np.arange(6) < 3, 1.0, -1.0)
+        network = Network(w, signs * np.linalg.norm(w, axis=1))
+        for _ in range(_NUM_ROUNDS):
+            network = unit_norm(max_margin_in_patterns(network, dataset))
+            if kkt_certificate(network, dataset).residual <= 1e-8:
+                found.append(network)
+                break
+    return found
 
 
 def _are_kkt(evidence: Evidence) -> Measurement:

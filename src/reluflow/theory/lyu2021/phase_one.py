@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import no_ridge_met
 from reluflow.theory.lyu2021.symmetric_flow import (
     log_scale_for_radius,
@@ -261,18 +261,15 @@ def _has_mean(evidence: Evidence) -> Judgement:
     return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
 
 
+@drawn("good fraction")
 def _good_fraction(evidence: Evidence) -> float:
     """Part of many draws of D_init whose b-bar has both signs."""
-
-    def draw() -> float:
-        rng = np.random.default_rng(DRAW_SEED)
-        m, direction = evidence.network.num_neurons, symmetric_flow(evidence).mean_direction
-        w = rng.standard_normal((NUM_DRAWS, m, len(direction)))
-        a = evidence.parameter("output_ratio") * rng.standard_normal((NUM_DRAWS, m))
-        b = w @ direction + a
-        return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
-
-    return evidence.witness("good fraction", draw)
+    rng = np.random.default_rng(DRAW_SEED)
+    m, direction = evidence.network.num_neurons, symmetric_flow(evidence).mean_direction
+    w = rng.standard_normal((NUM_DRAWS, m, len(direction)))
+    a = evidence.parameter("output_ratio") * rng.standard_normal((NUM_DRAWS, m))
+    b = w @ direction + a
+    return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
 
 
 @conclusion("frequency", f"frequency over {NUM_DRAWS} draws", Level.EXACT)

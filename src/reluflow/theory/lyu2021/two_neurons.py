@@ -11,7 +11,7 @@ from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network, leaky_relu
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import balanced_start, data_assumption
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
@@ -42,21 +42,18 @@ class FeasiblePairs:
     slopes_second: FloatArray
 
 
+@drawn("pairs")
 def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
     """Random pairs with positive margins, and the slopes of the activation at each sample."""
-
-    def draw() -> FeasiblePairs:
-        rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
-        shape = (_NUM_PAIRS, w.size)
-        first, second = (
-            rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
-            * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
-            for _ in range(2)
-        )
-        slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
-        return FeasiblePairs(first, second, *slopes)
-
-    return evidence.witness("pairs", draw)
+    rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
+    shape = (_NUM_PAIRS, w.size)
+    first, second = (
+        rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
+        * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
+        for _ in range(2)
+    )
+    slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
+    return FeasiblePairs(first, second, *slopes)
 
 
 @conclusion("crossed", "crossing the slopes keeps the margin")
@@ -95,29 +92,26 @@ def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
     )
 
 
+@drawn("directions")
 def _found_directions(evidence: Evidence) -> list[Network]:
     """KKT directions with a_1 >= 0 >= a_2, each once, from random starts with both neurons or with either alone.
 
     The best margin in the patterns of a start gives new patterns; where that repeats itself the direction is KKT.
     """
-
-    def draw() -> list[Network]:
-        rng, dataset = np.random.default_rng(0), evidence.dataset
-        found: list[Network] = []
-        for start in range(_NUM_STARTS):
-            w = rng.standard_normal((2, dataset.d))
-            if start % 3 > 0:
-                w[start % 3 - 1] = 0.0
-            network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
-            for _ in range(_NUM_ROUNDS):
-                network = unit_norm(max_margin_in_patterns(network, dataset))
-                if kkt_certificate(network, dataset).residual <= 1e-8:
-                    if all(_distance(network, other) > 1e-6 for other in found):
-                        found.append(network)
-                    break
-        return found
-
-    return evidence.witness("directions", draw)
+    rng, dataset = np.random.default_rng(0), evidence.dataset
+    found: list[Network] = []
+    for start in range(_NUM_STARTS):
+        w = rng.standard_normal((2, dataset.d))
+        if start % 3 > 0:
+            w[start % 3 - 1] = 0.0
+        network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
+        for _ in range(_NUM_ROUNDS):
+            network = unit_norm(max_margin_in_patterns(network, dataset))
+            if kkt_certificate(network, dataset).residual <= 1e-8:
+                if all(_distance(network, other) > 1e-6 for other in found):
+                    found.append(network)
+                break
+    return found
 
 
 def _distance(one: Network, two: Network) -> float:

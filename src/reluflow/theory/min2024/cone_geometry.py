@@ -12,7 +12,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.assumptions import BINARY, EXAMPLE, SEPARATED, SETTING, reference
 from reluflow.theory.min2024.constants import DataConstants, data_constants
@@ -35,15 +35,12 @@ def unit_rows(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
+@drawn("cone points")
 def _cone_points(evidence: Evidence) -> FloatArray:
     """Unit points of K = cone{y_i x_i}: the generators, then sparse random combinations."""
-
-    def draw() -> FloatArray:
-        data, rng = data_constants(evidence), seeded()
-        weights = rng.exponential(size=(NUM_DRAWS, data.n)) ** rng.uniform(0.5, 4.0, size=(NUM_DRAWS, 1))
-        return unit_rows(np.vstack([data.unit_signed, weights @ data.unit_signed]))
-
-    return evidence.witness("cone points", draw)
+    data, rng = data_constants(evidence), seeded()
+    weights = rng.exponential(size=(NUM_DRAWS, data.n)) ** rng.uniform(0.5, 4.0, size=(NUM_DRAWS, 1))
+    return unit_rows(np.vstack([data.unit_signed, weights @ data.unit_signed]))
 
 
 def _codes(data: DataConstants, points: FloatArray) -> FloatArray:
@@ -153,18 +150,15 @@ def _cap_at_least(evidence: Evidence) -> Measurement:
     return at_least(data.cap, data.mu**2, allowance=ROUNDING)
 
 
+@drawn("outsiders")
 def _outsiders(evidence: Evidence) -> FloatArray:
     """Directions in neither S_+ nor S_-: random ones, and the one closest to K."""
-
-    def draw() -> FloatArray:
-        data = data_constants(evidence)
-        pool = unit_rows(seeded().standard_normal((4 * NUM_DRAWS, data.X.shape[1])))
-        codes = cones_of(pool @ data.X.T > 0.0, data.y)
-        has_both = data.count(1) > 0 and data.count(-1) > 0  # else S_dead is the cone of the absent class
-        outside = (codes == OUTSIDE) | ((codes == DEAD) & has_both)
-        return np.vstack([pool[outside], _closest_outsider(data)[None, :]])
-
-    return evidence.witness("outsiders", draw)
+    data = data_constants(evidence)
+    pool = unit_rows(seeded().standard_normal((4 * NUM_DRAWS, data.X.shape[1])))
+    codes = cones_of(pool @ data.X.T > 0.0, data.y)
+    has_both = data.count(1) > 0 and data.count(-1) > 0  # else S_dead is the cone of the absent class
+    outside = (codes == OUTSIDE) | ((codes == DEAD) & has_both)
+    return np.vstack([pool[outside], _closest_outsider(data)[None, :]])
 
 
 def _closest_outsider(data: DataConstants) -> FloatArray:
@@ -195,16 +189,13 @@ def _pair_below_one(evidence: Evidence) -> Judgement:
     return Judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
 
 
+@drawn("aggregates")
 def _aggregates(evidence: Evidence) -> tuple[BoolArray, FloatArray]:
     """Activity (k, n) and x_a (k, d) of drawn directions and of the network's neurons."""
-
-    def draw() -> tuple[BoolArray, FloatArray]:
-        data = data_constants(evidence)
-        w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, data.X.shape[1]))])
-        active = w @ data.X.T > 0.0
-        return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
-
-    return evidence.witness("aggregates", draw)
+    data = data_constants(evidence)
+    w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, data.X.shape[1]))])
+    active = w @ data.X.T > 0.0
+    return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
 
 
 def _aggregate_ratio(evidence: Evidence, bound: Callable[[DataConstants, FloatArray], FloatArray]) -> Measurement:

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
 from reluflow.theory.min2024.cone_geometry import ROUNDING, geometric_result, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
@@ -17,23 +17,20 @@ from reluflow.theory.stating import conclusion
 from reluflow.theory.theorem import Hypothesis
 
 
+@drawn("selections")
 def _selections(evidence: Evidence) -> FloatArray:
     """Elements of Filippov's set-valued x_a at directions on one or two hyperplanes, shape (k, d)."""
-
-    def draw() -> FloatArray:
-        data, rng = data_constants(evidence), seeded()
-        found = []
-        for size in (1, 2):
-            for on in combinations(range(data.n), size):
-                for w in _on_hyperplanes(data, on, rng):
-                    active = w @ data.X.T > ON_BOUNDARY
-                    for choice in (*product((0.0, 1.0), repeat=size), tuple(rng.random(size))):
-                        weights = active.astype(np.float64)
-                        weights[list(on)] = choice
-                        found.append((weights * data.y) @ data.X)
-        return np.array(found).reshape(-1, data.X.shape[1])
-
-    return evidence.witness("selections", draw)
+    data, rng = data_constants(evidence), seeded()
+    found = []
+    for size in (1, 2):
+        for on in combinations(range(data.n), size):
+            for w in _on_hyperplanes(data, on, rng):
+                active = w @ data.X.T > ON_BOUNDARY
+                for choice in (*product((0.0, 1.0), repeat=size), tuple(rng.random(size))):
+                    weights = active.astype(np.float64)
+                    weights[list(on)] = choice
+                    found.append((weights * data.y) @ data.X)
+    return np.array(found).reshape(-1, data.X.shape[1])
 
 
 def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
