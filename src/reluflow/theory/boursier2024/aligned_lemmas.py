@@ -18,12 +18,22 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     log_least_eps_2,
     on_positive_data,
     scale_factor,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
+from reluflow.theory.measurement import (
+    Level,
+    Measurement,
+    at_least,
+    at_most,
+    fitted_slope,
+    largest_over,
+    least_over,
+    missing,
+    none_of,
+    nothing,
+)
 from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion, Constants
 
@@ -101,8 +111,8 @@ def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Meas
         members = state.sets.positive
         growth = (state.log_output_weights - state.log_start_weights)[members]
         slacks.append(min(float(np.min(growth)), float(np.min(-2.0 * eps * log_lambda - growth))))
-    detail = f"ln a_i/a_i(0) within [0, {-2.0 * eps * log_lambda:.6g}], {worst_over(states, np.array(slacks))}"
-    return at_least(min(slacks), 0.0, allowance=ROUNDING, detail=detail)
+    what = f"distance of ln a_i/a_i(0) to the ends of [0, {-2.0 * eps * log_lambda:.6g}]"
+    return least_over(states, slacks, 0.0, what, allowance=ROUNDING)
 
 
 def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.0) -> Measurement:
@@ -117,9 +127,8 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
     flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
     if flipped:
         return none_of(flipped, detail=f"{flipped} output weights of N are positive")
-    growth = np.array([np.max((s.log_output_weights - s.log_start_weights)[members]) for s in states])
-    words = f"largest ln |a_i/a_i(0)| on N, {worst_over(states, -growth)}"
-    return at_most(float(np.max(growth)), log_factor, allowance=ROUNDING, detail=words)
+    growth = [np.max((s.log_output_weights - s.log_start_weights)[members]) for s in states]
+    return largest_over(states, growth, log_factor, "ln |a_i/a_i(0)| on N", allowance=ROUNDING)
 
 
 @conclusion("resting", "neurons outside I and N do not move", Level.EXACT)

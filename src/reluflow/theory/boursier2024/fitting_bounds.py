@@ -19,12 +19,11 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_positive_data,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, largest_over, least_over, missing, none_of, nothing
 from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion
 
@@ -59,11 +58,8 @@ def largest_positive_mass(evidence: Evidence) -> float:
 @conclusion("mass", "sum_I a^2 <= A in Phase 2b")
 @needs(fitting_states, "states of Phase 2b")
 def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
-    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
-    bound = largest_positive_mass(evidence)
-    return at_most(
-        float(masses.max()), bound, detail=f"sum_I a^2 at most {masses.max():.6g}, {worst_over(states, -masses)}"
-    )
+    masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
+    return largest_over(states, masses, largest_positive_mass(evidence), "sum_I a^2")
 
 
 _theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
@@ -120,9 +116,8 @@ def stays_active(evidence: Evidence) -> Measurement:
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
     if not states:
         return missing("states of Phase 2b")
-    least = np.array([np.min(state.cosines) for state in states])
-    detail = f"least <wbar_i, x_k>/|x_k| {least.min():.6g}, {worst_over(states, least)}"
-    return at_least(float(least.min()), evidence.parameter("delta_prime"), detail=detail)
+    least = [np.min(state.cosines) for state in states]
+    return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
 
 
 @conclusion("facet-pull", "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets")
@@ -140,8 +135,7 @@ def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
         projections = state.cosines[:, facets] * constants.lengths[facets]  # <wbar_i, x_k>
         bounds = base - slope * constants.lengths[facets] * projections
         slack.append(float(np.min(samples @ state.pull - np.max(bounds, axis=0))))
-    values = np.array(slack)
-    return at_least(float(values.min()), 0.0, detail=f"least <D^t, x_k> minus its bound, {worst_over(states, values)}")
+    return least_over(states, slack, 0.0, "<D^t, x_k> minus its bound")
 
 
 LEMMA_17 = _theorem(
@@ -169,12 +163,8 @@ LEMMA_17 = _theorem(
 @conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b")
 @needs(fitting_states, "states of Phase 2b")
 def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
-    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
-    return at_least(
-        float(masses.min()),
-        evidence.parameter("eps_2"),
-        detail=f"sum_I a^2 at least {masses.min():.6g}, {worst_over(states, masses)}",
-    )
+    masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
+    return least_over(states, masses, evidence.parameter("eps_2"), "sum_I a^2")
 
 
 @conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2")
@@ -186,9 +176,8 @@ def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     ]
     if not states:
         return missing("states of Phase 2b with sum_I a^2 <= 2 eps_2")
-    speeds = np.array([np.min(s.directions[s.sets.positive] @ s.pull) for s in states])
-    detail = f"least d ln a_i/dt {speeds.min():.6g}, {worst_over(tuple(states), speeds)}"
-    return at_least(float(speeds.min()), 0.0, detail=detail)
+    speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
+    return least_over(states, speeds, 0.0, "d ln a_i/dt")
 
 
 LEMMA_18 = _theorem(

@@ -27,12 +27,11 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_positive_data,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing
+from reluflow.theory.measurement import Level, Measurement, all_of, at_most, least_over, missing
 from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
@@ -118,8 +117,7 @@ def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     first, rest = states[0], fit_remainder(evidence)
     bounds = np.array([line_distance(first) * np.exp(-rate * (s.time - first.time)) + rest for s in states[1:]])
     slack = bounds - np.array([line_distance(s) for s in states[1:]])
-    detail = f"least bound minus |beta_I - beta*|_H is {slack.min():.6g}, {worst_over(states[1:], slack)}"
-    return at_least(float(slack.min()), 0.0, detail=detail)
+    return least_over(states[1:], slack, 0.0, "bound minus |beta_I - beta*|_H")
 
 
 @conclusion("duration", "tau_3 - tau_2 is at most Eq. (48)")

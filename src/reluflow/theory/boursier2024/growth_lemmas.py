@@ -17,10 +17,19 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     largest_eps_2,
     least_projections,
     scale_factor,
-    worst_over,
 )
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, nothing
+from reluflow.theory.measurement import (
+    Level,
+    Measurement,
+    all_of,
+    at_least,
+    at_most,
+    fitted_slope,
+    least_over,
+    missing,
+    nothing,
+)
 from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion
 
@@ -45,10 +54,8 @@ def _reaches_eps_2(evidence: Evidence) -> Measurement:
 @needs(_growth_states, "states of Phase 2a")
 def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     deltas = least_projections(evidence)
-    slack = np.array([np.min(s.cosines * s.constants.lengths - deltas) for s in states])
-    return at_least(
-        float(slack.min()), 0.0, detail=f"least <wbar_i, x_k> - delta_k {slack.min():.6g}, {worst_over(states, slack)}"
-    )
+    slack = [np.min(s.cosines * s.constants.lengths - deltas) for s in states]
+    return least_over(states, slack, 0.0, "<wbar_i, x_k> - delta_k")
 
 
 def pair_drift(states: tuple[PhaseState, ...]) -> float:
@@ -112,9 +119,9 @@ def fastest_growth(evidence: Evidence) -> float:
 def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
-    slack = np.array([min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates])
-    detail = f"<D^t, wbar_i> within [{low:.6g}, {high:.6g}], {worst_over(states, slack)}"
-    return at_least(float(slack.min()), 0.0, allowance=1e-12, detail=detail)
+    slack = [min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates]
+    what = f"distance of <D^t, wbar_i> to the ends of [{low:.6g}, {high:.6g}]"
+    return least_over(states, slack, 0.0, what, allowance=1e-12)
 
 
 def growth_duration(evidence: Evidence) -> tuple[float, float]:

@@ -17,10 +17,10 @@ from reluflow.theory.boursier2024.mixed_lemmas import (
 from reluflow.theory.boursier2024.phase_clock import phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, on_a_run, scale_factor, worst_over
+from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, on_a_run, scale_factor
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, missing
 from reluflow.theory.stating import conclusion, needs
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
 
@@ -106,23 +106,19 @@ HEAVY = Hypothesis(
 @needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
 def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constant = constants_of(evidence).pl_constant
-    ratios = np.array([(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states])
-    detail = f"least (|g|^2 + remainder)/(L - L*) {ratios.min():.6g}, {worst_over(states, ratios)}"
-    return at_least(float(ratios.min()), constant, detail=detail)
+    ratios = [(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states]
+    return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
 
 
 @conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons")
 @needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
 def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
-    slack = np.array(
-        [
-            (gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) - constant
-            for s, constant in zip(states, sharp, strict=True)
-        ]
-    )
-    detail = f"least ratio minus 2 sigma_min sum a^2 is {slack.min():.6g}, {worst_over(states, slack)}"
-    return at_least(float(slack.min()), 0.0, allowance=ROUNDING, detail=detail)
+    slack = [
+        (gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) - constant
+        for s, constant in zip(states, sharp, strict=True)
+    ]
+    return least_over(states, slack, 0.0, "ratio minus 2 sigma_min sum a^2", allowance=ROUNDING)
 
 
 def _numbers(evidence: Evidence) -> Constants:
@@ -270,9 +266,7 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
     slack = np.array(bounds) - np.array([np.linalg.norm(s.pull) for s in states])
-    return at_least(
-        float(slack.min()), 0.0, detail=f"least bound minus |D^t| {slack.min():.4g}, {worst_over(states, slack)}"
-    )
+    return least_over(states, slack, 0.0, "bound minus |D^t|")
 
 
 @conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms")

@@ -21,11 +21,10 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_a_run,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, none_of, nothing
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, least_over, none_of, nothing
 from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
@@ -71,24 +70,16 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
 @needs(late_states, "states of Phase 3")
 def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = moved_outputs(evidence, states[0])
-    slack = np.array([np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states])
-    return at_least(
-        float(slack.min()),
-        0.0,
-        detail=f"least bound minus |h - h(tau_3)| {slack.min():.4g}, {worst_over(states, slack)}",
-    )
+    slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
+    return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
 
 
 @conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that")
 @needs(late_states, "states of Phase 3")
 def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = largest_output_errors(evidence, states[0])
-    slack = np.array([np.min(bounds - np.abs(output_errors(s))) for s in states])
-    return at_least(
-        float(slack.min()),
-        0.0,
-        detail=f"least bound minus |h - <beta*, x>| {slack.min():.4g}, {worst_over(states, slack)}",
-    )
+    slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
+    return least_over(states, slack, 0.0, "bound minus |h - <beta*, x>|")
 
 
 _theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)

@@ -14,7 +14,7 @@ from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.network import Network
 from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
-from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
+from reluflow.theory.boursier2024.phase_states import log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
@@ -221,8 +221,3 @@ SETTLED = Hypothesis(
     is_regime=True,
     needs_trajectory=True,
 )
-
-
-def worst_over(states: tuple[PhaseState, ...], values: FloatArray) -> str:
-    """Where the least of some values, one per state, was met, in words."""
-    return f"worst at t = {states[int(np.argmin(values))].time:.6g} among {len(states)} recorded times"

@@ -84,6 +84,18 @@ def _other_sign(case: tuple[str, float]) -> Measurement:
     return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
 
 
+def _opposite_networks(*, printed: bool) -> Measurement:
+    """gamma^-/2 minus the margin of networks with a_k <= 0, w^- itself among them, or V* of those with a_k >= 0."""
+    facts = DatasetFacts(load("lyu-counterexample-sharp").with_flipped_labels(), LogisticLoss(), LEAK)
+    side, data = facts.leaky.negative, facts.dataset
+    network = Network([-side.w / np.linalg.norm(side.w)], [-1.0], leak=LEAK)
+    own = float(np.min(data.y * network.outputs(data.X))) / 2.0
+    margin = conditions.positive_neurons_do_not_take_over(facts).margin or 0.0
+    value = 0.5 * side.margin - own if printed else margin
+    name = "a_k <= 0" if printed else "a_k >= 0"
+    return at_least(value, 1e-9, detail=f"gamma^-/2 exceeds the margin of networks with {name} by {value:.4g}")
+
+
 def _suboptimal(*, printed: bool) -> Measurement:
     """The best margin over eps/2 on hinted data, K at half or twice eps sqrt((3 + leak)/(1 - leak))."""
     instance = figure1_right(leak=LEAK)
@@ -195,6 +207,7 @@ CASES: dict[str, Cases] = {
     "E2": on_each(_gradient_on_the_cone, 1.0, 0.5),
     "E3": on_each(_norm_of_pair, 0.25, 0.5),
     "E4": on_each(_other_sign, ("lyu-counterexample", 0.1), ("lyu-counterexample-sharp", 0.5)),
+    "E5": both(_opposite_networks),
     "E6": both(_suboptimal),
     "E7": on_each(_excluded_ray, 1.0, -1.0),
     "E8": on_each(_gradient_on_the_opposite_cone, 1, -1),

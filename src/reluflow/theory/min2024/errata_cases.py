@@ -139,6 +139,14 @@ def _turning(cosine: float) -> Measurement:
     return at_least(speed, bound, detail=f"d cos/dt = {speed:.4g} against {bound:.4g} at cos = {cosine:g}, |x_+| = 1")
 
 
+def _closed(*, printed: bool) -> Measurement:
+    """The limit 0 of the output weights 1, 1/2, 1/4, ..., all in the set for s_j = 1: must be in it too."""
+    members = 0.5 ** np.arange(1100.0)  # the last ones are 0 in doubles, as in the limit
+    limit = float(members[-1])
+    words = f"the limit {limit:g} of positive weights has sign {np.sign(limit):g}"
+    return equals(float(np.sign(limit)), 1.0, atol=0.0, detail=words) if printed else at_least(limit, 0.0, detail=words)
+
+
 CASES: dict[str, Cases] = {
     "E1": both(_cap),
     "E2": on_each(_output_bound, 4.0, 8.0),
@@ -149,4 +157,5 @@ CASES: dict[str, Cases] = {
     "E8": both(_opposite_classes),
     "E9": both(_stable_rank),
     "E10": on_each(_turning, 0.9, 0.25),
+    "E11": both(_closed),
 }
