@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import ReluflowError
-from reluflow.experiments.check import check
+from reluflow.experiments.check import check, example_problem
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network, initialization_named, neuron_rng
 from reluflow.theory.evidence import Evidence
@@ -74,3 +76,21 @@ def test_hypotheses_can_be_judged(name):
 def test_odd_problems_get_a_verdict(key, name):
     verdict = check(theorem_named(key), PROBLEMS[name](), at_own_scale=True)
     assert verdict.kind in ("holds", "not-applicable", "inconclusive"), verdict.why
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("boursier2024:lemma4", "inconclusive"),
+        ("lyu2021:lemmaG.5", "inconclusive"),
+        ("lyu2021:lemmaG.7", "inconclusive"),
+        ("phuong2021:lemmaA.3", "holds"),
+    ],
+)
+def test_a_scale_where_bounds_are_below_rounding_refutes_nothing(key, expected):
+    """400 e-folds below their own scale these said `fails`: bounds of e^-108 or 1e-176 were held against rounding."""
+    theorem = theorem_named(key)
+    problem = example_problem(theorem)
+    own = theorem.log_scale(Evidence(problem, parameters=theorem.parameter_values({}))) if theorem.log_scale else 0.0
+    verdict = check(theorem, replace(problem, network=problem.network.scaled(own - 400.0)))
+    assert verdict.kind == expected, verdict.why

@@ -22,7 +22,12 @@ def _listed(name: str) -> tuple[Any, ...]:
     return tuple(entry for module in modules for entry in getattr(module, name))
 
 
-ASSUMPTIONS: tuple[Assumption, ...] = _listed("ASSUMPTIONS")
+def _separability_first(assumption: Assumption) -> tuple[bool, str]:
+    is_separability = "separable" in assumption.key
+    return not is_separability, assumption.key if is_separability else ""
+
+
+ASSUMPTIONS: tuple[Assumption, ...] = tuple(sorted(_listed("ASSUMPTIONS"), key=_separability_first))
 THEOREMS: tuple[DataHypotheses, ...] = _listed("THEOREMS")
 
 

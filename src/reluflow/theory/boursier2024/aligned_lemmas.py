@@ -84,6 +84,8 @@ def _alignment(evidence: Evidence) -> Measurement:
         return missing("a snapshot at tau")
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
+    if bound < np.log(gap) < np.log(RESOLUTION * state.constants.pull_norm):
+        return missing("directions told apart by doubles to c lambda^eps; take a larger scale")
     detail = f"ln of the largest |D*| - <D*, wbar_i> is {np.log(gap):.6g}, of c lambda^eps {bound:.6g}"
     return at_most(float(np.log(gap)), bound, detail=detail)
 

@@ -32,6 +32,8 @@ from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Hypothesis, Parameter
 
 _NUM_TIMES = 12
+SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
+_TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
 
 
 @kept
@@ -92,7 +94,7 @@ def in_cone_at_entry() -> Hypothesis:
             return undecided("no run was made")
         cone, network = correct_cone(evidence), _at_entry(evidence)
         if network is None:
-            return undecided("the run has no snapshot at T0")
+            return undecided("the run has no snapshot at T0 with neurons that a double holds")
         margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
         return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
 
@@ -102,6 +104,8 @@ def in_cone_at_entry() -> Hypothesis:
 
 def _at_entry(evidence: Evidence) -> Network | None:
     time = entry_time(evidence)
+    if evidence.network.log_scale < SMALLEST_LOG:
+        return None
     return next((s.network for s in evidence.run.snapshots if abs(s.time - time) <= 1e-9 * time), None)
 
 
@@ -111,16 +115,16 @@ def _window_constant(evidence: Evidence) -> float:
     return min(constants_of(evidence).eps, cone.growth(1) / cone.factor)
 
 
-def window(evidence: Evidence, size: float) -> float:
-    """Length of Lemma G.7's window for the M-norm at T0, with T0 added to it (erratum E16)."""
+def window(evidence: Evidence, log_size: float) -> float:
+    """Length of Lemma G.7's window for ln of the M-norm at T0, with T0 added to it (erratum E16)."""
     cone, m = correct_cone(evidence), evidence.network.num_neurons
-    return float(np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m) * size))) / cone.growth(1)
+    return float(np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m))) - log_size) / cone.growth(1)
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
     cone = correct_cone(evidence)
     log_size = evidence.network.log_scale + 0.5 * np.log(cone.factor) + float(entry_sizes(evidence).max())
-    length = max(window(evidence, float(np.exp(log_size))), 1.0 / cone.growth(1))
+    length = max(window(evidence, log_size), 1.0 / cone.growth(1))
     return FlowPlan(times=tuple(entry_time(evidence) + np.linspace(0.0, length, _NUM_TIMES)))
 
 
@@ -131,13 +135,15 @@ def _window_scale(evidence: Evidence) -> float:
     return float(wanted - 0.5 * np.log(cone.factor) - entry_sizes(evidence).max() - evidence.network.log_scale)
 
 
+RESOLVED = 1e-9  # error relative to r that is more than that of the integration
+_UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
 _WINDOW = Parameter("folds", 4.0, "e-folds of growth in the window the run is followed over", low=0.0)
 _IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
 _STARTS = (balanced_start(), off_the_rays())
 
 
 @conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M")
-@needs(_at_entry, "the run has no snapshot at T0")
+@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
 def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
     cone = correct_cone(evidence)
@@ -165,18 +171,22 @@ LEMMA_G_6 = _theorem(
 
 
 @conclusion("error", "the error of the linearised flow is below its bound")
-@needs(_at_entry, "the run has no snapshot at T0")
+@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
 def _linearisation(evidence: Evidence, network: Network) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
     cone = correct_cone(evidence)
     z, m = stacked(network, cone), evidence.network.num_neurons
     size, rate = entry_norm(z), cone.growth(1)
-    length, ratios = window(evidence, size), []
+    length, ratios = window(evidence, float(np.log(size))), []
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
         if 0.0 < elapsed <= length:
-            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed))
-            ratios.append(error / (4.0 * m * size**3 * cone.factor / rate * np.exp(3.0 * rate * elapsed)))
+            grown = size * np.exp(rate * elapsed)
+            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
+            bound = 4.0 * m * cone.factor / rate * grown**2
+            if bound < error < RESOLVED:
+                return missing("the error is that of the integration; its bound is below it at this scale")
+            ratios.append(error / bound)
     if not ratios:
         return missing(f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
@@ -262,16 +272,24 @@ def _below_r_max(evidence: Evidence) -> Judgement:
 
 @conclusion("error", "the error is at most C_2 r^3")
 def _error_bound(evidence: Evidence) -> Measurement:
+    if evidence.network.log_scale < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     r, error, _ = decomposition_error(evidence)
     bound = growth_constants(evidence)["C_2"] * r**3
+    if bound < error < RESOLVED * r:
+        return missing(_UNRESOLVED)
     return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
 
 
 @conclusion("order", "the error is of order r^3", Level.SCALING)
 def _error_order(evidence: Evidence) -> Measurement:
+    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
     if len(points) < 3:
         return missing("a sweep of at least three scales is needed")
+    if any(error < RESOLVED * r for r, error in points):
+        return missing(_UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
@@ -279,6 +297,8 @@ def _error_order(evidence: Evidence) -> Measurement:
 @conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons")
 def _sizes_of_b(evidence: Evidence) -> Measurement:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
+    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     statements = []
     for each in (evidence, *evidence.sweep):
         c, b = growth_constants(each), np.abs(decomposition_error(each)[2])

@@ -99,11 +99,12 @@ LEMMA_B_1 = _theorem(
 # Lemma A.3 ------------------------------------------------------------------------------------------------------------
 
 DIFFERENCE = 1e-4  # time between the snapshots of one difference, in units of the growth time
+LONGEST = 5.0  # that unit in 1/(nBV) at most: from smaller scales growth takes longer, and its square is the error
 
 
 def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], ...]:
     grid = sorting_times(evidence)
-    width = DIFFERENCE * grid[1]
+    width = DIFFERENCE * min(grid[1], LONGEST / largest_rate(evidence))
     return tuple((t, t + width, t + 2.0 * width) for t in grid[1:])
 
 
