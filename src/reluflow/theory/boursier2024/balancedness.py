@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
@@ -39,7 +40,7 @@ def _conserved(evidence: Evidence) -> Measurement:
 def _no_sign_change(evidence: Evidence) -> Measurement:
     """With |a_j| >= |w_j| at the start, no output weight ever changes its sign."""
     start = evidence.network
-    dominated = np.abs(start.a) >= np.linalg.norm(start.w, axis=1) * (1.0 - 1e-12)
+    dominated = np.abs(start.a) >= row_norms(start.w) * (1.0 - 1e-12)
     flips = sum(
         int(np.sum(dominated & (np.sign(s.network.a) != np.sign(start.a)) & (s.network.a != 0.0)))
         for s in evidence.run.snapshots
@@ -73,7 +74,7 @@ def _descent_identity(evidence: Evidence) -> Measurement:
         size = np.maximum(a**2 + squares, np.finfo(float).tiny)
         expected = descent_change(here, lr)
         worst = max(worst, float(np.max(np.abs(a**2 - squares - here.network.balancedness() - expected) / size)))
-        dominated = np.abs(here.network.a) >= np.linalg.norm(here.network.w, axis=1)
+        dominated = np.abs(here.network.a) >= row_norms(here.network.w)
         largest = max(largest, float(np.max((expected / size)[dominated], initial=-np.inf)))
     detail = f"relative error {worst:.2g} with lr {lr:g}; the change of dominated neurons is at most {largest:.2g}"
     return at_most(worst, STEP_ROUNDING, detail=detail)

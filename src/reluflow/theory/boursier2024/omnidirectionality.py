@@ -14,6 +14,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.alignment import align
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.confinement import at_the_limit
 from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
 from reluflow.theory.boursier2024.phase_states import KINK
@@ -83,7 +84,7 @@ def omnidirectionality(network: Network, dataset: Dataset, loss: AbstractLoss) -
     Boursier & Flammarion (2024), Section 5 [boursier2024].
     """
     X = dataset.X
-    sizes = np.linalg.norm(network.w, axis=1)
+    sizes = row_norms(network.w)
     products = network.pre_activations(X)
     lengths = np.linalg.norm(X, axis=1)
     signs = np.where(np.abs(products) <= KINK * sizes[:, None] * lengths, 0, np.sign(products)).astype(np.int64)

@@ -11,6 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.extremal import extremal_vectors_of
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, LOSS, on_a_run
@@ -141,7 +142,7 @@ def _leaves_a_plateau(evidence: Evidence) -> Judgement:
 
 def _sizes(snapshot: Snapshot) -> FloatArray:
     network = snapshot.network.materialized()
-    return np.asarray(np.abs(network.a) * np.linalg.norm(network.w, axis=1))
+    return np.asarray(np.abs(network.a) * row_norms(network.w))
 
 
 def growing_neuron(start: Snapshot, end: Snapshot) -> tuple[int, float]:

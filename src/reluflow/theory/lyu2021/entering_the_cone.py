@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.geometry.alignment import AlignedState
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
@@ -30,7 +31,7 @@ def off_the_rays() -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         distance = constants_of(evidence).ray_distance
-        longest = float(np.max(np.linalg.norm(evidence.network.w, axis=1)))
+        longest = float(np.max(row_norms(evidence.network.w)))
         relative = distance / longest if longest > 0.0 else 0.0
         return Judgement(
             relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}"
@@ -172,7 +173,7 @@ def _monotone(evidence: Evidence) -> Measurement:
 
 def _constants(evidence: Evidence) -> Constants:
     c, cone = constants_of(evidence), correct_cone(evidence)
-    lengths = np.log(np.linalg.norm(evidence.network.w, axis=1))
+    lengths = np.log(row_norms(evidence.network.w))
     return {
         "delta": c.delta,
         "eps_1": c.eps_1,

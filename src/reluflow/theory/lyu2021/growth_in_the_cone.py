@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
@@ -46,7 +46,7 @@ def entry_time(evidence: Evidence) -> float:
 def entry_sizes(evidence: Evidence) -> FloatArray:
     """log(|w_k(T0)| / sigma) of the limit flow for the stored shape, shape (num_neurons,)."""
     state = idealised_state(evidence, entry_time(evidence))
-    return np.asarray(state.log_norms + np.log(np.linalg.norm(state.w, axis=1)))
+    return np.asarray(state.log_norms + np.log(row_norms(state.w)))
 
 
 def stacked(network: Network, cone: CorrectCone) -> FloatArray:

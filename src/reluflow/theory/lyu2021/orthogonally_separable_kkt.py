@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
@@ -148,7 +148,7 @@ def _scaled_neurons(evidence: Evidence) -> Measurement:
 
 @conclusion("balanced", "|a_k| = |w_k|", Level.EXACT)
 def _balanced(evidence: Evidence) -> Measurement:
-    worst = max(float(np.max(np.abs(np.abs(n.a) - np.linalg.norm(n.w, axis=1)))) for n in kkt_directions(evidence))
+    worst = max(float(np.max(np.abs(np.abs(n.a) - row_norms(n.w)))) for n in kkt_directions(evidence))
     return equals(worst, 0.0, atol=1e-9, detail=f"||a_k| - |w_k|| is at most {worst:.2g}")
 
 

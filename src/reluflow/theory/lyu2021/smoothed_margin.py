@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
@@ -137,7 +137,7 @@ class MarginState:
     def is_smooth(self) -> bool:
         """Whether no neuron stands on a boundary, where the gradients have more than one value."""
         products = np.abs(self.network.pre_activations(self.X))
-        lengths = np.linalg.norm(self.network.w, axis=1)[:, None] * np.linalg.norm(self.X, axis=1)
+        lengths = row_norms(self.network.w)[:, None] * np.linalg.norm(self.X, axis=1)
         return bool(np.all(products > _KINK * lengths))
 
     def split(self, vector: FloatArray) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
-from reluflow.network.network import Network, leaky_relu
+from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import balanced_start, data_assumption
@@ -200,7 +200,7 @@ def _ahead(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return undecided("no run was made")
     network = evidence.run.snapshots[0].network
-    cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / np.linalg.norm(network.w, axis=1)
+    cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w)
     return Judgement(
         bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
     )
@@ -257,7 +257,7 @@ def _angles(evidence: Evidence) -> Measurement:
     w_star, worst = _separator(evidence), 0.0
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
-        cosines = np.sign(network.a) * (network.w @ w_star) / np.linalg.norm(network.w, axis=1)
+        cosines = np.sign(network.a) * (network.w @ w_star) / row_norms(network.w)
         worst = max(worst, float(np.arccos(np.clip(cosines, -1.0, 1.0)).max()))
     return at_most(worst, 0.5 * np.pi, detail=f"angles at most {np.degrees(worst):.4g} degrees")
 

@@ -15,7 +15,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import AbstractLoss, LogisticLoss
 from reluflow.network import Network
-from reluflow.network.network import leaky_relu
+from reluflow.network.network import leaky_relu, row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn, kept
 from reluflow.theory.theorem import Hypothesis, Setting
@@ -110,7 +110,7 @@ def velocity(network: Network, outputs: FloatArray, dataset: Dataset, loss: Abst
     """
     forces = loss.forces(outputs, dataset.y)
     products = network.pre_activations(dataset.X)
-    lengths = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
+    lengths = row_norms(network.w)[:, None] * np.linalg.norm(dataset.X, axis=1)
     patterns = np.where(np.abs(products) <= SLIDING_RTOL * lengths, 0, np.sign(products)).astype(np.int8)
     directions = (np.where(patterns > 0, 1.0, network.leak) * forces) @ dataset.X
     for k in np.flatnonzero(np.any(patterns == 0, axis=1)):

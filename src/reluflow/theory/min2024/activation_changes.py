@@ -10,6 +10,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
@@ -138,7 +139,7 @@ def _no_branch(evidence: Evidence) -> Measurement:
 
 def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
-    norms = np.linalg.norm(evidence.network.w, axis=1)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
+    norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
     smallest = float(np.min(z[norms > 0.0] / norms[norms > 0.0], initial=np.inf))
     return Judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
 

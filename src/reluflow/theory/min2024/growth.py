@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
 from reluflow.theory.min2024.assumptions import BOTH_CONES, EXAMPLE, REGIME, SETTING, log_factor_28, reference
@@ -27,7 +28,7 @@ def _norms_do_not_collapse(evidence: Evidence) -> Measurement:
     """log |w_j(t)|^2 - log |w_j(0)|^2 + 4 n X_max t >= 0 for every neuron and every t in [0, T]."""
     data, found = data_constants(evidence), moments_until(evidence, proof_constants(evidence).horizon)
     start = evidence.network
-    first = np.log(np.linalg.norm(start.w, axis=1)) + start.log_scale
+    first = np.log(row_norms(start.w)) + start.log_scale
     gaps = [
         float(np.min(2.0 * (moment.log_norms - first) + 4.0 * data.n * data.largest_norm * moment.time))
         for moment in found

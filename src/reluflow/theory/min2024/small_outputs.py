@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, nothing
@@ -124,7 +125,7 @@ def _growth_per_neuron(evidence: Evidence) -> Measurement:
     """Groenwall: log |w_j(t)|^2 <= log |w_j(0)|^2 + 2 n X_max (1 + 4 eps sqrt(m) X_max W_max^2) t."""
     data, found = data_constants(evidence), _certified(evidence)
     start = evidence.network
-    first = np.log(np.linalg.norm(start.w, axis=1)) + start.log_scale
+    first = np.log(row_norms(start.w)) + start.log_scale
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
     later = [moment for moment in found if moment.time > 0.0]
     if not later:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
@@ -76,7 +77,7 @@ def _needed_log_scale(evidence: Evidence) -> float:
     """A log scale that leaves outputs below a tenth of `smallness` at T, whatever the patterns on the way."""
     network = evidence.network
     # |w_j| grows at most like exp(t sum_k |r_k| |x_k|), and |h_k| <= sum_j |a_j| |w_j| |x_k|
-    total = float(np.sum(network.weight * np.abs(network.a) * np.linalg.norm(network.w, axis=1)))
+    total = float(np.sum(network.weight * np.abs(network.a) * row_norms(network.w)))
     largest = float(np.max(evidence.facts.norms))
     steepest = float(np.sum(np.abs(evidence.loss.label_forces(evidence.dataset.y)) * evidence.facts.norms))
     start = 0.5 * float(np.log(0.1 * evidence.parameter("smallness") / (total * largest)))

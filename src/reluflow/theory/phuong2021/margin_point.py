@@ -7,6 +7,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, relu_activation
@@ -29,7 +30,7 @@ def margin_point(evidence: Evidence) -> Network:
     is_positive = evidence.network.a > 0
     if np.all(is_positive) or not np.any(is_positive):
         is_positive = np.arange(evidence.network.num_neurons) < max(evidence.network.num_neurons // 2, 1)
-    norms = np.linalg.norm(evidence.network.w, axis=1)
+    norms = row_norms(evidence.network.w)
     u, z = np.where(is_positive, norms, 0.0), np.where(is_positive, 0.0, norms)
     u, z = u / np.linalg.norm(u) / np.sqrt(plus.norm), z / np.linalg.norm(z) / np.sqrt(minus.norm)
     return Network(np.outer(u, plus.w) + np.outer(z, minus.w), plus.norm * u - minus.norm * z)

@@ -11,6 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import MAX_SUBSETS
@@ -188,7 +189,7 @@ def largest_rate(evidence: Evidence) -> float:
 def _stays_balanced(evidence: Evidence) -> Measurement:
     worst = 0.0
     for snapshot in evidence.run.snapshots:
-        a, norms = snapshot.network.a, np.linalg.norm(snapshot.network.w, axis=1)
+        a, norms = snapshot.network.a, row_norms(snapshot.network.w)
         worst = max(
             worst, float(np.max(np.abs(a - np.sign(evidence.network.a) * norms) / np.maximum(np.abs(a), norms)))
         )
