@@ -25,6 +25,7 @@ _NUM_PAIRS = 500
 _NUM_STARTS = 30
 _NUM_ROUNDS = 4
 _STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
+_SOON = 50.0  # e-folds of growth that a run may need before steps relative to the time are too long
 
 
 def _separator(evidence: Evidence) -> FloatArray:
@@ -211,7 +212,11 @@ def _plan(evidence: Evidence) -> FlowPlan:
     rate = 0.25 * (1.0 + evidence.leak) * float(np.linalg.norm(evidence.facts.mean_signed_sample))
     start = (6.0 + max(0.0, -evidence.network.log_scale)) / rate
     centres = np.concatenate([np.linspace(4.0 / rate, start, 6), np.geomspace(1.2 * start, 1e3 * start, 10)])
-    return FlowPlan(times=tuple(float(t * f) for t in centres for f in (1.0 - _STEP, 1.0, 1.0 + _STEP)))
+    if evidence.network.log_scale >= -_SOON:
+        return FlowPlan(times=tuple(float(t * f) for t in centres for f in (1.0 - _STEP, 1.0, 1.0 + _STEP)))
+    waiting = -(evidence.network.log_scale + _SOON) / rate  # before anything is learnt; steps must not grow with it
+    steps = _STEP * np.maximum(centres - waiting, 1.0 / rate)
+    return FlowPlan(times=tuple(float(t + f * h) for t, h in zip(centres, steps, strict=True) for f in (-1, 0, 1)))
 
 
 def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) -> float:
