@@ -14,7 +14,7 @@ from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.jump_process.dormant import ON_WALL, Aligned, DormantNeurons, pull_on, settle, turn
-from reluflow.jump_process.jump_process import END_WORDS, Jump, JumpProcess, Saddle
+from reluflow.jump_process.process import END_WORDS, Jump, JumpProcess, Saddle
 from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.network.network import Network, row_norms
 

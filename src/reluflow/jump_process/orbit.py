@@ -25,7 +25,7 @@ from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network, row_norms
 
 RELEASE = 1e-8  # size of the bundle at the start, of that of a neuron that fits: the orbit is then exact to its square
-SLEEPING = -300.0  # ln of the size at which a sleeping neuron is carried: its outputs underflow
+SLEEPING = -80.0  # ln of the size at which a sleeping neuron is carried: its outputs are beyond rounding for good
 LEFT = 30.0  # the gradient must have grown by this before its smallness means arrival
 ARRIVED = 1e-9  # share of its largest value at which the gradient says that the next saddle is reached
 FITTED = 1e-16  # share of the loss of the zero network below which nothing is left
@@ -101,7 +101,10 @@ def follow(
         fastest = float(np.abs(loss.forces(network.outputs(dataset.X), dataset.y)) @ lengths)
         problem = TrainingProblem(dataset, loss, network)
         stretches.append((elapsed, problem))
-        run = train(problem, solver, until=rule, horizon=STRETCH / max(fastest, 1e-300))
+        # beside a saddle nothing pulls, and the solver's first step, chosen by the pulls, must not be too long
+        stiffness = fastest + loss.sample_weight(dataset.n) * float(lengths @ lengths) * network.squared_norm()
+        horizon = STRETCH / max(fastest, 1e-9 * stiffness)
+        run = train(problem, solver, until=rule, horizon=horizon, times=[min(0.05 / stiffness, 0.5 * horizon)])
         network = run.network.materialized()
         growth += np.log(row_norms(np.column_stack([network.w, network.a])) / before)
         times.append(elapsed + run.times[1:])
