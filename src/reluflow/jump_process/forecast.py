@@ -14,7 +14,7 @@ from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.jump_process.dormant import ON_WALL, Aligned, DormantNeurons, pull_on, settle, turn
-from reluflow.jump_process.process import END_WORDS, Jump, JumpProcess, Saddle
+from reluflow.jump_process.process import Jump, JumpProcess, Saddle
 from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.network.network import Network, row_norms
 
@@ -256,6 +256,7 @@ class _Forecast:
         w, a = np.where(asleep[:, None], unit[:, :-1], sleepers.w), np.where(asleep, unit[:, -1], sleepers.a)
         keeps = sleepers.is_on_ray & asleep
         keeps[fell] = False
+        self._note_fading(unit[:, :-1], asleep)
         w[keeps] = sleepers.w[keeps]  # with what is left across, which the orbit carries exactly
         a[keeps] = sleepers.a[keeps]
         self.sleepers = sleepers.replace(w=w, a=a, level=level, offset=offset, is_on_ray=keeps)
@@ -263,6 +264,16 @@ class _Forecast:
         self.w, self.a = np.where(awake[:, None], z[:, :-1], 0.0), np.where(awake, z[:, -1], 0.0)
         self.elapsed = end.duration - lead
         self.forces = self._forces()
+
+    def _note_fading(self, directions: FloatArray, asleep: BoolArray) -> None:
+        """Say so where forces that fade, never quite zero, may still turn a neuron that sleeps."""
+        touched = asleep & np.any(directions @ self.dataset.X[self.faded].T > 0.0, axis=1)
+        touched |= asleep & (self.start.leak > 0.0) & bool(np.any(self.faded))
+        if np.any(touched & ~self.sleepers.is_open) and not self.blurred:
+            self.blurred = (
+                f"Neuron {int(np.flatnonzero(touched)[0])} sleeps where samples act whose forces fade but never "
+                "vanish: it is followed as if they had vanished."
+            )
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -327,7 +338,6 @@ class _Forecast:
             network=self._all_neurons(),
             loss=self._loss(),
             certificate=self._end_certificate(),
-            ending=END_WORDS[ending],
             is_exact=ending == "final" and not self.blurred,
             why=" ".join(why) or self.blurred,
             remarks=tuple(dict.fromkeys(self.open_points)),
