@@ -67,11 +67,12 @@ def command(
         on_stage(f"aligning {network.num_neurons} neurons")
         process = forecast(problem, rtol=rtol, progress=on_stage)
         if picture is not None:
-            from reluflow.viz.staircase import plot_staircase, runs_at_scales
+            from reluflow.jump_process.comparison import flow_beside
             from reluflow.viz.saving import save_figure
+            from reluflow.viz.staircase import plot_staircase
 
             on_stage("running the flow at three scales")
-            save_figure(plot_staircase(process, runs_at_scales(problem)), picture)
+            save_figure(plot_staircase(process, flow_beside(process, problem)), picture)
     if json:
         print_json(_answer(process))
         return

@@ -14,6 +14,8 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import ReluflowError
 from reluflow.geometry.alignment import Alignment, alignment_of
 from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
+from reluflow.jump_process.forecast import forecast
+from reluflow.jump_process.process import JumpProcess
 from reluflow.losses import AbstractLoss
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
@@ -34,6 +36,7 @@ LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would ta
 WIDTHS = (200, 100, 50, 30, 10)
 LARGEST_PRODUCT = 700_000  # n d m
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
+LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
 SENSITIVITY_SECONDS = 20.0
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
@@ -68,6 +71,8 @@ class Study:
         The same run from other seeds and scales.
     open_questions
         A sentence for each thing that could not be decided.
+    process
+        The path of these neurons as the scale vanishes; None where it was not looked for.
     """
 
     dataset: Dataset
@@ -87,6 +92,7 @@ class Study:
     answers: tuple[TheoremAnswer, ...]
     variations: tuple[Variation, ...]
     open_questions: tuple[str, ...]
+    process: JumpProcess | None = None
 
     def verdict(self) -> list[str]:
         """The end of the story in a few sentences: where training ends and whether that depends on the draw."""
@@ -186,6 +192,9 @@ def study(
         is_geometry=True,
     )
     alignment = attempt("following neurons to their alignment", "Where neurons align", aligned, is_geometry=True)
+    process = None
+    if dataset.X.size * neurons <= LARGEST_FORECAST:
+        process = attempt("jumping at vanishing scale", "The path at vanishing scale", lambda: forecast(problem))
     separator = None
     if dataset.is_binary and dataset.X.size <= LARGEST_SEPARATOR:
         separator = attempt("separating the classes", "A separator", lambda: linear_separator(dataset))
@@ -217,7 +226,7 @@ def study(
         variations = vary(flow, draw, seeds=range(seed, seed + fewer), scales=scales, on_run=say)
     return Study(
         dataset, chosen, leak, initialization, neurons, scale, seed, diagnosis, extremal, alignment, separator,
-        advice, flow, groups, answers, variations, tuple(open_questions),
+        advice, flow, groups, answers, variations, tuple(open_questions), process,
     )  # fmt: skip
 
 
