@@ -110,9 +110,7 @@ def _with_norm(point: Certificate, network: Network, dataset: Dataset, rtol: flo
     if not least.is_exact:
         words += " The bound is a relaxation and may be loose."
     residuals = point.residuals | {"norm_above_minimum": above, "minimum_norm_gap": least.gap}
-    return replace(
-        point, residuals=residuals, reasons=(*point.reasons, words), norm=norm, minimum_norm=least.lower
-    )
+    return replace(point, residuals=residuals, reasons=(*point.reasons, words), norm=norm, minimum_norm=least.lower)
 
 
 def _certify_point(

@@ -225,7 +225,7 @@ class _Columns:
 
     def _sign_of(self, gains: Gains, k: int) -> int:
         assert self._oracle is not None
-        return self._oracle.sides[gains.sides[k]].sign
+        return int(self._oracle.sides[gains.sides[k]].sign)
 
     def price(self, multipliers: FloatArray) -> tuple[float, FloatArray, bool]:
         """The bound that these multipliers prove, they themselves scaled, and whether columns came in."""

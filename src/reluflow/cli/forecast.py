@@ -89,16 +89,18 @@ def command(
     ]
     print_table(("clock", "loss before", "loss after", "neurons that escape", "along the extremal vector"), rows)
     print(process.sentence())
-    print(f"The end is a {process.kind}." if process.kind != "fading" else "The loss of the fitted samples fades for ever.")
+    print(
+        f"The end is a {process.kind}."
+        if process.kind != "fading"
+        else "The loss of the fitted samples fades for ever."
+    )
     for remark in process.remarks if process.is_exact else ():
         print(f"Open, but without consequence: {remark}")
 
 
 def _answer(process: JumpProcess) -> dict[str, Any]:
     return {
-        "jumps": [
-            _jump(jump, saddle) for jump, saddle in zip(process.jumps, process.saddles[1:], strict=True)
-        ],
+        "jumps": [_jump(jump, saddle) for jump, saddle in zip(process.jumps, process.saddles[1:], strict=True)],
         "end": {
             "loss": process.loss,
             "kind": process.kind,
@@ -121,9 +123,7 @@ def _jump(jump: Jump, saddle: Saddle) -> dict[str, Any]:
         "loss_after": jump.loss_after,
         "neurons": jump.neurons,
         "extremal": bundles[0][0],
-        "bundles": [
-            {"extremal": D, "rate": float(np.linalg.norm(D)), "neurons": members} for D, members in bundles
-        ],
+        "bundles": [{"extremal": D, "rate": float(np.linalg.norm(D)), "neurons": members} for D, members in bundles],
         "delay": jump.delay,
         "fallen_asleep": jump.fallen_asleep,
         "saddle": {

@@ -200,7 +200,9 @@ def _align(
             state["w"][j], state["a"][j] = w, a
             state["is_on_ray"][j] = False  # exactly on walls: nothing is left across
         elif status == kernels.FINAL:
-            _follow(state, int(j), found.vectors[place], found.directions[place], w, a, base, found.times[place], elapsed)
+            _follow(
+                state, int(j), found.vectors[place], found.directions[place], w, a, base, found.times[place], elapsed
+            )
             state["w"][j], state["a"][j] = _on_its_sides(state["w"][j], state["a"][j], found.patterns[place], X, forces)
             state["is_on_ray"][j] = has_one_line(state["w"][j], X, leak)
         else:
@@ -232,7 +234,7 @@ def _follow(
         rising = 0.5 * (along + signed)
     else:
         gap = (abs(a) - np.linalg.norm(w)) * (abs(a) + np.linalg.norm(w)) + width**2
-        rising = 0.5 * gap / (signed - along) if signed != along else 0.5 * (along + signed)
+        rising = float(0.5 * gap / (signed - along)) if signed != along else 0.5 * (along + signed)
     state["rate"][j], state["pull"][j] = speed, pull
     state["offset"][j] = base - speed * (last_event + elapsed) + np.log(np.sqrt(2.0) * abs(rising))
     was_on_ray = bool(state["is_on_ray"][j])
@@ -278,9 +280,7 @@ def _unit(w: FloatArray, sign: float) -> tuple[FloatArray, float]:
     return unit, sign * float(np.linalg.norm(unit))
 
 
-def _on_its_sides(
-    w: FloatArray, a: float, pattern: Any, X: FloatArray, forces: FloatArray
-) -> tuple[FloatArray, float]:
+def _on_its_sides(w: FloatArray, a: float, pattern: Any, X: FloatArray, forces: FloatArray) -> tuple[FloatArray, float]:
     """Put a neuron exactly on the walls it slides on, and visibly on its side of those that its limit touches."""
     lengths = np.linalg.norm(X, axis=1)
     present = lengths > 0.0

@@ -65,6 +65,9 @@ class _Forecast:
         self.sleepers = DormantNeurons.at_start(np.array(network.w), np.array(network.a))
         self.awake = np.zeros(network.num_neurons, bool)
         self.w, self.a = np.zeros_like(network.w), np.zeros_like(network.a)
+        # neurons that escape along one extremal vector stay parallel for ever: one of them is carried for all
+        self.leader = np.arange(network.num_neurons)
+        self.share = np.ones(network.num_neurons)  # size, of the leader's
         self.faded = np.zeros(self.dataset.n, bool)
         self.clock = 0.0
         self.jumps: list[Jump] = []
@@ -175,12 +178,15 @@ class _Forecast:
         # every member grows at its own rate: go back to when the largest had the size of release
         lead = np.max((offset[members] - np.log(RELEASE * self.neuron_size)) / sleepers.rate[members])
         sizes = np.exp(offset[members] - sleepers.rate[members] * lead)
+        self._appoint_leaders(members, sizes)
         while True:
             network, sleeping, carried = self._released(members, sizes)
             if self.progress is not None:
                 self.progress(f"jump {len(self.jumps) + 1} at the clock {self.clock:.6g}")
             rays = np.where((sleepers.is_on_ray & sleeping)[:, None], self._held_rays(), np.nan)
-            end = follow(network.permuted(carried), self.dataset, self.loss, sleeping[carried], rays[carried], self.rtol)
+            end = follow(
+                network.permuted(carried), self.dataset, self.loss, sleeping[carried], rays[carried], self.rtol
+            )
             if end.ended_by != "ridge" or end.blamed < 0 or not sleeping[carried[end.blamed]]:
                 break
             j = int(carried[end.blamed])
@@ -189,7 +195,7 @@ class _Forecast:
         if end.ended_by != "arrived":
             self.open_points.append(_unfinished(end, self.clock))
             return "open"
-        self._arrive(members, _for_all(end, carried, network), lead)
+        self._arrive(members, self._for_all(end, carried, network, sleeping), lead)
         self.jumps.append(
             Jump(
                 clock=self.clock,
@@ -206,10 +212,25 @@ class _Forecast:
         )
         return None
 
+    def _appoint_leaders(self, members: IndexArray, sizes: FloatArray) -> None:
+        """The largest member of every bundle leads it."""
+        sleepers = self.sleepers
+        for place in np.argsort(-sizes, kind="stable"):
+            j = int(members[place])
+            self.leader[j], self.share[j] = j, 1.0
+            for other in members[np.argsort(-sizes, kind="stable")]:
+                size = float(np.linalg.norm(sleepers.pull[j]))
+                is_parallel = np.linalg.norm(sleepers.pull[j] - sleepers.pull[other]) <= 1e-9 * size
+                if is_parallel and sleepers.a[j] * sleepers.a[other] > 0.0:
+                    self.leader[j] = int(other)
+                    self.share[j] = sizes[place] / sizes[int(np.flatnonzero(members == other)[0])]
+                    break
+
     def _released(self, members: IndexArray, sizes: FloatArray) -> tuple[Network, BoolArray, IndexArray]:
         """The network at the saddle with the bundle at its size of release, who sleeps in it, and who is carried.
 
-        A neuron whose way is open is not carried: the network does not feel it, and it must not stop the orbit.
+        A leader is carried for its bundle. A neuron whose way is open is not carried: the network does not feel it, and
+        it must not stop the orbit.
         """
         sleepers = self.sleepers
         w, a = self.w.copy(), self.a.copy()
@@ -219,13 +240,26 @@ class _Forecast:
         a[members] *= sizes
         sleeping = asleep.copy()
         sleeping[members] = False
-        return self.start.replace(w=w, a=a), sleeping, np.flatnonzero(~(sleeping & sleepers.is_open))
+        weight = self.start.weight.copy()
+        is_heavy = np.flatnonzero(~sleeping)
+        masses = np.bincount(self.leader[is_heavy], weights=(weight * self.share**2)[is_heavy], minlength=weight.size)
+        is_carried = np.where(sleeping, ~sleepers.is_open, masses > 0.0)
+        network = self.start.replace(w=w, a=a, weight=np.where(sleeping | (masses == 0.0), weight, masses))
+        return network, sleeping, np.flatnonzero(is_carried)
 
     def _held_rays(self) -> FloatArray:
         """The rays with so little across that no stretch of an orbit makes it count, yet on the same sides of walls."""
         sleepers = self.sleepers
         unit = sleepers.w / np.maximum(row_norms(sleepers.w), 1e-300)[:, None]
         return np.asarray(sleepers.ray + HELD * (unit - sleepers.ray))
+
+    def _for_all(self, end: OrbitEnd, carried: IndexArray, network: Network, sleeping: BoolArray) -> OrbitEnd:
+        """The end of an orbit with entries for the neurons that were not carried: as their leaders, or as they were."""
+        w, a, growth = network.w.copy(), network.a.copy(), np.zeros(network.num_neurons)
+        w[carried], a[carried], growth[carried] = end.network.w, end.network.a, end.growth
+        led = np.flatnonzero(~sleeping)
+        w[led], a[led] = self.share[led, None] * w[self.leader[led]], self.share[led] * a[self.leader[led]]
+        return replace(end, network=self.start.replace(w=w, a=a), growth=growth)
 
     def _arrive(self, members: IndexArray, end: OrbitEnd, lead: float) -> None:
         """Take over the network at the end of an orbit."""
@@ -238,13 +272,14 @@ class _Forecast:
         heavy = Network(z[awake, :-1], z[awake, -1], leak=self.start.leak, weight=self.start.weight[awake])
         forces = np.where(self.faded, 0.0, self.loss.forces(heavy.outputs(self.dataset.X), self.dataset.y))
         largest = float(np.max(norms[awake]))
-        small = awake & (norms <= FALLEN_ASLEEP * largest)
+        small = awake & (norms[self.leader] <= FALLEN_ASLEEP * largest)
         fell = [
             int(j)
             for j in np.flatnonzero(small)
             if np.linalg.norm(pull_on(unit[j, :-1], self.dataset.X, forces, self.start.leak)) > 1e-5 * self.force_scale
         ]
         awake[fell] = False
+        self.leader[fell], self.share[fell] = fell, 1.0
         self.fell_asleep = tuple(fell)
         offset = sleepers.offset - sleepers.rate * lead + end.growth
         offset[fell] = np.log(norms[fell])
@@ -308,7 +343,6 @@ class _Forecast:
             return np.asarray(forces)
         matrix = np.unique(np.vstack(conditions), axis=0)
         change = np.linalg.lstsq(matrix, matrix @ forces, rcond=1e-10)[0]
-        self.residual = float(np.linalg.norm(change) / max(np.linalg.norm(forces), 1e-300))
         return np.asarray(forces - change)
 
     def _saddle(self) -> Saddle:
@@ -352,13 +386,6 @@ class _Forecast:
         light = 1e-100 * self.neuron_size
         w[asleep], a[asleep] = light * self.sleepers.w[asleep], light * self.sleepers.a[asleep]
         return certify(self.start.replace(w=w, a=a), self.dataset, self.loss)
-
-
-def _for_all(end: OrbitEnd, carried: IndexArray, network: Network) -> OrbitEnd:
-    """The end of an orbit with entries for the neurons that were not carried: they stay as they were."""
-    w, a, growth = network.w.copy(), network.a.copy(), np.zeros(network.num_neurons)
-    w[carried], a[carried], growth[carried] = end.network.w, end.network.a, end.growth
-    return replace(end, network=network.replace(w=w, a=a), growth=growth)
 
 
 def _listed(neurons: IndexArray) -> str:

@@ -25,12 +25,16 @@ from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network, row_norms
 
 RELEASE = 1e-8  # size of the bundle at the start, of that of a neuron that fits: the orbit is then exact to its square
-SLEEPING = -80.0  # ln of the size at which a sleeping neuron is carried: its outputs are beyond rounding for good
+SLEEPING = -300.0  # ln of the size at which a sleeping neuron is carried
 LEFT = 30.0  # the gradient must have grown by this before its smallness means arrival
-ARRIVED = 1e-9  # share of its largest value at which the gradient says that the next saddle is reached
+ARRIVED = 1e-8  # share of its largest value at which the gradient says that the next saddle is reached,
+NEARLY = 1e-5  # or this where a neuron that comes to rest on a wall goes on and off it at rounding level for ever
+MOST_STEPS = 2_000  # in one stretch; more are taken only on and off a wall
 FITTED = 1e-16  # share of the loss of the zero network below which nothing is left
 FADED = 6.0  # margin at which a classified sample counts as fading for ever
-STRETCH = 15.0  # rapidity of the fastest neuron in one stretch: what is left across a ray grows by e^15 at most
+STRETCH = 15.0  # rapidity of the fastest neuron in one stretch: what is left across a ray grows by e^15 at most,
+LONG_STRETCH = 260.0  # or where no ray is reversed: a sleeping neuron reaches e^-40, its outputs e^-80
+SETTLING = 1e-3  # share of its largest value below which the gradient says that forces hardly change any more
 MOST_STRETCHES = 400
 FLAT = 1e-9  # speed off a wall, of the forces of all labels, that counts as none
 BESIDE = 1e-9  # how far beside a wall, of a neuron's size, one is put that rests on it
@@ -93,7 +97,7 @@ def follow(
     network = _asleep(network, sleeping, rays, on_ray)
     times, losses = [np.zeros(1)], [np.array([loss.total(network.outputs(dataset.X), dataset.y)])]
     ended_by, blamed = "slow", -1
-    solver = EventDrivenFlow(rtol=rtol)
+    solver = EventDrivenFlow(rtol=rtol, max_steps=MOST_STEPS)
     lengths = np.linalg.norm(dataset.X, axis=1)
     for _ in range(MOST_STRETCHES):
         network = _off_flat_walls(_asleep(network, sleeping, rays, on_ray), dataset, loss)
@@ -103,28 +107,31 @@ def follow(
         stretches.append((elapsed, problem))
         # beside a saddle nothing pulls, and the solver's first step, chosen by the pulls, must not be too long
         stiffness = fastest + loss.sample_weight(dataset.n) * float(lengths @ lengths) * network.squared_norm()
-        horizon = STRETCH / max(fastest, 1e-9 * stiffness)
+        is_settling = rule.so_far.last < rule.so_far.largest + np.log(SETTLING)
+        is_calm = is_settling and not _has_reversed_ray(network, dataset, loss, sleeping & on_ray)
+        horizon = (LONG_STRETCH if is_calm else STRETCH) / max(fastest, 1e-9 * stiffness)
         run = train(problem, solver, until=rule, horizon=horizon, times=[min(0.05 / stiffness, 0.5 * horizon)])
         network = run.network.materialized()
         growth += np.log(row_norms(np.column_stack([network.w, network.a])) / before)
         times.append(elapsed + run.times[1:])
         losses.append(run.losses[1:])
         elapsed += run.time
-        if run.outcome is Outcome.STATIONARY:
+        is_near = rule.so_far.last <= rule.so_far.largest + np.log(NEARLY)
+        if run.outcome is Outcome.STATIONARY or (run.outcome is Outcome.MAX_STEPS and is_near):
             ended_by = "arrived"
             break
         if run.outcome is Outcome.RIDGE:
             ridges = run.events.of_kind(EventKind.RIDGE)
             ended_by, blamed = "ridge", int(ridges.neurons[-1]) if len(ridges) else -1
             break
-        if run.outcome is not Outcome.HORIZON:
+        if run.outcome not in (Outcome.HORIZON, Outcome.MAX_STEPS):
             ended_by = run.outcome.code
             break
     return OrbitEnd(
         network=network,
         growth=growth,
         duration=elapsed,
-        halfway=_halfway(stretches, solver, np.concatenate(times), np.concatenate(losses)),
+        halfway=_halfway(stretches, rtol, np.concatenate(times), np.concatenate(losses)),
         losses=np.concatenate(losses),
         times=np.concatenate(times),
         faded=_faded(network, dataset, loss),
@@ -135,13 +142,15 @@ def follow(
 
 @dataclass
 class GradientSoFar:
-    """ln of the smallest gradient before the largest, and of the largest: what one stretch hands to the next."""
+    """ln of the smallest gradient before the largest, of the largest and of the last, for the next stretch."""
 
     first: float = np.inf
     largest: float = -np.inf
+    last: float = np.inf
 
     def has_left(self, log_norm: float) -> bool:
         """Take in the gradient now; whether the saddle has been left."""
+        self.last = log_norm
         if log_norm > self.largest:
             self.largest = log_norm
         self.first = min(self.first, log_norm) if self.largest < self.first + np.log(LEFT) else self.first
@@ -192,6 +201,17 @@ def _asleep(network: Network, sleeping: BoolArray, rays: FloatArray, on_ray: Boo
         unit *= np.exp(SLEEPING) / np.linalg.norm(unit)
         w[j], a[j] = unit[:-1], unit[-1]
     return network.replace(w=w, a=a)
+
+
+def _has_reversed_ray(network: Network, dataset: Dataset, loss: AbstractLoss, members: BoolArray) -> bool:
+    """Whether the forces here push a neuron back along its ray."""
+    if not np.any(members):
+        return False
+    forces = loss.forces(network.outputs(dataset.X), dataset.y)
+    units = network.w[members] / row_norms(network.w[members])[:, None]
+    heights = units @ dataset.X.T
+    gains = np.sign(network.a[members]) * np.sum(np.maximum(heights, network.leak * heights) * forces, axis=1)
+    return bool(np.any(gains < 0.0))
 
 
 def _off_flat_walls(network: Network, dataset: Dataset, loss: AbstractLoss) -> Network:
@@ -245,7 +265,7 @@ def time_of_loss(problem: TrainingProblem, solver: AbstractSolver, level: float,
 
 
 def _halfway(
-    stretches: list[tuple[float, TrainingProblem]], solver: AbstractSolver, times: FloatArray, losses: FloatArray
+    stretches: list[tuple[float, TrainingProblem]], rtol: float, times: FloatArray, losses: FloatArray
 ) -> float:
     """When half of the fall of the loss is done."""
     middle = 0.5 * float(losses[0] + losses[-1])
@@ -253,7 +273,8 @@ def _halfway(
     if after == 0:
         return float(times[0])
     begun, problem = [(at, problem) for at, problem in stretches if at <= times[after - 1]][-1]
-    return begun + time_of_loss(problem, solver, middle, float(times[after - 1]) - begun, float(times[after]) - begun)
+    exact = EventDrivenFlow(rtol=rtol)
+    return begun + time_of_loss(problem, exact, middle, float(times[after - 1]) - begun, float(times[after]) - begun)
 
 
 def _faded(network: Network, dataset: Dataset, loss: AbstractLoss) -> BoolArray:

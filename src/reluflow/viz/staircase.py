@@ -9,12 +9,12 @@ import numpy as np
 
 from reluflow.jump_process.comparison import FlowAtScale
 from reluflow.jump_process.process import JumpProcess
-from reluflow.viz.style import BLACK, BLUE, DARK, GREY, ORANGE, SKY, dataset_title, house_style, new_figure
+from reluflow.viz.style import BLUE, DARK, GREY, LIGHT, ORANGE, SKY, dataset_title, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_LOOKS = ((SKY, ":"), (ORANGE, "--"), (BLUE, "-"), (GREY, "-."))
+_LOOKS = ((SKY, ":"), (ORANGE, "--"), (BLUE, "-"), (GREY, "-."))  # on top of the broad grey staircase
 _MARGIN = 0.12  # of the last jump's clock that is shown beyond it
 
 
@@ -39,7 +39,7 @@ def plot_staircase(process: JumpProcess, runs: Sequence[FlowAtScale] = ()) -> Fi
             trajectory = run.trajectory
             places = trajectory.times / -run.log_scale
             axes.plot(places, trajectory.losses, color=colour, linestyle=dashes, label=f"flow at scale {run.scale}")
-        axes.stairs(levels, clocks, baseline=None, color=BLACK, linewidth=2.0, label="as the scale vanishes", zorder=3)
+        axes.stairs(levels, clocks, baseline=None, color=LIGHT, linewidth=5.0, label="as the scale vanishes", zorder=1)
         for jump in process.jumps:
             count = len(jump.neurons)
             axes.annotate(
