@@ -49,7 +49,7 @@ class FlowAtScale:
 
 
 def flow_beside(
-    process: JumpProcess, problem: TrainingProblem, *, scales: Sequence[Scale] = SCALES, rtol: float = 1e-9
+    process: JumpProcess, problem: TrainingProblem, *, scales: Sequence[Scale] = SCALES, rtol: float = 1e-9, max_steps: int = 1_000_000
 ) -> tuple[FlowAtScale, ...]:
     """Run the flow at some scales, the shape of the network held fixed, and compare it with its forecast.
 
@@ -61,11 +61,11 @@ def flow_beside(
         What was forecast; the neurons are its network's shape times the scale.
     scales
         Any positive decimals below 1.
-    rtol
-        Tolerance of the runs.
+    rtol, max_steps
+        Tolerance of the runs, and steps allowed to each.
     """
     compared = []
-    solver = EventDrivenFlow(rtol=rtol)
+    solver = EventDrivenFlow(rtol=rtol, max_steps=max_steps)
     for scale in scales:
         log_scale = log_of_scale(scale)
         scaled = TrainingProblem(problem.dataset, problem.loss, problem.network.replace(log_scale=log_scale))

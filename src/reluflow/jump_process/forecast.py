@@ -151,12 +151,13 @@ class _Forecast:
         return self.sleepers.replace(is_open=is_open)
 
     def _bound_open(self) -> None:
-        """A neuron whose way is open grows at most as fast as the best neuron of all."""
-        is_open = self.sleepers.is_open & ~self.awake
-        if not np.any(is_open):
-            return
-        oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.start.leak)
-        rate = np.where(is_open, oracle.gains(self.forces).upper, self.sleepers.rate)
+        """A neuron whose way is open grows at most as fast as the best neuron of its sign, or of both if that can change."""
+        rate = self.sleepers.rate.copy()
+        for j in np.flatnonzero(self.sleepers.is_open & ~self.awake):
+            own = int(np.sign(self.sleepers.a[j]))
+            signs = (1, -1) if own == 0 or self.sleepers.is_unbalanced[j] else (own,)
+            oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.start.leak, signs=signs)
+            rate[j] = oracle.gains(self.forces).upper
         self.sleepers = self.sleepers.replace(rate=rate)
 
     # -- jumps --------------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ class _Forecast:
         """Release a bundle, follow the orbit and take stock; how the process ends, if it does."""
         sleepers = self.sleepers
         members = np.flatnonzero(bundle)
-        before = self._loss()
+        before, awake_before = self._loss(), self.awake
         rays = np.unique(np.round(sleepers.ray[members], 6) * np.sign(sleepers.a[members])[:, None], axis=0)
         is_tied = len(rays) > 1
         if is_tied and not np.all(np.isfinite(sleepers.offset[members])):
@@ -205,6 +206,7 @@ class _Forecast:
                 neurons=tuple(int(j) for j in members),
                 extremal=sleepers.pull[members],
                 is_tied=is_tied,
+                runner_up=float(np.max(sleepers.level[~awake_before & ~bundle], initial=-np.inf)),
                 fallen_asleep=self.fell_asleep,
                 times=end.times - lead,
                 losses=end.losses,

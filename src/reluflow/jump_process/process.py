@@ -58,6 +58,9 @@ class Jump:
         D that each of them is aligned with, shape (len(neurons), d); it grows at the rate |D|.
     is_tied
         Whether several bundles, of different directions, wake up at one time.
+    runner_up
+        The highest level u of a neuron that stays asleep; at a small scale its outputs, of size scale^(2|u|), disturb the
+        jump, so that two steps close to each other part only at very small scales.
     fallen_asleep
         Neurons that were awake, or woke up, and shrink for ever at the next saddle.
     times, losses
@@ -71,6 +74,7 @@ class Jump:
     neurons: tuple[int, ...]
     extremal: FloatArray
     is_tied: bool
+    runner_up: float
     fallen_asleep: tuple[int, ...]
     times: FloatArray
     losses: FloatArray
