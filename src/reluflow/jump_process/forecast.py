@@ -259,9 +259,11 @@ class _Forecast:
         """The end of an orbit with entries for the neurons that were not carried: as their leaders, or as they were."""
         w, a, growth = network.w.copy(), network.a.copy(), np.zeros(network.num_neurons)
         w[carried], a[carried], growth[carried] = end.network.w, end.network.a, end.growth
+        on_ray = np.zeros(network.num_neurons, bool)
+        on_ray[carried] = end.on_ray
         led = np.flatnonzero(~sleeping)
         w[led], a[led] = self.share[led, None] * w[self.leader[led]], self.share[led] * a[self.leader[led]]
-        return replace(end, network=self.start.replace(w=w, a=a), growth=growth)
+        return replace(end, network=self.start.replace(w=w, a=a), growth=growth, on_ray=on_ray)
 
     def _arrive(self, members: IndexArray, end: OrbitEnd, lead: float) -> None:
         """Take over the network at the end of an orbit."""
@@ -291,7 +293,7 @@ class _Forecast:
             offset[:] = np.nan  # the flow is not done at any finite time: no constant is left
         asleep = ~awake
         w, a = np.where(asleep[:, None], unit[:, :-1], sleepers.w), np.where(asleep, unit[:, -1], sleepers.a)
-        keeps = sleepers.is_on_ray & asleep
+        keeps = end.on_ray & asleep
         keeps[fell] = False
         self._note_fading(unit[:, :-1], asleep)
         w[keeps] = sleepers.w[keeps]  # with what is left across, which the orbit carries exactly

@@ -34,6 +34,7 @@ FITTED = 1e-16  # share of the loss of the zero network below which nothing is l
 FADED = 6.0  # margin at which a classified sample counts as fading for ever
 STRETCH = 15.0  # rapidity of the fastest neuron in one stretch: what is left across a ray grows by e^15 at most,
 LONG_STRETCH = 260.0  # or where no ray is reversed: a sleeping neuron reaches e^-40, its outputs e^-80
+ON_RAY = 1e-3  # angle beyond which a neuron has left the ray it was on
 SETTLING = 1e-3  # share of its largest value below which the gradient says that forces hardly change any more
 MOST_STRETCHES = 400
 FLAT = 1e-9  # speed off a wall, of the forces of all labels, that counts as none
@@ -55,6 +56,8 @@ class OrbitEnd:
         Time from release to the end, and to the moment at which half of the fall of the loss is done.
     losses, times
         The loss along the orbit.
+    on_ray
+        Which sleeping neurons have stayed on the ray they were on, shape (m,): one that slid along a wall may leave it.
     faded
         Samples that are classified and fade for ever (classification), shape (n,).
     ended_by
@@ -69,6 +72,7 @@ class OrbitEnd:
     halfway: float
     losses: FloatArray
     times: FloatArray
+    on_ray: BoolArray
     faded: BoolArray
     ended_by: str
     blamed: int
@@ -112,6 +116,7 @@ def follow(
         horizon = (LONG_STRETCH if is_calm else STRETCH) / max(fastest, 1e-9 * stiffness)
         run = train(problem, solver, until=rule, horizon=horizon, times=[min(0.05 / stiffness, 0.5 * horizon)])
         network = run.network.materialized()
+        on_ray &= _angles(network.w, np.where(on_ray[:, None], rays, network.w)) <= ON_RAY
         growth += np.log(row_norms(np.column_stack([network.w, network.a])) / before)
         times.append(elapsed + run.times[1:])
         losses.append(run.losses[1:])
@@ -134,6 +139,7 @@ def follow(
         halfway=_halfway(stretches, rtol, np.concatenate(times), np.concatenate(losses)),
         losses=np.concatenate(losses),
         times=np.concatenate(times),
+        on_ray=on_ray,
         faded=_faded(network, dataset, loss),
         ended_by=ended_by,
         blamed=blamed,
@@ -201,6 +207,12 @@ def _asleep(network: Network, sleeping: BoolArray, rays: FloatArray, on_ray: Boo
         unit *= np.exp(SLEEPING) / np.linalg.norm(unit)
         w[j], a[j] = unit[:-1], unit[-1]
     return network.replace(w=w, a=a)
+
+
+def _angles(one: FloatArray, two: FloatArray) -> FloatArray:
+    """Distances between the unit vectors along rows."""
+    units = [rows / np.maximum(row_norms(rows), 1e-300)[:, None] for rows in (one, two)]
+    return np.asarray(np.linalg.norm(units[0] - units[1], axis=1))
 
 
 def _has_reversed_ray(network: Network, dataset: Dataset, loss: AbstractLoss, members: BoolArray) -> bool:
