@@ -11,8 +11,18 @@ import pytest
 def test_help_and_version(reluflow):
     result = reluflow("--help")
     assert result.status == 0
-    for command in ("study", "datasets", "diagnose", "extremal", "align", "margin", "certify", "bench", "forecast",
-                    "minimum-norm"):
+    for command in (
+        "study",
+        "datasets",
+        "diagnose",
+        "extremal",
+        "align",
+        "margin",
+        "certify",
+        "bench",
+        "forecast",
+        "minimum-norm",
+    ):
         assert command in result.out
         shown = reluflow(command, "--help")
         assert shown.status == 0

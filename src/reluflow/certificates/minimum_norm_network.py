@@ -1,10 +1,10 @@
 """The network of least norm that fits a dataset, from both sides.
 
 With v = |a| w a network is a sum of s phi(<v, x>), s = 1 or -1, and its norm sum_j |a_j| |w_j| is the total length of
-the v (half of |theta|^2 for a balanced network, whose norm it is the least of with these outputs). Its dual: the largest
-<nu, y> such that no neuron gains more than its length, |sum_k nu_k phi(<w, x_k>)| <= |w| for all w. A cone program over
-a growing set of activation patterns gives both; the outputs of the explicit network and the best gain under the explicit
-nu are then recomputed.
+the v (half of |theta|^2 where the network is balanced, less elsewhere). The dual: the largest <nu, y> such that no
+neuron gains more than its length, |sum_k nu_k phi(<w, x_k>)| <= |w| for all w. A cone program over a growing set of
+activation patterns gives both; the outputs of the explicit network and the best gain under the explicit nu are then
+recomputed.
 """
 
 from __future__ import annotations

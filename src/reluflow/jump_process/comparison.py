@@ -49,7 +49,12 @@ class FlowAtScale:
 
 
 def flow_beside(
-    process: JumpProcess, problem: TrainingProblem, *, scales: Sequence[Scale] = SCALES, rtol: float = 1e-9, max_steps: int = 1_000_000
+    process: JumpProcess,
+    problem: TrainingProblem,
+    *,
+    scales: Sequence[Scale] = SCALES,
+    rtol: float = 1e-9,
+    max_steps: int = 1_000_000,
 ) -> tuple[FlowAtScale, ...]:
     """Run the flow at some scales, the shape of the network held fixed, and compare it with its forecast.
 

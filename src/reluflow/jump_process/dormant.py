@@ -166,7 +166,8 @@ def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, lea
 
 
 _MUTABLE = (
-    "w", "a", "level", "offset", "rate", "pull", "is_on_ray", "ray", "across", "across_level", "across_offset", "is_open"
+    "w", "a", "level", "offset", "rate", "pull", "is_on_ray", "ray", "across", "across_level", "across_offset",
+    "is_open",
 )  # fmt: skip
 
 

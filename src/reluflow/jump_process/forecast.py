@@ -12,10 +12,10 @@ from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.geometry.boundary.walls import orthonormal_rows
-from reluflow.jump_process.dormant import ON_WALL, Aligned, DormantNeurons, pull_on, settle, turn
-from reluflow.jump_process.process import Jump, JumpProcess, Saddle
+from reluflow.jump_process.dormant import Aligned, DormantNeurons, pull_on, settle, turn
 from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
+from reluflow.jump_process.process import Jump, JumpProcess, Saddle
+from reluflow.jump_process.saddle_forces import stationary_forces
 from reluflow.network.network import Network, row_norms
 
 SAME_CLOCK = 1e-9  # relative difference of two clock times that rounding may make
@@ -151,7 +151,7 @@ class _Forecast:
         return self.sleepers.replace(is_open=is_open)
 
     def _bound_open(self) -> None:
-        """A neuron whose way is open grows at most as fast as the best neuron of its sign, or of both if that can change."""
+        """A neuron whose way is open grows at most as fast as the best of its sign, or of both if that can change."""
         rate = self.sleepers.rate.copy()
         for j in np.flatnonzero(self.sleepers.is_open & ~self.awake):
             own = int(np.sign(self.sleepers.a[j]))
@@ -329,28 +329,15 @@ class _Forecast:
 
     def _forces(self) -> FloatArray:
         """The forces at this saddle, made exactly stationary for the neurons that are awake."""
-        X, leak = self.dataset.X, self.start.leak
+        X = self.dataset.X
         forces = self.loss.forces(self._heavy().outputs(X), self.dataset.y)
         forces = np.where(self.faded, 0.0, forces)
         if self._loss() <= 1e-14 * self.loss.total(np.zeros(self.dataset.n), self.dataset.y):
             return np.zeros_like(forces)
-        lengths = np.linalg.norm(X, axis=1)
-        conditions = []
-        for w in self.w[self.awake]:
-            heights = X @ w
-            on = (np.abs(heights) <= ON_WALL * np.linalg.norm(w) * lengths) & (lengths > 0.0)
-            slopes = np.where(on, 0.0, np.where(heights > 0.0, 1.0, leak))
-            rows = (slopes[:, None] * X).T  # (d, n): the pull is rows @ forces
-            walls = orthonormal_rows(X[on] / lengths[on, None]) if np.any(on) else np.zeros((0, X.shape[1]))
-            conditions.append(rows - walls.T @ (walls @ rows))
-        if not conditions:
-            return np.asarray(forces)
-        matrix = np.unique(np.vstack(conditions), axis=0)
-        change = np.linalg.lstsq(matrix, matrix @ forces, rcond=1e-10)[0]
-        return np.asarray(forces - change)
+        return stationary_forces(forces, X, self.w[self.awake], self.start.leak)
 
     def _saddle(self) -> Saddle:
-        """This saddle with its certificate: the neurons awake, beside one of size zero."""
+        """The saddle it is at, with its certificate: the neurons awake, beside one of size zero."""
         heavy = self._heavy()
         if np.any(self.awake):
             heavy = heavy.replace(

@@ -87,6 +87,8 @@ def follow(
     ----------
     network
         Neurons that are awake at the saddle, the bundle at its release size, the others at any size.
+    dataset, loss
+        What it is trained on.
     sleeping
         Which neurons are carried without weight, shape (m,).
     rays
@@ -259,7 +261,7 @@ def _off_flat_walls(network: Network, dataset: Dataset, loss: AbstractLoss) -> N
 
 
 def time_of_loss(problem: TrainingProblem, solver: AbstractSolver, level: float, start: float, stop: float) -> float:
-    """When the loss of a run passes `level`, between two times that enclose it; exact to the tolerance of the solver."""
+    """When the loss of a run passes `level`, between two times that enclose it, to the tolerance of the solver."""
     for _ in range(6):
         times = np.linspace(start, stop, 9)
         run = train(problem, solver, until=float(stop), times=times[times > 0.0])

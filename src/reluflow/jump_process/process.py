@@ -1,4 +1,4 @@
-"""JumpProcess: what the flow becomes as its scale vanishes: saddles, and jumps between them at times of log(1/scale)."""
+"""JumpProcess: what the flow becomes as its scale vanishes: saddles, and jumps between them on a slow clock."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Jump:
     is_tied
         Whether several bundles, of different directions, wake up at one time.
     runner_up
-        The highest level u of a neuron that stays asleep; at a small scale its outputs, of size scale^(2|u|), disturb the
-        jump, so that two steps close to each other part only at very small scales.
+        The highest level u of a neuron that stays asleep; at a small scale its outputs, of size scale^(2|u|), disturb
+        the jump, so that two steps close to each other part only at very small scales.
     fallen_asleep
         Neurons that were awake, or woke up, and shrink for ever at the next saddle.
     times, losses
