@@ -109,7 +109,7 @@ class DormantNeurons:
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
+class SettledNeurons:
     """Neurons after an alignment, and one sentence for each that could not be followed."""
 
     neurons: DormantNeurons
@@ -118,7 +118,7 @@ class Aligned:
 
 def settle(
     neurons: DormantNeurons, X: FloatArray, forces: FloatArray, leak: float, members: BoolArray, elapsed: float
-) -> Aligned:
+) -> SettledNeurons:
     """Align the neurons that sleep (`members`) under constant forces.
 
     `elapsed` is the time since the reference of `offset` (clock times log(1/scale)) at which the directions are taken.
@@ -139,10 +139,10 @@ def settle(
         general.append(int(j))
     if general:
         _align(state, open_points, np.array(general), X, forces, leak, elapsed, scale)
-    return Aligned(neurons.replace(**state), open_points)
+    return SettledNeurons(neurons.replace(**state), open_points)
 
 
-def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, leak: float) -> Aligned:
+def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, leak: float) -> SettledNeurons:
     """Follow a neuron that has shrunk to what is left across its ray: it rotates and aligns anew.
 
     Until what is left is the share ACROSS of it the neuron only shrinks; from there on it is an ordinary neuron.
@@ -151,7 +151,7 @@ def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, lea
     if neurons.is_unbalanced[j] and neurons.across_level[j] <= -1.0 + 1e-9:
         why = f"Neuron {j} shrinks to the size of a^2 - |w|^2, where no level tells how it turns."
         state["is_open"][j] = True
-        return Aligned(neurons.replace(**state), {j: why})
+        return SettledNeurons(neurons.replace(**state), {j: why})
     half = 0.5 * np.log(2.0)  # ln of |z|/|w| for a balanced neuron
     elapsed = (np.log(ACROSS) + neurons.offset[j] - half - neurons.across_offset[j]) / -neurons.rate[j]
     state["level"][j] = neurons.across_level[j]
@@ -162,7 +162,7 @@ def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, lea
     open_points: dict[int, str] = {}
     scale = float(np.abs(forces) @ np.linalg.norm(X, axis=1))
     _align(state, open_points, np.array([j]), X, forces, leak, float(elapsed), scale)
-    return Aligned(neurons.replace(**state), open_points)
+    return SettledNeurons(neurons.replace(**state), open_points)
 
 
 _MUTABLE = (

@@ -12,7 +12,7 @@ from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.jump_process.dormant import Aligned, DormantNeurons, pull_on, settle, turn
+from reluflow.jump_process.dormant import DormantNeurons, SettledNeurons, pull_on, settle, turn
 from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.jump_process.process import Jump, JumpProcess, Saddle
 from reluflow.jump_process.saddle_forces import stationary_forces
@@ -130,7 +130,7 @@ class _Forecast:
                 else:
                     j = int(np.argmin(sinks))
                     why = f"Neuron {j} shrinks back to the size of its a^2 - |w|^2, and may change its sign there."
-                    self._take(Aligned(self._opened(j), {j: why}))
+                    self._take(SettledNeurons(self._opened(j), {j: why}))
                 self._bound_open()
                 continue
             bundle = asleep & ~is_open & (waits <= first + slack)
@@ -141,7 +141,7 @@ class _Forecast:
         self.clock += duration
         self.sleepers = self.sleepers.advanced(duration)
 
-    def _take(self, aligned: Aligned) -> None:
+    def _take(self, aligned: SettledNeurons) -> None:
         self.sleepers = aligned.neurons
         self.open_points += aligned.open_points.values()
 
@@ -192,7 +192,7 @@ class _Forecast:
                 break
             j = int(carried[end.blamed])
             why = f"Neuron {j}, asleep, comes to a ridge while the network jumps at the clock {self.clock:.9g}."
-            self._take(Aligned(self._opened(j), {j: why}))
+            self._take(SettledNeurons(self._opened(j), {j: why}))
         if end.ended_by != "arrived":
             self.open_points.append(_unfinished(end, self.clock))
             return "open"
