@@ -18,6 +18,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
+from reluflow.jump_process.forecast import forecast
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
@@ -36,6 +37,7 @@ LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
+LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
 SENSITIVITY_SECONDS = 20.0
 FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
@@ -49,6 +51,7 @@ _WORDS = {  # task: what it does, and what cannot be told without it
     "diagnosis": ("checking every assumption", "Which assumptions hold"),
     "extremal": ("finding the extremal vectors", "Where neurons can align"),
     "alignment": ("following neurons to their alignment", "Where neurons align"),
+    "process": ("jumping at vanishing scale", "The path at vanishing scale"),
     "separator": ("separating the classes", "A separator"),
     "flow": ("running the flow to its limit", "The flow"),
     "advice": ("finding the theorems' scales", "Scales"),
@@ -129,6 +132,8 @@ class Telling:
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._workers.submit(StudyTask("flow", follow, is_told=True))
         self._add_geometry()
+        if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
+            self._add("process", partial(forecast, self._problem))
         if not self._theorems:
             return
         if dataset.X.size > LARGEST_FOR_THEOREMS:

@@ -38,6 +38,7 @@ def sentences(found: Study) -> list[str]:
         *_about_data(found),
         *_about_directions(found),
         *_about_neurons(found),
+        *([] if found.process is None else [found.process.sentence()]),
         *_about_scale(found),
         *_about_phases(found),
         *_about_groups(found),
