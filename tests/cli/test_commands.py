@@ -139,7 +139,7 @@ def test_json_is_one_object_even_with_notes(reluflow):
 
 
 def test_study_writes_a_self_contained_report(reluflow, tmp_path):
-    result = reluflow("study", "three-points", "--seeds", 1, "--out", tmp_path, "--json")
+    result = reluflow("study", "three-points", "--seeds", 1, "--max-seconds", "inf", "--out", tmp_path, "--json")
     assert result.status == 0
     answer = result.json
     page = (tmp_path / "report.html").read_text()
@@ -152,8 +152,18 @@ def test_study_writes_a_self_contained_report(reluflow, tmp_path):
 
 
 def test_study_of_a_dataset_in_three_dimensions_and_in_784(reluflow, tmp_path):
-    assert reluflow("study", "lyu-orthogonal", "--quick", "--width", 30, "--out", tmp_path / "three").status == 0
-    assert reluflow("study", "mnist-0-1:size=20", "--quick", "--width", 5, "--out", tmp_path / "mnist").status == 0
+    assert (
+        reluflow(
+            "study", "lyu-orthogonal", "--quick", "--max-seconds", "inf", "--width", 30, "--out", tmp_path / "three"
+        ).status
+        == 0
+    )
+    assert (
+        reluflow(
+            "study", "mnist-0-1:size=20", "--quick", "--max-seconds", "inf", "--width", 5, "--out", tmp_path / "mnist"
+        ).status
+        == 0
+    )
 
 
 def test_entry_point_runs_as_a_program():
