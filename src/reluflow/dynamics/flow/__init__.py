@@ -20,8 +20,8 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `radau`, `fading_clock`: the nodes of a step and polynomials on them; time where forces fade along a step.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
-- `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its power
-  series between two events; its path through a step, wall by wall.
+- `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its
+  power series between two events; its path through a step, wall by wall.
 - `sample_forces`: the samples as walls that pull.
 - `tangent_kernels`, `force_newton`: what sliding takes from the tangent kernel; Newton's method for the forces.
 - `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of the forces.
