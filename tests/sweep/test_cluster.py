@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from reluflow.errors import BackendError
 from reluflow.sweep.case import Case
 from reluflow.sweep.run import sweep
-from sweep.sweep_cases import SMALL, environment, finish, records, start
+from sweep.sweep_cases import SMALL, children, environment, finish, records, start
 
 CASE = Case("three-points", width=6)
 MEASURES = ["outcome", "loss", "end"]
@@ -78,6 +79,28 @@ def test_a_killed_scheduler_loses_nothing(cluster, tmp_path):
     more = sweep(CASE, over={"seed": "0..9"}, measure=["loss"], executor="serial", out=tmp_path)
     assert more.done == 10
     assert more.computed == 10 - sum(more.plan.case_at(k).fingerprint() in kept for k in range(10))
+
+
+def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
+    """kill -9 of the worker in the middle of its cases: its nanny starts another, which goes on where it stopped."""
+    address, _, nanny = cluster
+    words = ["sweep", "three-points", "--over", "seed=0..1199", "--width", "6", "--measure", "loss", "--json"]
+    process = start(*words, "--out", tmp_path, "--executor", "dask", "--scheduler", address)
+    deadline = time.monotonic() + 150
+    while len(records(tmp_path)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    kept = {record.fingerprint for record in records(tmp_path)}
+    killed = [pid for pid in children(nanny.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert killed
+    assert process.poll() is None, "the sweep was over before anything was killed"
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    answer = finish(process)
+    assert (answer["done"], answer["failed"]) == (1200, 0)
+    names = [record.fingerprint for record in records(tmp_path)]
+    assert 3 <= len(kept) < 1200
+    assert kept <= set(names)
+    assert len(names) == len(set(names)) == 1200
 
 
 def test_an_address_where_nobody_answers_is_refused(tmp_path, monkeypatch):

@@ -9,9 +9,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.web import adapter
-from reluflow.web.frames import FrameKeeper
+from reluflow.web.frames import Frame, FrameKeeper
+from reluflow.web.movie import movie_of
 from reluflow.web.report import report_of
 from reluflow.web.run_answer import run_answer
 from reluflow.web.state import RunState
@@ -28,7 +30,7 @@ class Request:
     id
         The page's own number for it.
     what
-        data, geometry, diagnosis, run, verdict or report.
+        data, geometry, diagnosis, run, movie, verdict or report.
     tag
         main or ghost: which of the two runs of the page it is about.
     state
@@ -99,6 +101,19 @@ def _diagnosis(request: Request, head: dict[str, Any], on_step: OnStep, on_stage
 
 
 def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+    trajectory, frames = _followed(request, on_step)
+    header, arrays = run_answer(trajectory, frames, head)
+    if trajectory.outcome.code == "interrupted":
+        header["sentence"] = (
+            f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
+            "The command line has no limit."
+        )
+    yield pack(header, arrays)
+    yield pack(head | {"what": "limit"} | adapter.limit_of(trajectory))
+
+
+def _followed(request: Request, on_step: OnStep) -> tuple[Trajectory, list[Frame]]:
+    """The run of a request and the states of it that are shown."""
     state = request.state
     problem = adapter.problem_of(state)
     keeper = FrameKeeper(problem.network, problem.initial_loss)
@@ -113,15 +128,14 @@ def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnSt
             times = stretch.times()
             if len(times):
                 keeper.insert(adapter.states_between(problem, stretch.network, stretch.time, times, on_step))
-    frames = keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
-    header, arrays = run_answer(trajectory, frames, head)
-    if trajectory.outcome.code == "interrupted":
-        header["sentence"] = (
-            f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
-            "The command line has no limit."
-        )
-    yield pack(header, arrays)
-    yield pack(head | {"what": "limit"} | adapter.limit_of(trajectory))
+    return trajectory, keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+
+
+def _movie(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+    on_stage("The exact flow is followed again ...")
+    trajectory, frames = _followed(request, on_step)
+    on_stage("The MP4 is being drawn ...")
+    yield pack(head, {"mp4": movie_of(trajectory, frames)})
 
 
 def _verdict(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
@@ -142,6 +156,7 @@ _ANSWERS: dict[str, Callable[[Request, dict[str, Any], OnStep, OnStage], Iterato
     "geometry": _geometry,
     "diagnosis": _diagnosis,
     "run": _run,
+    "movie": _movie,
     "verdict": _verdict,
     "report": _report,
 }
