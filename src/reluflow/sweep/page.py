@@ -27,7 +27,8 @@ for(const cell of document.querySelectorAll('rect.cell')){
  const tell=()=>{show.textContent=cell.dataset.words+'\\n'+cell.dataset.command+lab};
  cell.addEventListener('mouseenter',tell);cell.addEventListener('focus',tell);
  const copy=async()=>{tell();try{await navigator.clipboard.writeText(cell.dataset.command);
-  show.textContent='Copied: '+cell.dataset.command+lab}catch(e){show.textContent='Copy this: '+cell.dataset.command+lab}};
+  show.textContent='Copied: '+cell.dataset.command+lab}
+  catch(e){show.textContent='Copy this: '+cell.dataset.command+lab}};
  cell.addEventListener('click',copy);
  cell.addEventListener('keydown',e=>{if(e.key==='Enter')copy()});}"""
 

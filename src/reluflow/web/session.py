@@ -18,8 +18,24 @@ from reluflow.web.wire import pack
 if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
-WORKER_OF = {"data": "", "geometry": "quick", "diagnosis": "quick", "run": "flow", "movie": "slow", "verdict": "slow", "report": "slow"}
-SECONDS = {"data": 5.0, "geometry": 30.0, "diagnosis": 20.0, "run": 20.0, "movie": 60.0, "verdict": 60.0, "report": 120.0}
+WORKER_OF = {
+    "data": "",
+    "geometry": "quick",
+    "diagnosis": "quick",
+    "run": "flow",
+    "movie": "slow",
+    "verdict": "slow",
+    "report": "slow",
+}
+SECONDS = {
+    "data": 5.0,
+    "geometry": 30.0,
+    "diagnosis": 20.0,
+    "run": 20.0,
+    "movie": 60.0,
+    "verdict": 60.0,
+    "report": 120.0,
+}
 FIRST_SECONDS = 600.0  # the first run on a machine compiles the kernels
 MOST_PAGES = 16
 LONGEST_TEXT = 1 << 20
