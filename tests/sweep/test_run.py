@@ -68,15 +68,9 @@ def test_duckdb_and_polars_read_the_table_as_it_is(serial):
     means = serial.frame().groupby("scale")["loss"].mean()
     assert [(scale, done) for scale, _, done in rows] == [(0.001, 3), (0.1, 3)]
     np.testing.assert_allclose([mean for _, mean, _ in rows], means.to_numpy(), rtol=1e-14)
-    types = dict(
-        zip(*zip(*[(name, kind) for name, kind, *_ in duckdb.sql(f"DESCRIBE FROM '{path}'").fetchall()]), strict=True)
-    )
-    assert (types["scale"], types["seed"], types["proof"], types["fingerprint"]) == (
-        "DOUBLE",
-        "BIGINT",
-        "BOOLEAN",
-        "VARCHAR",
-    )
+    types = {name: kind for name, kind, *_ in duckdb.sql(f"DESCRIBE FROM '{path}'").fetchall()}
+    wanted = {"scale": "DOUBLE", "seed": "BIGINT", "proof": "BOOLEAN", "fingerprint": "VARCHAR"}
+    assert {name: types[name] for name in wanted} == wanted
     assert polars.read_parquet(path)["loss"].to_list() == serial.frame()["loss"].tolist()
 
 

@@ -1,6 +1,8 @@
 """The page in a real browser: load, drag, scrub, links, tour, own data, reconnect, geometry, accessibility."""
 
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -268,16 +270,44 @@ def test_the_command_and_the_lines_are_those_of_the_run(open_page):
     assert "reluflow.load('min-toy', seed=4)" in page.inner_text("#take-python")
 
 
-@pytest.mark.parametrize("name", ["PNG", "SVG", "CSV of the data", "CSV of the run", "GIF of the run"])
+def test_a_neuron_is_dragged_within_the_plane_shown(open_page):
+    """In three dimensions it once could not be moved; what lies outside the plane keeps its size."""
+    page = open_page("v=1&name=lyu-orthogonal&loss=logistic&leak=0.5&width=6&view.plane=samples-0-1&view.at=0")
+    X = reluflow.load("lyu-orthogonal").X
+    settings = {"name": "lyu-orthogonal", "loss": "logistic", "leak": 0.5, "width": 6}
+    drawn = adapter.problem_of(read_state(settings)).network.w
+    basis = np.linalg.qr(X[:2].T)[0].T
+    shares = np.linalg.norm(drawn @ basis.T, axis=1) / np.linalg.norm(drawn, axis=1)
+    j = int(np.argmax(shares))
+    start = page.evaluate(f"reluflow.plane().neuron({j})")
+    drag(page, start, [start[0] + 50, start[1] + 60])
+    page.evaluate("reluflow.settled()")
+    w = np.array(page.evaluate("reluflow.state().run.neurons"))[j, :3]
+    unit, before = w / np.linalg.norm(w), drawn[j] / np.linalg.norm(drawn[j])
+    assert np.linalg.norm(unit - before) > 0.05
+    np.testing.assert_allclose(unit - basis.T @ (basis @ unit), before - basis.T @ (basis @ before), atol=1e-5)
+    assert run_of(page)["num_neurons"] == 6
+
+
+@pytest.mark.parametrize(
+    "name", ["MP4 of the run", "PNG", "SVG", "CSV of the data", "CSV of the run", "GIF of the run"]
+)
 def test_files_are_taken_away(open_page, name, tmp_path):
     page = open_page("v=1&width=8")
     page.click("#tab-take")
+    if name == "MP4 of the run" and shutil.which("ffmpeg") is None:
+        assert "needs ffmpeg, which was not found" in page.inner_text("#says-panel")
+        return
     with page.expect_download() as waiting:
         page.get_by_role("button", name=name, exact=True).click()
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
     content = path.read_bytes()
-    if name == "CSV of the data":
+    if name == "MP4 of the run":
+        assert content[4:8] == b"ftyp"
+        words = ["ffmpeg", "-v", "error", "-i", str(path), "-f", "null", "-"]
+        assert subprocess.run(words, capture_output=True, check=True).stderr == b"", "every frame can be decoded"
+    elif name == "CSV of the data":
         assert reluflow.read_dataset(path) == reluflow.load("three-points")
     elif name == "SVG":
         assert content.startswith(b"<svg")
