@@ -404,11 +404,12 @@ def test_three_dimensions_have_a_sphere_and_planes_to_choose(open_page):
 
 
 def test_infinitely_many_neurons_and_a_second_run(open_page):
-    page = open_page("v=1&width=10")
-    page.check("#infinite")
-    page.evaluate("reluflow.settled()")
+    page = open_page("v=1&width=inf")
+    assert page.is_checked("#infinite")
     assert run_of(page)["num_neurons"] > 1000
     page.uncheck("#infinite")
+    page.evaluate("reluflow.settled()")
+    assert run_of(page)["num_neurons"] == 60
     page.select_option("#ghost", "gd")
     page.evaluate("reluflow.settled()")
     page.click("#tab-end")
