@@ -119,8 +119,11 @@ class Telling:
         if self._allowed.max_seconds is None:
             return
         on_stage("preparing; the first time on a machine takes a minute")
-        self._workers.submit(StudyTask("compiled", partial(compile_kernels, self._study.loss, self._study.leak)))
-        self._workers.next_finished(np.inf)
+        parts = (compile_event_driven, compile_collocation, compile_geometry)
+        for part in parts:
+            self._workers.submit(StudyTask(part.__name__, partial(part, self._study.loss, self._study.leak)))
+        for _ in parts:
+            self._workers.next_finished(np.inf)
         self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
 
     def begin(self) -> None:
@@ -329,17 +332,31 @@ def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
     return ", ".join(known)
 
 
-def compile_kernels(loss: AbstractLoss, leak: float) -> None:
-    """Run everything that is compiled once on next to nothing: a first use on a machine takes a minute."""
+def compile_event_driven(loss: AbstractLoss, leak: float) -> None:
+    """Run the flow and the descent on next to nothing: what is compiled once on a machine then is."""
+    problem = _next_to_nothing(loss, leak)
+    train(problem, choose_flow(problem, solver="event-driven").solver, max_steps=100)
+    train(problem, GradientDescent(lr=0.01, iterations=2))
+
+
+def compile_collocation(loss: AbstractLoss, leak: float) -> None:
+    """Likewise the flow on real data."""
+    problem = _next_to_nothing(loss, leak)
+    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=100)
+
+
+def compile_geometry(loss: AbstractLoss, leak: float) -> None:
+    """Likewise alignments and extremal vectors."""
+    problem = _next_to_nothing(loss, leak)
+    alignment_of(problem.dataset, loss, problem.network.w, problem.network.a, leak=leak)
+    extremal_vectors(problem.dataset, loss, leak=leak)
+    extremal_vectors(problem.dataset, loss, leak=leak, max_cones=0)
+
+
+def _next_to_nothing(loss: AbstractLoss, leak: float) -> TrainingProblem:
     data = Dataset([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]], [1.0, -1.0, 1.0])
     network = Network([[0.3, 0.15], [-0.15, 0.3], [0.1, 0.3], [0.2, -0.3]], [0.4, -0.4, 0.4, 0.4], leak=leak)
-    problem = TrainingProblem(data, loss, network)
-    for solver in ("event-driven", "collocation"):
-        train(problem, choose_flow(problem, solver=solver).solver, max_steps=100)
-    train(problem, GradientDescent(lr=0.01, iterations=2))
-    alignment_of(data, loss, network.w, network.a, leak=leak)
-    extremal_vectors(data, loss, leak=leak)
-    extremal_vectors(data, loss, leak=leak, max_cones=0)
+    return TrainingProblem(data, loss, network)
 
 
 def default_width(dataset: Dataset) -> int:
