@@ -26,7 +26,9 @@ def _figures(folder: Path) -> list[dict[str, Any]]:
     by_paper: dict[str, list[tuple[str, int, str]]] = {}
     for page in folder.glob("*.md"):
         paper, name = page.stem.split("-", 1)
-        kind, number = re.fullmatch(r"([a-z]+)(\d+)", name).groups()  # type: ignore[union-attr]
+        if (parts := re.fullmatch(r"([a-z]+)(\d+)", name)) is None:
+            raise ValueError(f"`{name}` must be the name of a figure or table with its number, such as fig2.")
+        kind, number = parts.groups()
         by_paper.setdefault(paper, []).append((kind, int(number), page.name))
     return [
         {paper: [{f"{SHORT[kind]} {number}": f"{folder.name}/{file}"} for kind, number, file in sorted(found)]}

@@ -36,7 +36,7 @@ _CODE_LINE = re.compile(r"(?: {4}|\t)")
 class PlainMathematics(Extension):
     """Sets the formulas of a page."""
 
-    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802, the name is Markdown's
+    def extendMarkdown(self, md: Markdown) -> None:
         """After fenced code is put aside, before HTML is looked for."""
         md.preprocessors.register(_Formulas(md), "plain_mathematics", 22)
 

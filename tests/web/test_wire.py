@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reluflow.errors import InvalidInputError
-from reluflow.web.wire import pack, plain, unpack
+from reluflow.plain_values import plain
+from reluflow.web.wire import pack, unpack
 
 
 @given(

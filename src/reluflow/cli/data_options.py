@@ -91,6 +91,7 @@ def with_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     place = next((k for k, p in enumerate(kept) if p.name == "bias"), len(kept))
     parameters = [*kept[:place], *added, *kept[place:]]
     annotations = {parameter.name: parameter.annotation for parameter in parameters}
+    # what Typer reads; the type of a function does not know the attribute
     reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     reading.__annotations__ = annotations
     return reading

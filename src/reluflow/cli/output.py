@@ -7,31 +7,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
+from reluflow.plain_values import plain
 
 _WIDTH_OF_A_FILE = 160  # characters a table may take where no terminal says how wide it is
 
 
 def print_json(result: dict[str, Any]) -> None:
     """Write exactly one JSON object to standard output; numbers that JSON has no word for become null."""
-    print(json.dumps(to_plain(result), allow_nan=False))
-
-
-def to_plain(value: Any) -> Any:
-    """Arrays, NumPy scalars, tuples and non-finite floats as plain JSON values."""
-    if isinstance(value, dict):
-        return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return to_plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value
+    print(json.dumps(plain(result), allow_nan=False))
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None) -> None:

@@ -196,6 +196,7 @@ def _read_npz(path: Path) -> Table:
             samples, labels = archive["X"], archive["y"]
     except InvalidInputError:
         raise
+    # zipfile says NotImplementedError of a compression it does not know
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise InvalidInputError(
             f"`{path}` must be a whole .npz archive with numeric arrays `X` and `y`: {str(error).rstrip('.')}."

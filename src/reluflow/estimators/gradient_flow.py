@@ -34,7 +34,7 @@ _MOST_STEP_CUTS = 12
 _MOST_ITERATIONS = 20_000  # of a descent whose step had to be cut
 
 
-class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]
+class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the two estimators share: the network, its training, and its outputs."""
 
     def __init__(
@@ -131,7 +131,7 @@ class _GradientFlowEstimator(BaseEstimator):  # type: ignore[misc]
         return self.network_.outputs(samples)
 
 
-class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: ignore[misc]
+class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: ignore[misc]  # as above
     """Two classes by the sign of a two-layer network, trained with the logistic loss.
 
     Parameters
@@ -196,7 +196,7 @@ class GradientFlowClassifier(ClassifierMixin, _GradientFlowEstimator):  # type: 
         return tags
 
 
-class GradientFlowRegressor(RegressorMixin, _GradientFlowEstimator):  # type: ignore[misc]
+class GradientFlowRegressor(RegressorMixin, _GradientFlowEstimator):  # type: ignore[misc]  # as above
     """Regression by a two-layer network, trained with the square loss; parameters as for `GradientFlowClassifier`."""
 
     def fit(self, X: Any, y: Any) -> GradientFlowRegressor:

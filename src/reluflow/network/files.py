@@ -112,6 +112,7 @@ def _read_npz(path: Path, leak: float | None) -> Network:
             held = {name: archive[name] for name in archive.files}
     except InvalidInputError:
         raise
+    # zipfile says NotImplementedError of a compression it does not know
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise InvalidInputError(f"`{path}` must be a whole .npz archive with `w` and `a`: {error}.") from error
     if not {"w", "a"} <= set(held):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
+from reluflow.plain_values import plain
 from reluflow.study.story import Study
 
 
 def as_json(found: Study) -> dict[str, Any]:
     """The numbers of a study; what is not a finite number becomes null."""
     data = found.dataset
-    plain: dict[str, Any] = {
+    told: dict[str, Any] = {
         "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
         "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
         "leak": found.leak,
@@ -76,7 +74,7 @@ def as_json(found: Study) -> dict[str, Any]:
         ],
         "open_questions": list(found.open_questions),
     }
-    return {key: plain_value(value) for key, value in plain.items()}
+    return {key: plain(value) for key, value in told.items()}
 
 
 def _conditions(found: Study) -> list[dict[str, Any]]:
@@ -153,20 +151,3 @@ def _flow(found: Study) -> dict[str, Any] | None:
             "reason": limit.reason,
         },
     }
-
-
-def plain_value(value: Any) -> Any:
-    """Arrays, NumPy scalars, tuples and non-finite floats as plain JSON values."""
-    if isinstance(value, dict):
-        return {str(key): plain_value(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_value(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain_value(item) for item in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value

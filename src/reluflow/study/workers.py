@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, cast
 
 from reluflow.errors import ReluflowError
 
@@ -131,7 +131,7 @@ class ProcessWorkers(AbstractWorkers):
                     member.give(task)
             by_pipe = {member.answers: member for member in self._members if member.task is not None}
             for pipe in wait(list(by_pipe), timeout=min(max(0.0, end - time.monotonic()), 60.0)):
-                member = by_pipe[pipe]  # type: ignore[index]
+                member = by_pipe[cast("Connection", pipe)]
                 finished = self._read(member)
                 if finished is not None:
                     return finished

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.stopping import AbstractStoppingRule
     from reluflow.dynamics.trajectory import Trajectory
     from reluflow.geometry.boundary.decision import Ridge
-    from reluflow.losses import AbstractLoss
+    from reluflow.losses import AbstractLoss, Reduction
     from reluflow.network import Network
 
 INFINITE_WIDTH_NODES = 20_000  # as `reluflow train --width inf`
@@ -122,7 +122,7 @@ def _loss(case: Case, dataset: Dataset) -> AbstractLoss:
     from reluflow.losses import loss_named
 
     name = case.loss or ("logistic" if dataset.is_binary else "square")
-    loss = loss_named(name, reduction=case.reduction, factor=case.factor)  # type: ignore[arg-type]
+    loss = loss_named(name, reduction=cast("Reduction", case.reduction), factor=case.factor)
     loss.check_labels(dataset.y)
     return loss
 

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from reluflow.sweep.case import Case
 from reluflow.sweep.claims import Claims, bucket_of
 from reluflow.sweep.measures import Measure
 from reluflow.sweep.plan import Plan
-from reluflow.sweep.segments import DONE, FAILED, Record, SegmentReader, SegmentWriter, StorageError
+from reluflow.sweep.segments import DONE, FAILED, Record, Segment, SegmentReader, SegmentWriter, StorageError
 from reluflow.sweep.training import finished_run, one_thread
 
 FLUSH_S = 1.0  # finished results wait at most this long for the disk
@@ -196,9 +196,9 @@ class Worker:
                     self._trouble = error
                     return
 
-    def _note(self, segments: object) -> None:
+    def _note(self, segments: Iterable[Segment]) -> None:
         identities = self.assignment.plan.identities
-        for segment in segments:  # type: ignore[attr-defined]
+        for segment in segments:
             if segment.covers(identities):
                 self._elsewhere.update(segment.statuses())
 

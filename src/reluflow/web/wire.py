@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.errors import InvalidInputError
+from reluflow.plain_values import plain
 
 MAGIC = b"RLF1"
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -66,25 +67,6 @@ def unpack(frame: bytes) -> tuple[Header, dict[str, NDArray[Any]]]:
         block = np.frombuffer(frame, _TYPES[entry["type"]], count, 8 + length + entry["offset"])
         arrays[entry["name"]] = block.reshape(entry["shape"])
     return header, arrays
-
-
-def plain(value: Any) -> Any:
-    """Arrays, NumPy scalars, tuples and non-finite floats as plain JSON values."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, str):
-        return str(value) if value is not None else None
-    return str(value)
 
 
 def _code(name: str, array: NDArray[Any]) -> str:
