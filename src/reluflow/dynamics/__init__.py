@@ -6,7 +6,7 @@ What a run is, to be read in this order; each file knows those above it only:
 - `trajectory`, `phases`: what a run leaves behind, and its outcome.
 - `reading`, `solver`: what can be read off a network in training; the contract of a method.
 - `keep`, `stopping`, `checkpoint`: what is recorded, when it ends, how it is resumed: settings, each with a `start`.
-- `train`: the one loop.
+- `matrix_threads`, `train`: on how many cores; the one loop.
 - `storage`: trajectories in files.
 
 How a run is made: `flow/` and `descent/`, which know all of this, and of which it knows nothing.

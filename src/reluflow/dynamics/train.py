@@ -11,6 +11,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.keep import Keep, Recording
+from reluflow.dynamics.matrix_threads import matrix_threads
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of
@@ -111,20 +112,21 @@ def train(
     mark = _mark(run, recording, None if kept is not None else problem.network)
     is_whole = True
     try:
-        while outcome is None:
-            is_whole = False
-            limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
-            run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
-            recording.add(run)
-            is_whole = True
-            if time.monotonic() > mark.is_due_at:
-                mark = _mark(run, recording)
-            if progress is not None:
-                progress(run)
-            if checkpoint is not None and checkpoint.is_due():
-                checkpoint.write(settings, (run, check, recording))
-            is_whole = False
-            outcome = ended()
+        with matrix_threads(problem.dataset.n):
+            while outcome is None:
+                is_whole = False
+                limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)
+                run.advance(limit, int(min(recording.next_step, max_steps)) - run.steps)
+                recording.add(run)
+                is_whole = True
+                if time.monotonic() > mark.is_due_at:
+                    mark = _mark(run, recording)
+                if progress is not None:
+                    progress(run)
+                if checkpoint is not None and checkpoint.is_due():
+                    checkpoint.write(settings, (run, check, recording))
+                is_whole = False
+                outcome = ended()
     except KeyboardInterrupt as interrupt:
         if is_whole:
             if checkpoint is not None:

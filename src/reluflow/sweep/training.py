@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -58,18 +58,15 @@ def finished_run(case: Case, *, progress: Callable[[AbstractRun], None] | None =
 def one_thread() -> Iterator[None]:
     """Compute with one thread: sums are then taken in the same order everywhere, and cores go to cases."""
     import numba
+    from threadpoolctl import threadpool_limits
 
     before = numba.get_num_threads()
-    with ExitStack() as stack:
-        try:
-            from threadpoolctl import threadpool_limits
-        except ModuleNotFoundError:
-            pass  # the libraries under NumPy then keep their threads; workers were started with one anyway
-        else:
-            stack.enter_context(threadpool_limits(1))
+    with threadpool_limits(1):
         numba.set_num_threads(1)
-        stack.callback(numba.set_num_threads, before)
-        yield
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
 
 
 def solver_of(case: Case, problem: TrainingProblem) -> AbstractSolver:

@@ -12,7 +12,7 @@ from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, TrainingProblem, choose_flow
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
 from reluflow.dynamics.flow.fading_clock import FadingClock
-from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes
+from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
 from reluflow.dynamics.flow.sweep import RULE
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
@@ -234,14 +234,29 @@ def test_newton_matrices_agree_where_all_modes_are_kept():
     kernel, labels = root @ root.T, rng.choice([-1.0, 1.0], n)
     shares = rng.dirichlet(np.ones(n))
     residual = rng.standard_normal((len(RULE.nodes), n))
-    full = ForceNewton(RULE, kernel, shares, shares * labels, labels, 0.7)
+    kernel *= 1e5  # stiff enough for double precision
+    full = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7)
     values, vectors = np.linalg.eigh(kernel)
     few = FewModes(RULE, vectors[:, -3:], values[-3:], shares, shares * labels, labels, 0.7)
-    np.testing.assert_allclose(few.solve(residual), full.solve(residual), atol=1e-10)
     answer = full.solve(residual)
+    np.testing.assert_allclose(few.solve(residual), answer, atol=1e-9)
     slope = np.diag(shares) - np.outer(shares * labels, labels * shares)
     back = answer + 0.7 * RULE.integration @ answer @ (slope @ kernel).T
-    np.testing.assert_allclose(back, residual, atol=1e-10)
+    np.testing.assert_allclose(back, residual, atol=1e-7)
+    kernel /= 1e5
+    soft = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7).solve(residual)
+    back = soft + 0.7 * RULE.integration @ soft @ (slope @ kernel).T
+    np.testing.assert_allclose(back, residual, atol=1e-5)  # single precision
+
+
+def test_what_newton_leaves_out_is_small_in_norm():
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((40, 40)) * np.geomspace(1.0, 1e-4, 40)[:, None]
+    matrix = root @ root.T
+    active = stiff_samples(np.diag(matrix))
+    others = np.setdiff1d(np.arange(40), active)
+    assert 0 < len(others) < 40
+    assert np.linalg.norm(matrix[np.ix_(others, others)], 2) <= 0.02
 
 
 def test_largest_modes_are_those_of_the_kernel():

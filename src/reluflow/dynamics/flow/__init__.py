@@ -23,8 +23,9 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its
   power series between two events; its path through a step, wall by wall.
 - `sample_forces`: the samples as walls that pull.
-- `tangent_kernels`, `force_newton`: what sliding takes from the tangent kernel; Newton's method for the forces.
-- `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of the forces.
+- `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move the outputs; Newton's method for the forces.
+- `threads`, `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
+  the forces.
 - `force_step`: one step, solved.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.

@@ -34,6 +34,9 @@ _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
 _EARLIEST_CUT = 0.2  # a heavy kink so early in a step, in units of it, is better left behind by shrinking the step
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
+_AT_WAKE = 1e-2  # a sample that no neuron acted on is about to be met: so close, in units of the usual step
+_BEFORE_WAKE = 0.999  # a step that would go further ends at this share of the way
+_WAKING_STEPS = 2  # after that, samples on which still no neuron acts are left out again
 _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
@@ -46,7 +49,8 @@ class CollocationRun(AbstractRun):
 
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
         super().__init__(problem, last_step=max_steps)
-        self._rescaled_time = 0.0
+        self._rescaled_time, self._log_rate, self._step = 0.0, 0.0, 1.0
+        self._waking = 0  # steps for which samples that no neuron acts on count all the same
         self._outputs: FloatArray = np.zeros(problem.dataset.n)
         self.rejected = 0
         self._is_fading = problem.loss.fades
@@ -150,12 +154,14 @@ class CollocationRun(AbstractRun):
 
     def _refresh(self, *, slopes: FloatArray | None) -> None:
         """Outputs and forces of the neurons as they are; `slopes` tell which samples count in the rate."""
-        neurons = self._neurons
-        if self._samples.count(slopes):
-            self._predictor.forget()
+        neurons, log_rate = self._neurons, self._log_rate
+        has_changed = self._samples.count(slopes)
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
         forces, _, log_rates = self._samples.relative(self._outputs[None])
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
+        if has_changed:  # another clock: the step covers the same time
+            self._predictor.forget()
+            self._step *= float(np.exp(np.clip(self._log_rate - log_rate, -_ORDINARY, _ORDINARY)))
         self.force_evaluations += 1
 
     def _slopes(self) -> FloatArray:
@@ -208,9 +214,14 @@ class CollocationRun(AbstractRun):
                 return
             guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
             found = self._forces.solve(self._neurons, self._outputs, guess, length)
-            if self._samples.wakes(found.paths):
+            wake = self._samples.first_wake(found.paths)
+            if wake * length <= _AT_WAKE * self._step:  # from here on that sample counts
+                self._waking = _WAKING_STEPS
                 self._refresh(slopes=None)
-                self._predictor.forget()
+                length, is_cut = min(self._step, left) if not self._is_fading else self._step, False
+                continue
+            if wake < np.inf:
+                length, is_cut = length * wake * _BEFORE_WAKE, True
                 continue
             if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
                 self.rejected += 1
@@ -261,7 +272,8 @@ class CollocationRun(AbstractRun):
         self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
         self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
-        self._refresh(slopes=self._slopes())
+        self._waking = max(0, self._waking - 1)
+        self._refresh(slopes=None if self._waking else self._slopes())
         self._settle_paths(found)
 
     def _times_at(self, taus: FloatArray, found: Solution, length: float) -> tuple[FloatArray, FloatArray]:

@@ -5,43 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.radau import RadauRule
-from reluflow.dynamics.flow.tangent_kernels import normal_rows
-from reluflow.geometry.boundary.walls import Walls
 
-_ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
-_BLOCK = 1024
 _FEWEST_MODES = 32
-_ACTIVE = 1e-4  # samples whose force answers a change of the outputs by less than this are left to plain iteration
+_SOFT = 1e3  # norm of H J up to which single precision steers the iteration as well as double
+_SOFT_SHARE = 0.02  # samples whose forces together answer by less than this within a step are left to plain iteration
 
 
-def tangent_kernel(
-    z: FloatArray, mass: FloatArray, walls: Walls, leak: float, X: FloatArray, gram: FloatArray
-) -> FloatArray:
-    """dh_k/dt per unit force on sample l, shape (n, n), for neurons z with given masses.
+def stiff_samples(answers: FloatArray) -> IntArray:
+    """The samples that Newton's method must treat: all but those whose `answers` (H g_k K_kk) are small together.
 
-    K_kl = sum_j mass_j s_jk s_jl (a_j^2 <x_k, x_l> + <w_j, x_k> <w_j, x_l>), where for a neuron that slides the samples
-    are replaced by their projections along its walls.
+    These are the diagonal of a positive semi-definite matrix, so their sum bounds what is left out.
     """
-    heights = z[:, :-1] @ walls.normals.T
-    sides = np.where(np.abs(heights) <= _ON_WALL * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
-    slopes = walls.slopes(sides.astype(np.int8), leak)
-    outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
-    inner = slopes * (z[:, :-1] @ X.T) * np.sqrt(mass)[:, None]
-    kernel = outer.T.astype(gram.dtype) @ outer.astype(gram.dtype)
-    kernel *= gram
-    inner = inner.astype(gram.dtype)
-    for first in range(0, len(kernel), _BLOCK):  # in place, as a second kernel may not fit
-        kernel[first : first + _BLOCK] += inner[:, first : first + _BLOCK].T @ inner
-    counts = np.count_nonzero(sides == 0, axis=1)
-    if np.any(counts):
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        normal = np.empty((starts[-1], len(X)), dtype=gram.dtype)
-        normal_rows(sides.astype(np.int8), walls.first_sample, gram, outer.astype(gram.dtype), starts, normal)
-        for first in range(0, len(kernel), _BLOCK):
-            kernel[first : first + _BLOCK] -= normal[:, first : first + _BLOCK].T @ normal
-    return np.asarray(kernel)
+    order = np.argsort(answers)
+    return np.sort(order[np.cumsum(answers[order]) > _SOFT_SHARE])
 
 
 class FewModes:
@@ -54,7 +32,7 @@ class FewModes:
     rule, curvatures, forces, labels, length
         As for `ForceNewton`.
     modes, values
-        Orthonormal columns (n, r) and eigenvalues of the kernel.
+        Columns (n, r) and numbers with kernel = modes diag(values) modes^T up to what is left out.
     """
 
     def __init__(
@@ -126,10 +104,10 @@ class ForceNewton:
     ----------
     rule
         The nodes.
-    kernel
-        The tangent kernel.
-    curvatures
-        g_k = c l'', relative to the rate for a fading loss, shape (n,).
+    rows
+        g_k K_kl for the samples k that matter, shape (r, n), with g = c l'', relative to the rate for a fading loss.
+    active
+        Those samples, shape (r,); the others are left to plain iteration.
     forces, labels
         f and y of a fading loss; None where forces are not relative.
     length
@@ -139,25 +117,25 @@ class ForceNewton:
     def __init__(
         self,
         rule: RadauRule,
-        kernel: FloatArray,
-        curvatures: FloatArray,
+        rows: FloatArray,
+        active: IntArray,
         forces: FloatArray | None,
         labels: FloatArray,
         length: float,
     ) -> None:
-        self.rule, self.length = rule, length
-        self.active = np.flatnonzero(curvatures * np.diag(kernel) * length > _ACTIVE)
+        self.rule, self.length, self.rows, self.active = rule, length, rows, active
         self.forces, self.labels = forces, labels
-        rows = curvatures[self.active, None] * kernel[self.active]  # (n_active, n)
-        self.rows = rows
-        matrix = rows[:, self.active].copy()
+        matrix = rows[:, active]
         if forces is not None:
-            matrix -= np.outer(rows @ forces, labels[self.active])
-        identity = np.eye(len(self.active))
+            matrix -= np.outer(rows @ forces, labels[active])
         self.factors = []
-        for value in rule.eigenvalues if len(self.active) else ():
-            scaled = matrix * (length * (value.real if value.imag == 0.0 else value))
-            self.factors.append(lu_factor(identity + scaled, check_finite=False))
+        if len(active) and length * float(np.max(np.sum(np.abs(matrix), axis=1))) <= _SOFT:
+            matrix = matrix.astype(np.float32)
+        for value in rule.eigenvalues if len(active) else ():
+            factor = length * (value.real if value.imag == 0.0 else value)
+            scaled = matrix * np.result_type(matrix.dtype, np.complex64 if value.imag else np.float32).type(factor)
+            scaled.flat[:: len(scaled) + 1] += 1.0
+            self.factors.append(lu_factor(scaled, check_finite=False, overwrite_a=True))
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""

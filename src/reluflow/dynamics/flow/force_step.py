@@ -8,16 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
-from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, tangent_kernel
+from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sweep import CHECKS, IS_NODE, RULE, Staleness, Sweep
+from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
-_MANY_SAMPLES = 400  # from here on Newton's matrix uses the largest modes of the tangent kernel only
+_MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
 _LARGE = 3000
 _WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
@@ -98,8 +99,8 @@ class ForceStep:
                     return _too_long(sweep, coefficients)
                 given_back = samples.relative(sweep.outputs_at_nodes())
                 residual = given_back.forces - at_nodes
-                size = float(np.max(np.abs(given_back.forces)))
-                gap = float(np.max(np.abs(residual))) / size
+                size = samples.largest(given_back.forces)
+                gap = samples.largest(residual) / size
                 is_close = gap <= _NEWTON_SHARE * self.tolerance
                 if not is_close or sweep.is_complete:
                     break
@@ -135,8 +136,8 @@ class ForceStep:
     def _misfit(self, outputs: FloatArray, coefficients: FloatArray, forces: FloatArray, size: float) -> float:
         """How far the interpolant is from the forces between the nodes and at the start, relative to the largest."""
         between = self.samples.relative(outputs).forces
-        misfit = float(np.max(np.abs(between - RULE.values(coefficients, CHECKS)))) / size
-        return max(misfit, _AT_START * float(np.max(np.abs(forces - coefficients[0]))) / size)
+        misfit = self.samples.largest(between - RULE.values(coefficients, CHECKS)) / size
+        return max(misfit, _AT_START * self.samples.largest((forces - coefficients[0])[None]) / size)
 
     def _prepare(
         self, sweep: Sweep, given_back: RelativeForces, length: float, *, is_slow: bool
@@ -146,16 +147,23 @@ class ForceStep:
             return self._newton
         samples = self.samples
         middles = sweep.paths.places[:, _MIDDLE]
-        kernel = tangent_kernel(middles, sweep.mass, samples.walls, samples.leak, samples.X, self._gram)
+        kernel = TangentKernel(middles, sweep.mass, samples.walls, samples.leak, samples.X, self._gram)
         curvatures = given_back.curvatures[_MIDDLE_NODE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.loss.fades else None
-        found = None
-        if len(kernel) > _MANY_SAMPLES:
-            found = largest_modes(kernel, _WEAK_MODE / (length * float(np.max(curvatures))), self._modes)
-        if found is None:
-            return ForceNewton(RULE, kernel, curvatures, forces, samples.labels, length)
-        self._modes = found[0]
-        return FewModes(RULE, *found, curvatures, forces, samples.labels, length)
+        active = stiff_samples(length * curvatures * kernel.diagonal())
+        rows = kernel.rows(active)
+        if len(active) > _MANY_SAMPLES:
+            weights = np.sqrt(curvatures[active]).astype(rows.dtype)
+            guess = None if self._modes is None else self._modes[active]
+            found = largest_modes(weights[:, None] * rows[:, active] * weights, _WEAK_MODE / length, guess)
+            if found is not None:
+                modes = np.zeros((len(curvatures), len(found[1])))
+                modes[active] = found[0]
+                self._modes = modes.copy()
+                modes[active] /= weights[:, None]
+                return FewModes(RULE, modes, found[1], curvatures, forces, samples.labels, length)
+        rows *= curvatures[active, None]
+        return ForceNewton(RULE, rows, active, forces, samples.labels, length)
 
 
 def _too_long(sweep: Sweep, coefficients: FloatArray) -> Solution:

@@ -9,6 +9,8 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.losses import AbstractLoss
 
+_LARGEST_LOG = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
+
 
 class RelativeForces(NamedTuple):
     """r_k / R at some moments, (c l'')_k / R there, shapes (P, n), and ln R, shape (P,)."""
@@ -24,7 +26,7 @@ def relative_forces(
     """Forces at outputs of shape (P, n): R = 1, or c sum |dl/dh| for a loss that fades, which never underflows.
 
     Samples that are not `counted` (no neuron acts on them, so their forces stay for ever while the others fade) are
-    left out of R and have no force here.
+    left out of R. They still hold neurons that slide along their walls; forces beyond what any slide needs are cut.
 
     >>> from reluflow.losses import ExponentialLoss
     >>> relative_forces(np.array([[2000.0, 2001.0]]), np.array([1.0, 1.0]), ExponentialLoss()).forces.round(4)
@@ -36,10 +38,9 @@ def relative_forces(
         return RelativeForces(forces, weight * loss.curvature(outputs, labels), np.zeros(len(outputs)))
     logs = loss.log_force(outputs, labels)
     ratio = np.exp(loss.log_curvature(outputs, labels) - logs)
-    if counted is not None:
-        logs = np.where(counted, logs, -np.inf)
-    top = np.max(logs, axis=1, keepdims=True)
-    shares = np.exp(logs - top)
-    total = np.sum(shares, axis=1, keepdims=True)
-    shares /= total
-    return RelativeForces(shares * labels, shares * ratio, np.log(weight) + top[:, 0] + np.log(total[:, 0]))
+    in_rate = logs if counted is None else np.where(counted, logs, -np.inf)
+    top = np.max(in_rate, axis=1, keepdims=True)
+    total = np.sum(np.exp(in_rate - top), axis=1, keepdims=True)
+    shares = np.exp(np.minimum(logs - top, _LARGEST_LOG)) / total
+    curvatures = shares * ratio if counted is None else np.where(counted, shares * ratio, 0.0)
+    return RelativeForces(shares * labels, curvatures, np.log(weight) + top[:, 0] + np.log(total[:, 0]))

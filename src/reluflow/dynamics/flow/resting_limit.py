@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.flow.force_newton import tangent_kernel
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.stationary_limit import boosted
+from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 
 _MOST_ITERATIONS = 12
 _FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck
@@ -41,7 +41,9 @@ def polished(neurons: LoneNeurons, samples: SampleForces) -> tuple[FloatArray, i
                 best, best_pull = shapes, pull
             break
         best, best_pull = shapes, pull
-        kernel = tangent_kernel(shapes[resting], neurons.mass[resting], samples.walls, samples.leak, samples.X, gram)
+        kernel = TangentKernel(
+            shapes[resting], neurons.mass[resting], samples.walls, samples.leak, samples.X, gram
+        ).whole()
         values, modes = np.linalg.eigh(kernel)
         strong = values > _WEAKEST_MODE * values[-1]
         if not np.any(strong):

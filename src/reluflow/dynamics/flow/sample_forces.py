@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
 from reluflow.geometry.boundary.walls import Walls
@@ -50,6 +51,10 @@ class SampleForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
         return relative_forces(outputs, self.labels, self.loss, self.counted)
 
+    def largest(self, forces: FloatArray) -> float:
+        """Largest |force| at some moments, shape (P, n), of the samples in the rate."""
+        return float(np.max(np.abs(forces if self.counted is None else forces[:, self.counted]), initial=0.0))
+
     def count(self, slopes: FloatArray | None) -> bool:
         """Leave samples on which no neuron acts out of the rate; with None, take all of them. Whether that changed."""
         acted_on = np.ones(len(self.X), dtype=bool)
@@ -59,12 +64,17 @@ class SampleForces:
         self.counted = None if np.all(acted_on) else acted_on
         return not np.array_equal(before, acted_on)
 
-    def wakes(self, paths: Paths) -> bool:
-        """Whether a neuron meets the wall of a sample that was not counted."""
+    def first_wake(self, paths: Paths) -> float:
+        """The first tau from which a neuron acts on a sample that was not counted, else infinity."""
         if self.counted is None:
-            return False
-        met = paths.event_walls[np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]]
-        return bool(np.isin(met[met >= 0], self.walls.wall_of_sample[~self.counted]).any())
+            return np.inf
+        is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
+        is_waking = (
+            is_event
+            & (paths.event_kinds != SLIDE_ENTRY)
+            & np.isin(paths.event_walls, self.walls.wall_of_sample[~self.counted])
+        )
+        return float(np.min(paths.event_taus[is_waking], initial=np.inf))
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""

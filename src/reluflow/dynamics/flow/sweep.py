@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +13,15 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sliding_kernels import Pulls, slide_starts
+from reluflow.dynamics.flow.threads import in_parts
 
 RULE = RadauRule.of_order(5)
 CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
 POINTS = np.sort(np.concatenate([RULE.nodes, CHECKS]))
 IS_NODE = np.isin(POINTS, RULE.nodes)
 _MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
-_FEWEST_ROWS = 8  # neurons that are worth a thread of their own
+_FEWEST_NUMBERS = 2000  # what is worth a thread of its own: neurons, times the width of each and
+_FIXED_COST = 10  # what a neuron costs besides, in units of a coordinate
 _WIDE = 2**22  # numbers of the pulls of all walls at once beyond which they are taken power by power
 
 
@@ -83,12 +83,10 @@ class Sweep:
         def carry_part(part: IntArray) -> None:
             carry_all(part, self._start, self._slides, self.rests[part], self._pulls, POINTS, self.paths)
 
-        num_parts = min(numba.get_num_threads(), len(rows) // _FEWEST_ROWS)
-        if num_parts > 1:
-            with ThreadPoolExecutor(num_parts) as pool:
-                list(pool.map(carry_part, (rows[first::num_parts] for first in range(num_parts))))
-        elif rows.size:
-            carry_part(rows)
+        if rows.size:
+            width = self.paths.ends.shape[1]
+            num_parts = min(numba.get_num_threads(), 1 + len(rows) * (_FIXED_COST + width) // _FEWEST_NUMBERS)
+            in_parts(carry_part, [rows[first::num_parts] for first in range(num_parts)])
         self.is_current[rows] = True
 
     @property
@@ -145,7 +143,7 @@ class Staleness:
         self._sweep, self._allowed = sweep, allowed
         X = sweep.samples.X
         squares = np.einsum("ki,ki->k", X, X)
-        self._size = float(np.max(np.abs(now.forces)))
+        self._size = sweep.samples.largest(now.forces)
         answer = float(np.max(now.curvatures * np.sqrt(squares)))
         self._answer = answer / self._size if self._size > 0.0 else np.inf  # of the forces to mass |z|^2
         self._turning = 2.0 * length * float(np.sqrt(np.sum(squares))) * self._size
@@ -161,7 +159,8 @@ class Staleness:
         sizes = np.maximum(self._sizes, np.einsum("ji,ji->j", ends, ends))
         bends = self._answer * sweep.mass * sizes
         self._forces.append(at_nodes)
-        changes = [float(np.max(np.abs(at_nodes - old))) / self._size for old in self._forces] if self._size else [0.0]
+        largest = sweep.samples.largest
+        changes = [largest(at_nodes - old) / self._size for old in self._forces] if self._size else [0.0]
         factors = self._turning * np.asarray(changes)[self._carried]
         if len(changes) == 1:
             growths = np.sum(np.sqrt(np.einsum("jqi,jqi->jq", sweep.rests, sweep.rests)), axis=1)

@@ -1,0 +1,68 @@
+"""TangentKernel: how forces on the samples move the outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.dynamics.flow.tangent_kernels import normal_rows
+from reluflow.geometry.boundary.walls import Walls
+
+_ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
+_BLOCK = 1024
+
+
+class TangentKernel:
+    """dh_k/dt per unit force on sample l, for neurons z with given masses.
+
+    K_kl = sum_j mass_j s_jk s_jl (a_j^2 <x_k, x_l> + <w_j, x_k> <w_j, x_l>), where for a neuron that slides the samples
+    are replaced by their projections along its walls. Only the rows that are asked for are made.
+
+    Parameters
+    ----------
+    z, mass
+        The neurons, shape (m, d + 1), and their squared sizes.
+    walls, leak, X
+        The samples' hyperplanes, the negative slope and the samples.
+    gram
+        X X^T, in the precision that the kernel is to have.
+    """
+
+    def __init__(
+        self, z: FloatArray, mass: FloatArray, walls: Walls, leak: float, X: FloatArray, gram: FloatArray
+    ) -> None:
+        heights = z[:, :-1] @ walls.normals.T
+        sides = np.where(np.abs(heights) <= _ON_WALL * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
+        sides = sides.astype(np.int8)
+        slopes = walls.slopes(sides, leak)
+        outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
+        inner = slopes * (z[:, :-1] @ X.T) * np.sqrt(mass)[:, None]
+        self._gram = gram
+        self._outer, self._inner = outer.astype(gram.dtype), inner.astype(gram.dtype)
+        counts = np.count_nonzero(sides == 0, axis=1)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        self._normal = np.empty((starts[-1], len(X)), dtype=gram.dtype)
+        if len(self._normal):
+            normal_rows(sides, walls.first_sample, gram, self._outer, starts, self._normal)
+
+    def diagonal(self) -> FloatArray:
+        """K_kk, shape (n,)."""
+        parts = [np.einsum("jk,jk->k", part, part) for part in (self._outer, self._inner, self._normal)]
+        return np.asarray(parts[0] * np.diag(self._gram) + parts[1] - parts[2])
+
+    def rows(self, samples: IntArray) -> FloatArray:
+        """K_kl for some k and all l, shape (len(samples), n)."""
+        found = np.empty((len(samples), len(self._gram)), dtype=self._gram.dtype)
+        for first in range(0, len(samples), _BLOCK):  # block by block, as a second kernel may not fit
+            part = samples[first : first + _BLOCK]
+            block = found[first : first + _BLOCK]
+            np.matmul(self._outer[:, part].T, self._outer, out=block)
+            block *= self._gram[part]
+            block += self._inner[:, part].T @ self._inner
+            if len(self._normal):
+                block -= self._normal[:, part].T @ self._normal
+        return found
+
+    def whole(self) -> FloatArray:
+        """K, shape (n, n)."""
+        return self.rows(np.arange(len(self._gram)))
