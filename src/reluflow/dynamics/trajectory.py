@@ -41,6 +41,10 @@ class Outcome(Enum):
     HORIZON = ("horizon", "The requested time was reached before the run ended by itself.")
     RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")
     STALLED = ("stalled", "The steps fell below the spacing of floats; loosen `rtol`.")
+    ROUNDED = (
+        "rounded",
+        "Outputs grew so large that rounding hides the differences the forces depend on; the direction still turns.",
+    )
     DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
     VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
@@ -62,7 +66,7 @@ class Outcome(Enum):
     @property
     def is_cut_short(self) -> bool:
         """Whether the run ended before what was asked of it: out of steps, seconds or doubles, or by Ctrl-C."""
-        return self.is_spent or self in (Outcome.STALLED, Outcome.DIVERGED, Outcome.INTERRUPTED)
+        return self.is_spent or self in (Outcome.STALLED, Outcome.ROUNDED, Outcome.DIVERGED, Outcome.INTERRUPTED)
 
     @property
     def is_spent(self) -> bool:

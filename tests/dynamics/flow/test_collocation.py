@@ -268,6 +268,33 @@ def test_largest_modes_are_those_of_the_kernel():
     assert modes.shape[0] == 300
 
 
+class TestTails:
+    def test_classes_that_overlap_come_to_rest(self):
+        """Their forces stay while the pulls vanish: kept to a share of the forces, the gradient once never fell below
+        3e-7 of them, and the run wandered for ever."""
+        problem = _noisy_classes(2)
+        trajectory = train(
+            problem, CollocationFlow(), max_steps=220
+        )  # 134; wandering, it came to rest by luck after 298
+        assert trajectory.outcome is Outcome.STATIONARY
+        exact = train(problem, EventDrivenFlow(), until=Stationary(atol=1e-5), max_steps=20_000)
+        assert trajectory.loss == pytest.approx(exact.loss, rel=1e-3)
+
+    def test_a_direction_that_still_turns_when_rounding_hides_the_forces_ends_the_run(self):
+        trajectory = train(_noisy_classes(5), CollocationFlow(), max_steps=1000)
+        assert trajectory.outcome is Outcome.ROUNDED
+        assert trajectory.outcome.is_cut_short
+        assert np.max(np.abs(trajectory.predictions)) > 1e8
+
+
+def _noisy_classes(seed: int) -> TrainingProblem:
+    """Fourteen points in the plane, half of whose labels are noise, and 40 neurons."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((14, 2))
+    data = Dataset(X, np.where(X[:, 0] + 1.2 * rng.standard_normal(14) > 0, 1.0, -1.0))
+    return TrainingProblem(data, LogisticLoss(), balanced_initialization(data, width=40, scale=0.1, rng=rng))
+
+
 class TestChoice:
     def test_few_samples_and_many_neurons_stay_event_driven(self):
         data = load("three-points")

@@ -29,6 +29,9 @@ from reluflow.network import Network
 
 _FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 2.5e-4  # looser steps hardly save work, and some then never come to rest
+_CANCELLED = 1e-3  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
+_LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same, and
+_OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
@@ -62,8 +65,8 @@ class CollocationRun(AbstractRun):
         self._samples = SampleForces(
             np.asarray(inner.dataset.X), np.asarray(inner.dataset.y), problem.loss, walls, problem.network.leak
         )
-        self._tolerance = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)
-        self._forces = ForceStep(self._samples, self._tolerance)
+        self._allowed = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)  # misfit of the forces while they pull
+        self._forces = ForceStep(self._samples)
         self._predictor = ForcePredictor(RULE)
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
         self._refresh(slopes=self._slopes())
@@ -164,6 +167,22 @@ class CollocationRun(AbstractRun):
             self._step *= float(np.exp(np.clip(self._log_rate - log_rate, -_ORDINARY, _ORDINARY)))
         self.force_evaluations += 1
 
+    def _misfit_allowed(self) -> float:
+        """Misfit of the forces that leaves as many digits of the pulls, near rest too, where forces cancel in them."""
+        cancelled = self._allowed * max(self._cancellation() / _CANCELLED, _LEAST_SHARE)
+        return min(self._allowed, max(cancelled, self._rounding()))
+
+    def _rounding(self) -> float:
+        """What rounding of the outputs does to the forces of a fading loss, relative to the largest."""
+        return _OUTPUT_EPS * float(np.max(np.abs(self._outputs), initial=1.0))
+
+    def _cancellation(self) -> float:
+        """What the forces leave of each other: the root mean square pull, relative to that of all of them aligned."""
+        pulls, mass = self._pulls(), self._neurons.mass
+        total = float(np.abs(self._sample_forces) @ np.linalg.norm(self._samples.X, axis=1))
+        size = total**2 * float(np.sum(mass))
+        return float(np.sqrt(mass @ np.einsum("ji,ji->j", pulls, pulls) / size)) if size > 0.0 else 1.0
+
     def _slopes(self) -> FloatArray:
         return self._neurons.walls.slopes(self._neurons.sides, self._neurons.leak)
 
@@ -182,7 +201,9 @@ class CollocationRun(AbstractRun):
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1
-        if not self._jump(limit):
+        if self._is_fading and self._rounding() > self._allowed:
+            self.outcome = Outcome.ROUNDED
+        elif not self._jump(limit):
             self._macro_step(limit)
 
     def _jump(self, limit: float) -> bool:
@@ -203,6 +224,7 @@ class CollocationRun(AbstractRun):
 
     def _macro_step(self, limit: float) -> None:
         """Solve a step, shorten it until it is exact enough and ends at `limit` at the latest, and take it."""
+        tolerance = self._misfit_allowed()
         length = self._step
         left = limit - self.time if np.isfinite(limit) else np.inf
         if not self._is_fading:
@@ -213,7 +235,7 @@ class CollocationRun(AbstractRun):
                 self.outcome = Outcome.STALLED
                 return
             guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
-            found = self._forces.solve(self._neurons, self._outputs, guess, length)
+            found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)
             wake = self._samples.first_wake(found.paths)
             if wake * length <= _AT_WAKE * self._step:  # from here on that sample counts
                 self._waking = _WAKING_STEPS
@@ -223,9 +245,9 @@ class CollocationRun(AbstractRun):
             if wake < np.inf:
                 length, is_cut = length * wake * _BEFORE_WAKE, True
                 continue
-            if found.status is not StepStatus.SOLVED or found.misfit > self._tolerance:
+            if found.status is not StepStatus.SOLVED or found.misfit > tolerance:
                 self.rejected += 1
-                ratio = found.misfit / self._tolerance
+                ratio = found.misfit / tolerance
                 shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
                 kink = self._forces.first_heavy_kink(found, self._neurons) if np.isfinite(ratio) else np.inf
                 is_cut = _EARLIEST_CUT < kink < 1.0
@@ -252,7 +274,7 @@ class CollocationRun(AbstractRun):
         self._arrive(found, length, log_elapsed)
         if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
-        growth = min(_GROW, _SAFETY * max(found.misfit / self._tolerance, 1e-12) ** -_POWER)
+        growth = min(_GROW, _SAFETY * max(found.misfit / tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth
 
     def _clock(self, found: Solution, length: float) -> FadingClock:

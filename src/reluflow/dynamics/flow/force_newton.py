@@ -48,6 +48,7 @@ class FewModes:
         self.rule, self.length = rule, length
         self._modes, self._forces, self._labels = modes, forces, labels
         self._answer = curvatures[:, None] * modes * values  # (n, r): what outputs of the modes do to the forces
+        self.stiffness = length * float(np.max(np.sum(np.abs(self._answer), axis=1)))
         matrix = modes.T @ self._answer
         if forces is not None:
             matrix -= np.outer(forces @ modes, labels @ self._answer)
@@ -129,7 +130,8 @@ class ForceNewton:
         if forces is not None:
             matrix -= np.outer(rows @ forces, labels[active])
         self.factors = []
-        if len(active) and length * float(np.max(np.sum(np.abs(matrix), axis=1))) <= _SOFT:
+        self.stiffness = length * float(np.max(np.sum(np.abs(matrix), axis=1), initial=0.0))
+        if self.stiffness <= _SOFT:
             matrix = matrix.astype(np.float32)
         for value in rule.eigenvalues if len(active) else ():
             factor = length * (value.real if value.imag == 0.0 else value)

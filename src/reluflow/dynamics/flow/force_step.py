@@ -62,12 +62,10 @@ class ForceStep:
     ----------
     samples
         The constants of the run.
-    tolerance
-        Allowed misfit of the forces, relative to the largest one.
     """
 
-    def __init__(self, samples: SampleForces, tolerance: float) -> None:
-        self.samples, self.tolerance = samples, tolerance
+    def __init__(self, samples: SampleForces) -> None:
+        self.samples, self.tolerance = samples, 0.0
         self.sweeps = 0
         self._event_room = _EVENT_ROOM
         # beyond this size Newton's matrix, which only steers the iteration, is kept in single precision
@@ -76,29 +74,34 @@ class ForceStep:
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
 
-    def solve(self, neurons: LoneNeurons, outputs: FloatArray, guess: FloatArray, length: float) -> Solution:
+    def solve(
+        self, neurons: LoneNeurons, outputs: FloatArray, guess: FloatArray, length: float, tolerance: float
+    ) -> Solution:
         """Move the neurons for a rescaled time `length`, from the outputs now and a guess of the forces at the nodes.
 
-        Neurons that hardly bend the outputs are left out of the iteration and carried once it has converged.
+        `tolerance` is the allowed misfit of the forces, relative to the largest one.
+        Neurons that hardly bend the outputs are left out of the iteration and carried once it has converged. Forces are
+        told by how they differ from those now: where they cancel in long steps, every digit of the difference counts.
         """
-        samples = self.samples
+        samples, self.tolerance = self.samples, tolerance
         now = samples.relative(outputs[None])
         sweep = Sweep(samples, neurons, self._event_room)
-        at_nodes, last, misfit = guess, np.inf, np.inf
+        base = now.forces[0]
+        changes, last, misfit = guess - base, np.inf, np.inf
         stale = Staleness(sweep, now, length, _LEFT_OUT * _NEWTON_SHARE * self.tolerance)
         for number in range(_MOST_SWEEPS):
-            coefficients = RULE.to_powers @ at_nodes
-            sweep.face(coefficients * length)
-            sweep.carry(stale.rows(at_nodes))
+            coefficients = RULE.to_powers @ changes
+            sweep.face(base * length, coefficients * length)
+            sweep.carry(stale.rows(changes))
             while True:
                 self.sweeps += 1
                 if sweep.is_full:
                     self._event_room *= 2
-                    return self.solve(neurons, outputs, guess, length)
+                    return self.solve(neurons, outputs, guess, length, tolerance)
                 if sweep.is_too_fast:
-                    return _too_long(sweep, coefficients)
+                    return _too_long(sweep, _raised(coefficients, base))
                 given_back = samples.relative(sweep.outputs_at_nodes())
-                residual = given_back.forces - at_nodes
+                residual = (given_back.forces - base) - changes
                 size = samples.largest(given_back.forces)
                 gap = samples.largest(residual) / size
                 is_close = gap <= _NEWTON_SHARE * self.tolerance
@@ -106,10 +109,10 @@ class ForceStep:
                     break
                 sweep.carry(sweep.waiting)
             if gap <= _EARLY * self.tolerance:
-                misfit = self._misfit(sweep.outputs_between(), coefficients, now.forces[0], size)
+                misfit = self._misfit(sweep.outputs_between(), base, coefficients, size)
             stop = float(np.min(sweep.paths.stops, initial=1.0))
             found = Solution(
-                *(StepStatus.SOLVED, sweep.moving, sweep.paths, coefficients, given_back.log_rates),
+                *(StepStatus.SOLVED, sweep.moving, sweep.paths, _raised(coefficients, base), given_back.log_rates),
                 *(given_back.curvatures[_MIDDLE_NODE], size, sweep.outputs, misfit, stop),
             )
             if is_close:
@@ -121,7 +124,7 @@ class ForceStep:
             is_slow = number >= 1 and gap > _SLOW * last
             self._newton = self._prepare(sweep, given_back, length, is_slow=is_slow)
             last = gap
-            at_nodes = at_nodes + self._newton.solve(residual)
+            changes = changes + self._newton.solve(residual)
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
@@ -133,11 +136,11 @@ class ForceStep:
         heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
-    def _misfit(self, outputs: FloatArray, coefficients: FloatArray, forces: FloatArray, size: float) -> float:
+    def _misfit(self, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float) -> float:
         """How far the interpolant is from the forces between the nodes and at the start, relative to the largest."""
-        between = self.samples.relative(outputs).forces
+        between = self.samples.relative(outputs).forces - base
         misfit = self.samples.largest(between - RULE.values(coefficients, CHECKS)) / size
-        return max(misfit, _AT_START * self.samples.largest((forces - coefficients[0])[None]) / size)
+        return max(misfit, _AT_START * self.samples.largest(coefficients[:1]) / size)
 
     def _prepare(
         self, sweep: Sweep, given_back: RelativeForces, length: float, *, is_slow: bool
@@ -164,6 +167,13 @@ class ForceStep:
                 return FewModes(RULE, modes, found[1], curvatures, forces, samples.labels, length)
         rows *= curvatures[active, None]
         return ForceNewton(RULE, rows, active, forces, samples.labels, length)
+
+
+def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:
+    """Powers of tau with `base` added."""
+    raised = coefficients.copy()
+    raised[0] += base
+    return raised
 
 
 def _too_long(sweep: Sweep, coefficients: FloatArray) -> Solution:

@@ -58,24 +58,32 @@ class Sweep:
         self.paths.places[:] = neurons.shapes[self.moving, None]
         self.outputs = np.empty((len(POINTS), len(samples.X)))
         self.is_current = np.zeros(len(self.moving), dtype=bool)  # carried by the forces of now
+        self._from_base: tuple[FloatArray, FloatArray] | None = None
 
-    def face(self, coefficients: FloatArray) -> None:
-        """Take forces, as powers of tau (q, n), for what is carried from now on."""
+    def face(self, base: FloatArray, coefficients: FloatArray) -> None:
+        """Take forces for what is carried from now on: those at the start (n,) and changes as powers of tau (q, n)."""
         plus, minus = self.samples.of_walls(coefficients)
+        if self._from_base is None:
+            self._from_base = self.samples.of_walls(base[None])
+            self._base_rests = self._rests(*self._from_base)[:, 0]
+        self.rests = self._rests(plus, minus)
+        self.rests[:, 0] += self._base_rests
+        plus[0] += self._from_base[0][0]
+        minus[0] += self._from_base[1][0]
+        self._pulls = Pulls(self.samples.walls.normals, plus.T.copy(), minus.T.copy(), self.samples.is_silent)
+        self.is_current[:] = False
+
+    def _rests(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """What walls that pull with these strengths (q, B) do to every neuron on its sides, shape (m, q, d)."""
         normals = self.samples.walls.normals
         if plus.size * normals.shape[1] <= _WIDE:
             flat = (len(normals), len(plus) * normals.shape[1])
             rests = self._is_up @ (plus.T[:, :, None] * normals[:, None, :]).reshape(flat)
             if np.any(minus):
                 rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
-            self.rests = rests.reshape(len(self.moving), len(plus), normals.shape[1])
-        else:
-            one_by_one = [
-                (self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)
-            ]
-            self.rests = np.stack(one_by_one, axis=1)
-        self._pulls = Pulls(normals, plus.T.copy(), minus.T.copy(), self.samples.is_silent)
-        self.is_current[:] = False
+            return np.asarray(rests.reshape(len(self.moving), len(plus), normals.shape[1]))
+        one_by_one = [(self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)]
+        return np.stack(one_by_one, axis=1)
 
     def carry(self, rows: IntArray) -> None:
         """Carry the neurons in some rows through the step, from its start."""
@@ -153,7 +161,10 @@ class Staleness:
         self._forces: list[FloatArray] = []
 
     def rows(self, at_nodes: FloatArray) -> IntArray:
-        """The neurons to carry now that the forces at the nodes are these; they are taken for carried from here on."""
+        """The neurons to carry now that the forces at the nodes are these; they are taken for carried from here on.
+
+        Forces may be told by their change since the start.
+        """
         sweep = self._sweep
         ends = sweep.paths.places[:, -1]
         sizes = np.maximum(self._sizes, np.einsum("ji,ji->j", ends, ends))
