@@ -275,7 +275,7 @@ class TestTails:
         problem = _noisy_classes(2)
         trajectory = train(
             problem, CollocationFlow(), max_steps=220
-        )  # 134; wandering, it came to rest by luck after 298
+        )  # 134, where wandering took 298
         assert trajectory.outcome is Outcome.STATIONARY
         exact = train(problem, EventDrivenFlow(), until=Stationary(atol=1e-5), max_steps=20_000)
         assert trajectory.loss == pytest.approx(exact.loss, rel=1e-3)
