@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import reluflow
 from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
 from reluflow.study.export import as_json
+from reluflow.study.flow_story import FlowStory
 from reluflow.study.motion import motion_of
 from reluflow.study.page import Mark, Typeset, document, escape, figure, number, paragraphs, section, table, vector
 from reluflow.study.pictures import Picture
@@ -85,8 +87,13 @@ def _run(found: Study, show: Callable[..., str]) -> str:
         [(p.name, number(p.start), number(p.end)) for p in found.flow.trajectory.phases],
         label="Phases of the run",
     )
-    frames = function_frames([frame.network for frame in found.flow.frames], found.dataset)
-    return slider(motion_of(found.flow), frames) + show("neurons", "loss") + phases + show("norms")
+    return _moving(found.flow) + show("neurons", "loss") + phases + show("norms")
+
+
+@lru_cache(maxsize=1)  # a report is written again and again while it grows, and this part of it takes longest
+def _moving(flow: FlowStory) -> str:
+    frames = function_frames([frame.network for frame in flow.frames], flow.trajectory.problem.dataset)
+    return slider(motion_of(flow), frames)
 
 
 def _end(found: Study) -> str:

@@ -13,6 +13,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
 from reluflow.viz.network_function import network_outputs
 from reluflow.viz.one_input import draw_classes, one_input
+from reluflow.viz.plane_edges import edge_rays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,16 +90,17 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
         float(places[:, 1].min()) - room,
         float(places[:, 1].max()) + room,
     )
+    shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
+    if not constant:
+        rays = tuple(edge_rays(network, window) for network in networks)
+        return FunctionFrames(True, window, places[shown], dataset.y[shown], rays, "the edge of where h > 0")
     across, upwards = np.linspace(window[0], window[1], PLANE_POINTS), np.linspace(window[2], window[3], PLANE_POINTS)
     mesh = np.meshgrid(across, upwards)
-    rows = np.column_stack([part.ravel() for part in mesh])
-    if constant:
-        rows = np.column_stack([rows, np.full(len(rows), dataset.X[0, 2])])
+    rows = np.column_stack([*(part.ravel() for part in mesh), np.full(mesh[0].size, dataset.X[0, 2])])
     edges = tuple(
         _edges(across, upwards, network_outputs(network, rows).reshape(PLANE_POINTS, PLANE_POINTS))
         for network in networks
     )
-    shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
     return FunctionFrames(True, window, places[shown], dataset.y[shown], edges, "the edge of where h > 0")
 
 
