@@ -55,6 +55,9 @@ _WORDS = {  # task: what it does, and what cannot be told without it
     "separator": ("separating the classes", "A separator"),
     "flow": ("running the flow to its limit", "The flow"),
     "advice": ("finding the theorems' scales", "Scales"),
+    "compile_collocation": ("preparing the flow", "The flow"),
+    "compile_event_driven": ("preparing the flow", "The flow"),
+    "compile_geometry": ("preparing the geometry", "The geometry"),
 }
 _COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
 
@@ -111,30 +114,34 @@ class Telling:
         self._answers: dict[str, TheoremAnswer] = {}
         self._done_cost = 0.0
         self._end = np.inf
+        self._preparing: set[str] = set()  # what is still being compiled
 
     # -- the tasks ----------------------------------------------------------------------------------------------
 
     def start_clock(self, on_stage: Callable[[str], None]) -> None:
-        """Where there is a clock, compile what a first use on a machine has to compile before it starts."""
+        """Where there is a clock, compile what a first use on a machine has to compile; it starts when that is done."""
         if self._allowed.max_seconds is None:
             return
         on_stage("preparing; the first time on a machine takes a minute")
-        parts = (compile_event_driven, compile_collocation, compile_geometry)
-        for part in parts:
+        for part in (compile_collocation, compile_event_driven, compile_geometry):
+            self._preparing.add(part.__name__)
             self._workers.submit(StudyTask(part.__name__, partial(part, self._study.loss, self._study.leak)))
-        for _ in parts:
-            self._workers.next_finished(np.inf)
-        self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
 
     def begin(self) -> None:
         """Queue everything that needs nothing else first, what is quick and what is long before the rest."""
-        dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
-        allowed = self._allowed
-        self._add("diagnosis", partial(diagnose, dataset, loss, leak=leak))
+        self._add("diagnosis", partial(diagnose, self._study.dataset, self._study.loss, leak=self._study.leak))
+        if self._preparing:
+            self._add_geometry()
+        else:
+            self._add_runs()
+            self._add_geometry()
+
+    def _add_runs(self) -> None:
+        """What moves neurons, and is bounded by a clock that must not tick while kernels compile."""
+        dataset, leak, allowed = self._study.dataset, self._study.leak, self._allowed
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._workers.submit(StudyTask("flow", follow, is_told=True))
-        self._add_geometry()
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
             self._add("process", partial(forecast, self._problem))
         if not self._theorems:
@@ -273,6 +280,13 @@ class Telling:
     def take(self, finished: Finished) -> None:
         """Put a result in its place."""
         name, value = finished.name, finished.value
+        if name in self._preparing:
+            self._preparing.remove(name)
+            if not self._preparing:
+                assert self._allowed.max_seconds is not None
+                self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
+                self._add_runs()
+            return
         self._done_cost += _COSTS.get(name, 1.0)
         if finished.refusal is not None:
             what = _WORDS[name][1] if name in _WORDS else name
@@ -322,9 +336,9 @@ def _repetition(seed: int, scale: str) -> str:
 
 def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
     """Names of tasks in words, alike ones counted."""
-    known = [_WORDS[name][0] for name in names if name in _WORDS]
+    known = list(dict.fromkeys(_WORDS[name][0] for name in names if name in _WORDS))
     asked = sum(name in theorems for name in names)
-    runs = len(names) - len(known) - asked
+    runs = sum(name not in _WORDS and name not in theorems for name in names)
     if asked:
         known.append(f"asking {asked} theorem{'s' if asked > 1 else ''}")
     if runs:
