@@ -356,7 +356,7 @@ def compile_event_driven(loss: AbstractLoss, leak: float) -> None:
 def compile_collocation(loss: AbstractLoss, leak: float) -> None:
     """Likewise the flow on real data."""
     problem = _next_to_nothing(loss, leak)
-    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=100)
+    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=5)
 
 
 def compile_geometry(loss: AbstractLoss, leak: float) -> None:

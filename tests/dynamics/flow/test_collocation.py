@@ -219,12 +219,29 @@ def test_ridges_are_passed_as_asked(ridge):
 
 def test_the_clock_of_a_fading_loss_is_exact():
     """R = exp(-b s): time is (e^(b s) - 1)/b, whatever the orders of magnitude."""
-    for fall in (0.5, 30.0, 3000.0):
+    for fall in (0.5, 30.0, 3000.0, 3e5):
         clock = FadingClock(RULE.nodes, -fall * np.concatenate([[0.0], RULE.nodes]), 2.0)
         taus = np.array([0.1, 0.7, 1.0])
         exact = np.log(2.0 / fall) + fall * taus + np.log1p(-np.exp(-fall * taus))
         np.testing.assert_allclose(clock.log_elapsed(taus), exact, atol=1e-11 * max(1.0, fall))
         assert clock.place_of(float(exact[1])) == pytest.approx(0.7, abs=1e-12)
+
+
+def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
+    rng = np.random.default_rng(0)
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    edges = np.linspace(0.0, 1.0, 100_001)
+    for fall in (200.0, 5000.0, 30_000.0):
+        powers = fall * np.concatenate([[0.0, 1.0], rng.uniform(-0.3, 0.3, 2) / [3.0, 4.0]])
+        log_rates = -np.polynomial.polynomial.polyval(np.concatenate([[0.0], RULE.nodes]), powers)
+        places = edges[:-1, None] + 0.5e-5 * (1.0 + nodes)
+        values = np.polynomial.polynomial.polyval(places, powers)
+        tops = np.max(values, axis=1)
+        parts = tops + np.log(0.5e-5 * (np.exp(values - tops[:, None]) @ weights))
+        taus = np.array([0.001, 0.2, 0.7, 1.0])
+        exact = np.logaddexp.accumulate(parts)[np.rint(1e5 * taus).astype(int) - 1]
+        found = FadingClock(RULE.nodes, log_rates, 1.0).log_elapsed(taus)
+        np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
 
 
 def test_newton_matrices_agree_where_all_modes_are_kept():
@@ -273,9 +290,7 @@ class TestTails:
         """Their forces stay while the pulls vanish: kept to a share of the forces, the gradient once never fell below
         3e-7 of them, and the run wandered for ever."""
         problem = _noisy_classes(2)
-        trajectory = train(
-            problem, CollocationFlow(), max_steps=220
-        )  # 134, where wandering took 298
+        trajectory = train(problem, CollocationFlow(), max_steps=220)  # 134, where wandering took 298
         assert trajectory.outcome is Outcome.STATIONARY
         exact = train(problem, EventDrivenFlow(), until=Stationary(atol=1e-5), max_steps=20_000)
         assert trajectory.loss == pytest.approx(exact.loss, rel=1e-3)

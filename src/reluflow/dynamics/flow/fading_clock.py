@@ -9,6 +9,9 @@ from reluflow.arrays import FloatArray
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FALL_PER_PANEL = 4.0  # of ln R: sixteen nodes then give all digits
 _MOST_PANELS = 20_000
+_SEEN = 40.0  # time that passes while R is e^40 times as large as at the end is not seen there
+_MOST_UNEVEN = 4.0  # ratio of the slopes of ln R within a step up to which they count as alike
+_COARSE = np.linspace(0.0, 1.0, 65)
 
 
 class FadingClock:
@@ -42,14 +45,26 @@ class FadingClock:
         last = float(np.max(taus))
         fall = abs(float(self._at(np.array([last]))[0]))
         halvings = last * (1.0 - 0.5 ** np.arange(1, 2 + int(np.ceil(np.log2(1.0 + fall)))))
-        even = np.linspace(0.0, last, min(_MOST_PANELS, 2 + int(fall / _FALL_PER_PANEL)))
-        edges = np.unique(np.concatenate([even, halvings, np.ravel(taus)]))
+        edges = np.unique(np.concatenate([self._even_panels(taus, last, fall), halvings, np.ravel(taus)]))
         widths = np.diff(edges)
         values = self._at(edges[:-1, None] + 0.5 * widths[:, None] * (1.0 + _GAUSS_NODES))
         tops = np.max(values, axis=1)
         sums = np.sum(_GAUSS_WEIGHTS * np.exp(values - tops[:, None]), axis=1)
         so_far = np.logaddexp.accumulate(tops + np.log(0.5 * widths * sums))
         return np.asarray(self._log_length + so_far[np.searchsorted(edges[1:], taus)])
+
+    def _even_panels(self, taus: FloatArray, last: float, fall: float) -> FloatArray:
+        """Edges between which ln R falls by little, wherever the time that passes there can be seen at one of `taus`.
+
+        Where R only falls, all but e^-40 of the time up to tau passes while it falls by the last 40 of its logarithm.
+        """
+        slopes = np.polynomial.polynomial.polyval(_COARSE * last, np.arange(1, len(self._powers)) * self._powers[1:])
+        steepest, flattest = float(np.max(slopes)), float(np.min(slopes))
+        if flattest <= 0.0 or steepest * last <= 4.0 * _SEEN or steepest > _MOST_UNEVEN * flattest:
+            return np.linspace(0.0, last, min(_MOST_PANELS, 2 + int(fall / _FALL_PER_PANEL)))
+        num_panels = int(np.ceil(_MOST_UNEVEN * _SEEN / _FALL_PER_PANEL))
+        before = np.minimum(_SEEN / flattest, taus)[:, None] * np.linspace(1.0, 0.0, num_panels)
+        return np.ravel(taus[:, None] - before)
 
     def place_of(self, log_elapsed: float) -> float:
         """The tau at which so much time has passed, to rounding."""
