@@ -35,7 +35,7 @@ from reluflow.theory.theorem import Theorem
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 # neurons followed in closed form, fewer for large data: each meets some share of the n boundaries, at n d each
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
-LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
+LARGEST_FOR_THEOREMS = 100_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
 SENSITIVITY_SECONDS = 20.0
