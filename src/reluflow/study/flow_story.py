@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reluflow.dynamics.flow.choice import MOST_STEPS, FlowSolver, choose_flow
+from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -25,6 +25,7 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }
+LARGEST_FINE, LARGE_RTOL = 20_000, 1e-6  # n d m beyond which a story is told to this tolerance
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
@@ -79,6 +80,12 @@ class FlowInterrupted(KeyboardInterrupt):
         self.story = story
 
 
+def told_flow(problem: TrainingProblem) -> ChosenFlow:
+    """The solver of a story: the faster one, at the tolerance a story needs where many neurons cross many walls."""
+    is_large = problem.dataset.X.size * problem.network.num_neurons > LARGEST_FINE
+    return choose_flow(problem, to_the_end=True, rtol=LARGE_RTOL if is_large else None)
+
+
 def follow_flow(
     problem: TrainingProblem,
     *,
@@ -119,7 +126,7 @@ def follow_flow(
     try:
         trajectory = train(
             problem,
-            choose_flow(problem, to_the_end=True).solver,
+            told_flow(problem).solver,
             until=rule,
             keep=keep,
             max_steps=allowed,
@@ -165,7 +172,7 @@ def estimated_seconds(story: FlowStory) -> float:
 
 
 def _seconds_per_step(problem: TrainingProblem) -> float:
-    step, product = STEP_SECONDS[choose_flow(problem, to_the_end=True).name]
+    step, product = STEP_SECONDS[told_flow(problem).name]
     return step + product * problem.dataset.X.size * problem.network.num_neurons
 
 
@@ -190,7 +197,7 @@ def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[
         problem = replace(trajectory.problem, network=frame.network)
         part = train(
             problem,
-            choose_flow(problem, to_the_end=True).solver,
+            told_flow(problem).solver,
             until=AtTime(end - frame.time),
             max_steps=_FRAME_STEPS,
         )

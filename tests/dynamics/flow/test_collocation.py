@@ -10,13 +10,16 @@ from dynamics.flow.problems_at_random import random_problem
 from reluflow import balanced_initialization, certified_limit, load, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, TrainingProblem, choose_flow
+from reluflow.dynamics.flow import force_step
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
 from reluflow.dynamics.flow.sweep import RULE
+from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss, loss_named
 from reluflow.network import Network
 from reluflow.theory.limit import LimitIdentified
@@ -283,6 +286,33 @@ def test_largest_modes_are_those_of_the_kernel():
     modes, found = largest_modes((basis * values) @ basis.T, 0.01, None)
     np.testing.assert_allclose(found[:20], values[:20], rtol=1e-6)
     assert modes.shape[0] == 300
+
+
+def test_factors_of_the_tangent_kernel_with_slides():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((9, 3))
+    walls = Walls.of(X)
+    z = rng.standard_normal((5, 4))
+    z[1, :3] -= (z[1, :3] @ walls.normals[2]) * walls.normals[2]
+    basis, _ = np.linalg.qr(walls.normals[[4, 6]].T)
+    z[3, :3] -= basis @ (basis.T @ z[3, :3])
+    kernel = TangentKernel(z, rng.uniform(0.5, 2.0, 5), walls, 0.2, X, X @ X.T)
+    samples = np.array([0, 2, 4, 5, 8])
+    factors = kernel.factors(samples)
+    assert factors.shape == (5, kernel.num_factors)
+    np.testing.assert_allclose(factors @ factors.T, kernel.rows(samples)[:, samples], atol=1e-12)
+    np.testing.assert_allclose(np.diag(kernel.whole()), kernel.diagonal(), atol=1e-12)
+
+
+def test_events_beyond_all_room_shorten_the_step(monkeypatch):
+    """Room for events was doubled without bound: a neuron thrown to and fro by a bad guess asked for 34 GiB."""
+    problem = _noisy_classes(0)
+    exact = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
+    monkeypatch.setattr(force_step, "_EVENT_ROOM", 1)
+    monkeypatch.setattr(force_step, "_MOST_EVENTS", 0)
+    ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
+    assert ours.steps > exact.steps
+    assert distance(ours.network, exact.network) < 1e-7
 
 
 class TestTails:

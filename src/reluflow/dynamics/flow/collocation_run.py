@@ -29,7 +29,7 @@ from reluflow.network import Network
 
 _FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 2.5e-4  # looser steps hardly save work, and some then never come to rest
-_CANCELLED = 1e-3  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
+_CANCELLED = 1e-4  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
 _LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same, and
 _OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted

@@ -19,6 +19,7 @@ from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
 _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
+_FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
 _LARGE = 3000
 _WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
@@ -26,7 +27,8 @@ _NEWTON_SHARE = 0.3  # the iteration ends when the forces change by less than th
 _LEFT_OUT = 0.5  # share of that by which neurons that are not carried again may bend the forces
 _EARLY = 30.0  # once the iteration is this close, in units of the tolerance, a hopeless step is given up
 _MOST_SWEEPS = 12
-_EVENT_ROOM = 48  # events a neuron may have in one step
+_EVENT_ROOM = 48  # events a neuron may have in one step, at first
+_MOST_EVENTS = 50  # a neuron that meets every wall so often follows forces that are none
 _STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 _SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
 _KINK = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
@@ -96,6 +98,8 @@ class ForceStep:
             while True:
                 self.sweeps += 1
                 if sweep.is_full:
+                    if self._event_room > _MOST_EVENTS * len(samples.walls.normals):
+                        return _too_long(sweep, _raised(coefficients, base))
                     self._event_room *= 2
                     return self.solve(neurons, outputs, guess, length, tolerance)
                 if sweep.is_too_fast:
@@ -154,6 +158,10 @@ class ForceStep:
         curvatures = given_back.curvatures[_MIDDLE_NODE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.loss.fades else None
         active = stiff_samples(length * curvatures * kernel.diagonal())
+        if kernel.num_factors < _FEW_WEIGHTS * len(active):
+            modes = np.zeros((len(curvatures), kernel.num_factors))
+            modes[active] = kernel.factors(active)
+            return FewModes(RULE, modes, np.ones(kernel.num_factors), curvatures, forces, samples.labels, length)
         rows = kernel.rows(active)
         if len(active) > _MANY_SAMPLES:
             weights = np.sqrt(curvatures[active]).astype(rows.dtype)

@@ -10,6 +10,7 @@ from reluflow.geometry.boundary.walls import Walls
 
 _ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _BLOCK = 1024
+_DEPENDENT = 1e-5  # singular value below which normals of walls depend on each other
 
 
 class TangentKernel:
@@ -37,7 +38,7 @@ class TangentKernel:
         slopes = walls.slopes(sides, leak)
         outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
         inner = slopes * (z[:, :-1] @ X.T) * np.sqrt(mass)[:, None]
-        self._gram = gram
+        self._gram, self._X, self._sides, self._walls = gram, X, sides, walls
         self._outer, self._inner = outer.astype(gram.dtype), inner.astype(gram.dtype)
         counts = np.count_nonzero(sides == 0, axis=1)
         starts = np.concatenate([[0], np.cumsum(counts)])
@@ -62,6 +63,26 @@ class TangentKernel:
             if len(self._normal):
                 block -= self._normal[:, part].T @ self._normal
         return found
+
+    @property
+    def num_factors(self) -> int:
+        """Columns of `factors`."""
+        return int(len(self._outer) * (self._X.shape[1] + 1))
+
+    def factors(self, samples: IntArray) -> FloatArray:
+        """F with K = F F^T for some samples, a column for every weight of every neuron: (len(samples), num_factors).
+
+        Cheaper than the kernel itself where there are fewer weights than samples.
+        """
+        X = self._X[samples]
+        found = np.empty((len(self._outer), X.shape[1] + 1, len(samples)), dtype=self._gram.dtype)
+        found[:, :-1] = self._outer[:, None, samples] * X.T
+        found[:, -1] = self._inner[:, samples]
+        for j in np.flatnonzero(np.any(self._sides == 0, axis=1)).tolist():
+            basis, strengths, _ = np.linalg.svd(self._walls.normals[self._sides[j] == 0].T, full_matrices=False)
+            basis = basis[:, strengths > _DEPENDENT]
+            found[j, :-1] -= basis @ (basis.T @ found[j, :-1])
+        return np.asarray(found.reshape(-1, len(samples)).T)
 
     def whole(self) -> FloatArray:
         """K, shape (n, n)."""
