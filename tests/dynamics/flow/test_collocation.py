@@ -1,6 +1,7 @@
 """The flow by collocation against the event-driven flow, stored trajectories, descent, and other tolerances."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -316,6 +317,22 @@ def test_events_beyond_all_room_shorten_the_step(monkeypatch):
 
 
 class TestTails:
+    @pytest.mark.parametrize("loss", [SquareLoss(), LogisticLoss(), ExponentialLoss()])
+    def test_a_fit_and_a_dead_neuron_are_followed_to_any_time(self, loss):
+        """Where the forces are all rounding, the steps once fell to 1e-6 and stayed there; where one sample counts, the
+        clock was interpolated across the moment at which a light neuron fits it."""
+        labels = [1.0, -1.0] if loss.fades else [1.0, -0.5]
+        data = Dataset([[1.0, 0.0], [0.5, 1.0]], labels)
+        fitting = Network([[1.0, -0.5], [-1.0, 2.0]], [1.0, -0.0])
+        dead_and_light = Network([[-1.0, -0.2], [1e-200, 0.5e-200]], [0.3, 1e-200])
+        for network, end in ((fitting, 1e30), (dead_and_light, 1e12 if loss.fades else 1e3)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                run = train(TrainingProblem(data, loss, network), CollocationFlow(), until=AtTime(end), max_steps=400)
+            assert run.outcome is Outcome.HORIZON
+            assert run.times[-1] == end
+            assert np.all(np.isfinite(run.outputs))
+
     def test_classes_that_overlap_come_to_rest(self):
         """Their forces stay while the pulls vanish: kept to a share of the forces, the gradient once never fell below
         3e-7 of them, and the run wandered for ever."""

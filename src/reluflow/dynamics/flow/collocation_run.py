@@ -32,8 +32,10 @@ _LARGEST_MISFIT = 2.5e-4  # looser steps hardly save work, and some then never c
 _CANCELLED = 1e-4  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
 _LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same, and
 _OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
+_NOISE = 0.3  # a misfit that forces which are all rounding may have
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
+_NEARLY = 1e-9  # a time so close, as a fraction of it, that no step fits in between is reached
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
 _EARLIEST_CUT = 0.2  # a heavy kink so early in a step, in units of it, is better left behind by shrinking the step
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
@@ -170,11 +172,16 @@ class CollocationRun(AbstractRun):
     def _misfit_allowed(self) -> float:
         """Misfit of the forces that leaves as many digits of the pulls, near rest too, where forces cancel in them."""
         cancelled = self._allowed * max(self._cancellation() / _CANCELLED, _LEAST_SHARE)
-        return min(self._allowed, max(cancelled, self._rounding()))
+        return min(max(min(self._allowed, cancelled), self._rounding()), _NOISE)
 
     def _rounding(self) -> float:
-        """What rounding of the outputs does to the forces of a fading loss, relative to the largest."""
-        return _OUTPUT_EPS * float(np.max(np.abs(self._outputs), initial=1.0))
+        """What rounding of the outputs does to the forces, relative to the largest."""
+        outputs = _OUTPUT_EPS * float(np.max(np.abs(self._outputs), initial=1.0))
+        if self._is_fading:
+            return outputs
+        size = self._samples.largest(self._sample_forces[None])
+        curvature = float(np.max(self._samples.relative(self._outputs[None]).curvatures))
+        return outputs * curvature / size if size > 0.0 else np.inf
 
     def _cancellation(self) -> float:
         """What the forces leave of each other: the root mean square pull, relative to that of all of them aligned."""
@@ -232,7 +239,10 @@ class CollocationRun(AbstractRun):
         is_cut = length < self._step
         while True:
             if length <= 1e-15 * self._rescaled_time:
-                self.outcome = Outcome.STALLED
+                if left <= _NEARLY * limit < np.inf:  # what is left of the time is rounding
+                    self.time, self.log_time = limit, float(np.log(limit))
+                else:
+                    self.outcome = Outcome.STALLED
                 return
             guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
             found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)

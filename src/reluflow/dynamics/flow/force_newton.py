@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from numpy.typing import NDArray
+from scipy.linalg import get_lapack_funcs
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.radau import RadauRule
@@ -11,6 +14,21 @@ from reluflow.dynamics.flow.radau import RadauRule
 _FEWEST_MODES = 32
 _SOFT = 1e3  # norm of H J up to which single precision steers the iteration as well as double
 _SOFT_SHARE = 0.02  # samples whose forces together answer by less than this within a step are left to plain iteration
+
+
+class _Factored:
+    """A square matrix in LU form; solving with one that is singular to rounding gives zeros: no correction."""
+
+    def __init__(self, matrix: NDArray[Any]) -> None:
+        factor: Any = get_lapack_funcs("getrf", (matrix,))
+        self._lu, self._pivots, info = factor(matrix, overwrite_a=True)
+        self._is_singular = info != 0
+
+    def solve(self, right: NDArray[Any]) -> NDArray[Any]:
+        if self._is_singular:
+            return np.zeros_like(right)
+        solver: Any = get_lapack_funcs("getrs", (self._lu, right))
+        return np.asarray(solver(self._lu, self._pivots, right)[0])
 
 
 def stiff_samples(answers: FloatArray) -> IntArray:
@@ -54,8 +72,7 @@ class FewModes:
             matrix -= np.outer(forces @ modes, labels @ self._answer)
         identity = np.eye(len(values))
         self._factors = [
-            lu_factor(identity + matrix * (length * (mu.real if mu.imag == 0.0 else mu)), check_finite=False)
-            for mu in rule.eigenvalues
+            _Factored(identity + matrix * (length * (mu.real if mu.imag == 0.0 else mu))) for mu in rule.eigenvalues
         ]
 
     def solve(self, residual: FloatArray) -> FloatArray:
@@ -65,7 +82,7 @@ class FewModes:
             mode = self.rule.to_modes[i] @ residual
             if mu.imag == 0.0:
                 mode, mu = mode.real, mu.real
-            change = self._answer @ lu_solve(self._factors[i], mode @ self._modes, check_finite=False)
+            change = self._answer @ self._factors[i].solve(mode @ self._modes)
             if self._forces is not None:
                 change = change - self._forces * (self._labels @ change)
             correction += np.real(np.outer(self.rule.from_modes[:, i], mode - self.length * mu * change))
@@ -137,7 +154,7 @@ class ForceNewton:
             factor = length * (value.real if value.imag == 0.0 else value)
             scaled = matrix * np.result_type(matrix.dtype, np.complex64 if value.imag else np.float32).type(factor)
             scaled.flat[:: len(scaled) + 1] += 1.0
-            self.factors.append(lu_factor(scaled, check_finite=False, overwrite_a=True))
+            self.factors.append(_Factored(scaled))
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
@@ -148,7 +165,7 @@ class ForceNewton:
                 mode, value = mode.real, value.real
             answer = mode.copy()
             if len(self.active):
-                found = lu_solve(self.factors[i], self.rows @ mode, check_finite=False)
+                found = self.factors[i].solve(self.rows @ mode)
                 answer[self.active] -= self.length * value * found
                 if self.forces is not None:
                     answer += self.length * value * self.forces * (self.labels[self.active] @ found)

@@ -18,6 +18,8 @@ from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
+_CLOCK_PLACES = np.append(0.0, RULE.nodes)
+_CLOCK_AT_CHECKS = CHECKS[:, None] ** np.arange(6) @ np.linalg.inv(_CLOCK_PLACES[:, None] ** np.arange(6))
 _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
 _FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
 _LARGE = 3000
@@ -106,14 +108,15 @@ class ForceStep:
                     return _too_long(sweep, _raised(coefficients, base))
                 given_back = samples.relative(sweep.outputs_at_nodes())
                 residual = (given_back.forces - base) - changes
-                size = samples.largest(given_back.forces)
+                size = samples.largest(given_back.forces) or float(np.finfo(np.float64).tiny)
                 gap = samples.largest(residual) / size
                 is_close = gap <= _NEWTON_SHARE * self.tolerance
                 if not is_close or sweep.is_complete:
                     break
                 sweep.carry(sweep.waiting)
             if gap <= _EARLY * self.tolerance:
-                misfit = self._misfit(sweep.outputs_between(), base, coefficients, size)
+                log_rates = np.append(now.log_rates, given_back.log_rates)
+                misfit = self._misfit(sweep.outputs_between(), base, coefficients, size, log_rates)
             stop = float(np.min(sweep.paths.stops, initial=1.0))
             found = Solution(
                 *(StepStatus.SOLVED, sweep.moving, sweep.paths, _raised(coefficients, base), given_back.log_rates),
@@ -140,11 +143,18 @@ class ForceStep:
         heavy = which & (bends > self.tolerance) & (paths.event_taus > _AT_ONCE) & (paths.event_taus < 1.0 - _AT_ONCE)
         return float(np.min(paths.event_taus[heavy], initial=np.inf))
 
-    def _misfit(self, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float) -> float:
-        """How far the interpolant is from the forces between the nodes and at the start, relative to the largest."""
-        between = self.samples.relative(outputs).forces - base
-        misfit = self.samples.largest(between - RULE.values(coefficients, CHECKS)) / size
-        return max(misfit, _AT_START * self.samples.largest(coefficients[:1]) / size)
+    def _misfit(
+        self, outputs: FloatArray, base: FloatArray, coefficients: FloatArray, size: float, log_rates: FloatArray
+    ) -> float:
+        """How far the interpolants are from the forces between the nodes and at the start, relative to the largest.
+
+        And how far ln R is from its own, relative to its fall: where one sample counts its share is 1 whatever R does.
+        """
+        between = self.samples.relative(outputs)
+        misfit = self.samples.largest(between.forces - base - RULE.values(coefficients, CHECKS)) / size
+        fall = float(np.max(np.abs(log_rates - log_rates[0])))
+        clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)
+        return max(misfit, clock_misfit, _AT_START * self.samples.largest(coefficients[:1]) / size)
 
     def _prepare(
         self, sweep: Sweep, given_back: RelativeForces, length: float, *, is_slow: bool

@@ -171,12 +171,13 @@ class Staleness:
         bends = self._answer * sweep.mass * sizes
         self._forces.append(at_nodes)
         largest = sweep.samples.largest
-        changes = [largest(at_nodes - old) / self._size for old in self._forces] if self._size else [0.0]
+        changes = [largest(at_nodes - old) / (self._size or 1.0) for old in self._forces]
         factors = self._turning * np.asarray(changes)[self._carried]
         if len(changes) == 1:
             growths = np.sum(np.sqrt(np.einsum("jqi,jqi->jq", sweep.rests, sweep.rests)), axis=1)
             self._fresh = np.exp(np.minimum(2.0 * growths, _MOST_GROWTH))
-        bends *= np.where(self._carried < 0, self._fresh, factors)
+        with np.errstate(invalid="ignore"):  # without forces the bound says nothing, and all are carried
+            bends *= np.where(self._carried < 0, self._fresh, factors)
         order = np.argsort(bends)
         due = np.ones(len(bends), dtype=bool)
         due[order[np.cumsum(bends[order]) <= self._allowed]] = False
