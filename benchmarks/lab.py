@@ -61,19 +61,29 @@ def dragging(page) -> dict:
             await new Promise((resolve) => requestAnimationFrame(resolve)); // after the one that draws
             waits.push(performance.now() - began);
           }
-          const began = performance.now();
+          const painting = reluflow.timing(), began = performance.now(), seen = [];
           send("pointerup", -0.8 * moves, 1.1 * moves);
-          while (!(reluflow.marks().answered > began)) await new Promise((resolve) => setTimeout(resolve, 5));
-          return { waits, flow: reluflow.marks().answered - began, painting: reluflow.timing() };
+          while (!(reluflow.marks().answered > began)) { // the run as far as it is known, then all of it
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+            const { early, answered } = reluflow.marks(), mark = Math.max(early ?? 0, answered ?? 0);
+            if (mark <= began || mark === seen.at(-1)?.mark) continue;
+            await new Promise((resolve) => requestAnimationFrame(resolve)); // it is drawn by then
+            const { time, loss, outcome } = reluflow.run();
+            seen.push({ mark, after: performance.now() - began, time, loss, outcome });
+          }
+          return { waits, seen, painting };
         }""",
         MOVES,
     )
+    first, last = geometry["seen"][0], geometry["seen"][-1]
     return {
         "geometry_on_screen_ms_p95": round(float(np.percentile(geometry["waits"], 95)), 1),
         "geometry_on_screen_ms_median": round(float(np.median(geometry["waits"])), 1),
         "geometry_work_ms_median": round(float(np.median(geometry["painting"])), 1),
         "geometry_work_ms_p95": round(float(np.percentile(geometry["painting"], 95)), 1),
-        "flow_after_drag_ms": round(geometry["flow"]),
+        "flow_after_drag_ms": round(first["after"]),
+        "flow_after_drag_up_to": {key: first[key] for key in ("time", "loss", "outcome")},
+        "whole_flow_after_drag_ms": round(last["after"]),
     }
 
 

@@ -44,7 +44,7 @@ async def ask(connection, **message):
 async def receive(connection, *whats):
     while True:
         header, arrays = unpack(await asyncio.wait_for(connection.recv(), 120))
-        if header["what"] in whats:
+        if header["what"] in whats and header.get("outcome") != "running":
             return header, arrays
 
 
@@ -204,6 +204,49 @@ def test_the_latest_request_wins_and_a_slow_one_is_given_up(laboratory):
             run, _ = await receive(page, "run")
             assert run["id"] == 99
             assert time.monotonic() - began < 15
+
+    run_apart(talk())
+
+
+def test_geometry_and_signs_of_life_do_not_wait_for_a_flow(laboratory):
+    slow = {"name": "min-toy", "loss": "logistic", "width": 4000, "scale": "1e-300"}
+
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="geometry", id=1, state={"width": 10})
+            await receive(page, "geometry")
+            await ask(page, ask="run", id=2, state=slow)
+            await ask(page, ask="ping", id=3)
+            await ask(page, ask="geometry", id=4, state={"width": 10})
+            heard = [(await receive(page, "pong", "geometry", "limit"))[0]["what"] for _ in range(2)]
+            assert heard == ["pong", "geometry"]
+
+    run_apart(talk())
+
+
+def test_a_refusal_says_what_it_refuses(laboratory):
+    """The page dropped such an answer as one to an older request, and went on waiting for the run."""
+
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="run", id=5, tag="ghost", state={"width": 0})
+            refusal, _ = await receive(page, "error")
+            assert (refusal["id"], refusal["of"], refusal["tag"]) == (5, "run", "ghost")
+            await ask(page, ask="geometry", id=6, brief=True)
+            assert "`brief` must be true or false" in (await receive(page, "error"))[0]["sentence"]
+
+    run_apart(talk())
+
+
+def test_an_answer_ends_with_a_word(laboratory):
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="run", id=5, state={"width": 10})
+            heard = []
+            while not heard or heard[-1][0] != "done":
+                header, _ = await receive(page, "run", "limit", "done")
+                heard.append((header["what"], header["id"]))
+            assert heard[:2] == [("run", 5), ("limit", 5)]
 
     run_apart(talk())
 

@@ -18,8 +18,8 @@ class _Cancelled(BaseException):
 def work(pipe: Connection) -> None:
     """Answer requests from the server until it goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's business
-    if hasattr(os, "setsid"):
-        os.setsid()  # and a terminal sends it to the whole group
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()  # and a terminal sends it to the whole group
     while True:
         try:
             job, kind, request = pipe.recv()
@@ -37,7 +37,7 @@ def work(pipe: Connection) -> None:
 
 def _work_on(job: int, request: Any, pipe: Connection) -> None:
     from reluflow.errors import ReluflowError
-    from reluflow.web.answers import answer
+    from reluflow.web.answers import Line, answer
 
     began = time.monotonic()
 
@@ -56,10 +56,12 @@ def _work_on(job: int, request: Any, pipe: Connection) -> None:
         look()
         pipe.send((job, "stage", words))
 
+    def frame(content: bytes) -> None:
+        pipe.send((job, "frame", content))
+        look()
+
     try:
-        for frame in answer(request, step, stage):
-            pipe.send((job, "frame", frame))
-            look()
+        answer(request, Line(step, stage, frame))
     except ReluflowError as error:
         pipe.send((job, "error", str(error)))
     except MemoryError:

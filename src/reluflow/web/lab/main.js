@@ -24,7 +24,7 @@ function say(words, isError = false) {
 }
 
 const viewer = new Viewer(find("viewer"), {
-  onScrub: (at) => { app.state.view.at = at; app.writeAddress(); },
+  onScrub: (at) => app.scrubbed(at),
   onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
 });
 const app = new Application({ viewer, say, onChange: (what) => changed(what) });

@@ -8,6 +8,7 @@ export class Run {
   /** @param {any} message the server's answer to `run` */
   constructor(message) {
     this.header = message;
+    this.isRunning = message.outcome === "running"; // shown as far as it is known
     const arrays = message.arrays;
     this.t = arrays.t.data;
     this.logT = arrays.log_t.data;

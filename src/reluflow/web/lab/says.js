@@ -52,7 +52,7 @@ export class Says {
     const model = this.app.model(), { neuron } = this.app.selection;
     const counts = this.app.answers.geometry?.counts;
     const forecast = counts ? `As the scale vanishes: ${Object.entries(counts).filter(([, count]) => count).map(([end, count]) => `${count} ${end === "dead" ? "die" : end === "open" ? "stay open" : `end at a ${end}`}`).join(", ")}.` : "";
-    if (neuron === null || !model.run) {
+    if (neuron === null || !model.run || model.run.isRunning) {
       return [element("p", {}, "Click a neuron to read why it went where it went."), forecast ? element("p", {}, forecast) : null, this.summary(model)];
     }
     return whyOf(model, neuron).map((sentence) => element("p", {}, sentence));
@@ -68,6 +68,7 @@ export class Says {
   end() {
     const { run } = this.app, { limit, ghostLimit } = this.app.answers;
     if (!run) return [element("p", {}, "The exact flow is being computed …")];
+    if (run.isRunning) return [this.summary({ run }), element("p", {}, "The phases and the end are told when it is there.")];
     const { header } = run;
     const nodes = [
       table(["phase", "from", "to"], header.phases.map((phase) => [explained(phase.name), shownTime(phase.start, header.log_time), shownTime(phase.end, header.log_time)]), "Phases of the run"),
