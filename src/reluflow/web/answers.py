@@ -23,7 +23,7 @@ from reluflow.web.wire import pack
 from reluflow.web.words import command_line, python_lines
 
 EARLY_SECONDS = 0.25  # a run that takes longer is shown as far as it is known by then
-LATER = 3.0  # and again when it has taken this many times as long
+LATER = 2.0  # and again when it has taken this many times as long
 
 
 @dataclass(frozen=True)
