@@ -113,6 +113,8 @@ export class Application {
   ask() {
     const { run } = this.state;
     this.isBehind = this.isAnswered = false;
+    this.failure = null;
+    for (const what of [...this.waiting]) if (what === "diagnosis" || what.startsWith("verdict")) this.waiting.delete(what); // of other data
     this.marks.asked = performance.now();
     this.answers = { ...this.answers, limit: null, diagnosis: null, verdicts: {} };
     if (!this.isDragging) this.answers.geometry = null;
@@ -132,11 +134,13 @@ export class Application {
   askDiagnosis() {
     if (this.answers.diagnosis || !this.connection) return;
     this.answers.diagnosis = "asked";
+    this.waiting.add("diagnosis");
     this.connection.ask("diagnosis", this.state.run);
   }
 
   askVerdict(key) {
     this.answers.verdicts[key] = "asked";
+    this.waiting.add(`verdict ${key}`);
     this.connection.ask("verdict", this.state.run, { key });
     this.onChange("verdict");
   }
@@ -160,15 +164,17 @@ export class Application {
   }
 
   /** All of an answer has come. */
-  takeDone({ of }) {
+  takeDone({ of, key }) {
     if (of === "run") this.waiting.delete("limit");
-    this.waiting.delete(of);
+    this.waiting.delete(key ? `${of} ${key}` : of);
     this.onChange("done");
   }
 
   takeError(message) {
-    if (message.of === "verdict") { this.answers.verdicts[message.key] = { sentence: message.sentence }; this.onChange("verdict"); return; }
+    if (message.of === "verdict") { this.waiting.delete(`verdict ${message.key}`); this.answers.verdicts[message.key] = { sentence: message.sentence }; this.onChange("verdict"); this.maybeSettled(); return; }
     this.say(message.sentence, true);
+    if (["run", "data"].includes(message.of) && message.tag !== "ghost") this.failure = message.sentence;
+    if (message.of === "diagnosis") this.answers.diagnosis = message;
     if (message.tag === "ghost") this.waiting.delete("ghost");
     else for (const what of message.of === "run" || !message.of ? ["run", "limit"] : [message.of]) this.waiting.delete(what);
     if (message.of === "report") this.onReport?.(null);

@@ -103,8 +103,10 @@ export class Connection {
     const message = { ask: what, id, tag, state, ...(key ? { key } : {}), ...(isBrief ? { brief: true } : {}) };
     this.pending.set(this.slotOf(message), message);
     this.newest.set(this.slotOf(message), id);
-    if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify(message));
-    else this.connect();
+    if (this.socket && this.socket.readyState === 1) {
+      this.socket.send(JSON.stringify(message));
+      if (Date.now() - this.lastHeard >= BEAT) this.ping(); // it has been quiet for a while: is anybody there?
+    } else this.connect();
     return id;
   }
 
