@@ -4,6 +4,7 @@ import { planeOf, project } from "./planes.js";
 import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
 
+const CAPTION = 20; // pixels below the circle for the words on what is seen
 const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
 const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
 
@@ -31,8 +32,9 @@ export class Plane {
   layout() {
     if (this.surface.resize()) this.hasStill = false;
     const { width, height } = this.surface;
-    this.center = [width / 2, height / 2];
-    this.radius = 0.5 * Math.min(width, height) - 34;
+    const room = height - CAPTION;
+    this.center = [width / 2, room / 2];
+    this.radius = 0.5 * Math.min(width, room) - 34;
   }
 
   samplePoint(k) {
