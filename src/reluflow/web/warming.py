@@ -6,7 +6,7 @@ import math
 
 
 def load_kernels() -> None:
-    """Follow small flows through everything a run of a page goes through: both solvers, slides, deaths, the limit, descent.
+    """Follow small runs through everything a run of a page goes through: both solvers, the limit, descent.
 
     What is compiled depends on kinds of arrays, not on their sizes, so small problems load all that large ones need.
     """
