@@ -116,7 +116,7 @@ class ComputingProcess:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Processes started within compute in one thread each: our matrices are small, and more threads make them slower."""
+    """Processes started within compute in one thread each: our matrices are small, and more threads slow them down."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
