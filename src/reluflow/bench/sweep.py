@@ -84,8 +84,8 @@ def two_workers() -> list[Comparison]:
         less = _sweep(Path(folder, "less"), max(cases // 10, 4), "--executor", "processes", "--workers", "2")
         note = (
             f"{differing_rows(one.folder, two.folder)} of {cases} rows differ; processor time "
-            f"{one.processor_seconds:.4g} s with one worker, {two.processor_seconds:.4g} s with two; the driver's peak was {two.memory:.0f} MiB, "
-            f"with a tenth of the cases {less.memory:.0f} MiB"
+            f"{one.processor_seconds:.4g} s with one worker, {two.processor_seconds:.4g} s with two; "
+            f"driver's peak {two.memory:.0f} MiB, with a tenth of the cases {less.memory:.0f} MiB"
         )
         comparisons.append(Comparison("sweep/two-processes", two.seconds, "one process", one.seconds, note))
         try:
