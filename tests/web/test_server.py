@@ -3,8 +3,10 @@
 import asyncio
 import http.client
 import json
+import multiprocessing
 import os
 import socket
+import threading
 import time
 
 import pytest
@@ -12,8 +14,11 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from reluflow.cli.main import run as run_command
+from reluflow.web.answers import Request
 from reluflow.web.server import Address, bind
+from reluflow.web.state import read_state
 from reluflow.web.wire import unpack
+from reluflow.web.worker import work
 from web.apart import run_apart
 from web.running import start_laboratory, stop
 
@@ -315,3 +320,24 @@ def test_it_ends_on_ctrl_c_with_all_its_processes():
 def _is_alive(process):
     with open(f"/proc/{process}/stat") as status:
         return status.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_request_that_comes_while_another_is_worked_on_is_kept(monkeypatch):
+    """The computing process threw away what was asked before it looked up, and that page waited a minute in vain."""
+    ours, theirs = multiprocessing.Pipe()
+    asked = [Request(k, "run", "main", read_state({"width": 4, "seed": k}), "", 60.0, is_brief=True) for k in (1, 2)]
+    for number, one in enumerate(asked, start=1):
+        ours.send((number, "ask", one))
+    monkeypatch.setattr("signal.signal", lambda *arguments: None)  # not in the main thread of these tests
+    monkeypatch.setattr("os.setpgrp", lambda: None)
+    process = threading.Thread(target=work, args=(theirs,), daemon=True)
+    process.start()
+    done = []
+    while len(done) < 2:
+        assert ours.poll(60)
+        number, kind, _ = ours.recv()
+        if kind == "done":
+            done.append(number)
+    assert done == [1, 2]
+    ours.close()
+    process.join(10)

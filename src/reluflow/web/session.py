@@ -103,6 +103,7 @@ class Session:
         self._jobs: dict[tuple[str, str], Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._speaking = asyncio.Lock()
+        self._is_gone = False
 
     async def greet(self) -> None:
         """What the page needs before it asks: the state to open with, the menus, the limits."""
@@ -181,8 +182,16 @@ class Session:
         return send
 
     async def _send(self, frame: bytes) -> None:
+        from starlette.websockets import WebSocketDisconnect
+
         async with self._speaking:
-            await self._websocket.send_bytes(frame)
+            if self._is_gone:
+                return
+            try:
+                await self._websocket.send_bytes(frame)
+            except (WebSocketDisconnect, RuntimeError, OSError):  # it left while this was on its way
+                self._is_gone = True
+                self.leave()
 
     def _forget(self, slot: tuple[str, str], job: Job) -> None:
         if self._jobs.get(slot) is job:

@@ -195,7 +195,7 @@ export class Application {
   takeRun(message) {
     const run = new Run(message), before = this.run, { view } = this.state;
     if (run.isRunning && !before?.isRunning) this.cursor = { at: view.at, isMoved: false, before: before && view.at < 1 ? before.timeAt(before.positionOf(view.at, view.axis)) : null };
-    if (!run.isRunning && before?.isRunning && this.cursor.isMoved) view.at = this.sameTime(before, run, this.cursor.at);
+    if (before?.isRunning && this.cursor.isMoved && this.cursor.at < 1) view.at = this.cursor.at = this.sameTime(before, run, this.cursor.at);
     this.run = run;
     this.isAnswered = true;
     if (!run.isRunning) this.waiting.delete("run");
