@@ -114,6 +114,7 @@ export class Application {
     const { run } = this.state;
     this.isBehind = this.isAnswered = false;
     this.failure = null;
+    this.cursor.isMoved = false;
     for (const what of [...this.waiting]) if (what === "diagnosis" || what.startsWith("verdict")) this.waiting.delete(what); // of other data
     this.marks.asked = performance.now();
     this.answers = { ...this.answers, limit: null, diagnosis: null, verdicts: {} };
@@ -195,7 +196,8 @@ export class Application {
   takeRun(message) {
     const run = new Run(message), before = this.run, { view } = this.state;
     if (run.isRunning && !before?.isRunning) this.cursor = { at: view.at, isMoved: false, before: before && view.at < 1 ? before.timeAt(before.positionOf(view.at, view.axis)) : null };
-    if (before?.isRunning && this.cursor.isMoved && this.cursor.at < 1) view.at = this.cursor.at = this.sameTime(before, run, this.cursor.at);
+    const isSame = before?.header.id === message.id; // more of a run that is shown: where one scrubbed, the time stays
+    if (isSame && this.cursor.isMoved && this.cursor.at < 1) view.at = this.cursor.at = this.sameTime(before, run, this.cursor.at);
     this.run = run;
     this.isAnswered = true;
     if (!run.isRunning) this.waiting.delete("run");
@@ -209,8 +211,8 @@ export class Application {
 
   /** The place in another state of a run that shows the same time. */
   sameTime(one, other, at) {
-    const { axis } = this.state.view, { t, logT } = one.timeAt(one.positionOf(at, axis));
-    return Math.min(1, other.placeOf(t, logT, axis));
+    const { axis } = this.state.view;
+    return other.placeShowing(one.timeAt(one.positionOf(at, axis)), axis);
   }
 
   takeGhost(message) {
@@ -245,7 +247,7 @@ export class Application {
   /** Where the cursor stands in a run as far as it is known: at the time it showed before, if that has come. */
   placeInRunning(run) {
     const { before, at } = this.cursor;
-    return before ? Math.min(1, run.placeOf(before.t, before.logT, this.state.view.axis)) : at;
+    return before ? run.placeShowing(before, this.state.view.axis) : at;
   }
 
   refresh() { if (this.localData) this.viewer.show(this.model()); }

@@ -129,6 +129,17 @@ export class Run {
     return { t: Math.exp(logT), logT };
   }
 
+  /** The place on the axis at which `timeAt` gives a time; the end, if it lies beyond. */
+  placeShowing({ t, logT }, axis) {
+    let k = 0;
+    while (k < this.T - 1 && this.logT[k + 1] < logT) k++;
+    if (k >= this.T - 1) return 1;
+    const isFirst = k === 0 || !Number.isFinite(this.logT[k]);
+    const [start, end, at] = isFirst ? [this.t[k], this.t[k + 1], t] : [this.logT[k], this.logT[k + 1], logT];
+    const share = end > start ? Math.min(1, Math.max(0, (at - start) / (end - start))) : 0;
+    return this.placeOfPosition(k + share, axis);
+  }
+
   /**
    * The neurons at a position: unit directions in `units`, ln|w|, ln|a|, signs. Kept states are drawn as they are;
    * between two of them directions and logarithms are interpolated, for the picture only.
