@@ -6,6 +6,7 @@ import pytest
 from reluflow.bench.benchmark import Comparison, best_time
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.registry import ALL, benchmarks_named
+from reluflow.bench.sweep import differing_rows
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
 
@@ -41,3 +42,15 @@ def test_extremal_benchmark_agrees():
     (comparison,) = benchmarks_named("geometry/extremal")[0].run()
     assert "the same" in comparison.agreement
     assert comparison.ratio is not None
+
+
+def test_rows_of_two_sweeps_are_compared_to_the_last_bit_and_an_empty_error_is_no_difference(tmp_path):
+    """Every row was said to differ: the empty `error` of one table is not equal to that of the other."""
+    pandas = pytest.importorskip("pandas")
+    rows = {"seed": [0, 1, 2], "loss": [0.1, 0.2, float("nan")], "error": [None, None, "a sentence"]}
+    for name, loss in (("one", 0.2), ("two", 0.2), ("three", np.nextafter(0.2, 1))):
+        (tmp_path / name).mkdir()
+        rows["loss"][1] = loss
+        pandas.DataFrame(rows).to_parquet(tmp_path / name / "table.parquet")
+    assert differing_rows(tmp_path / "one", tmp_path / "two") == 0
+    assert differing_rows(tmp_path / "one", tmp_path / "three") == 1

@@ -58,9 +58,23 @@ def test_seeds_are_added_only_where_they_are_needed(tmp_path):
     assert float(found.low.value) <= 1e-3 <= float(found.high.value)  # a draw of 16 at 1e-3 itself may decide
     trials = {count.value: count.trials for count in found.counts}
     assert trials["1e-6"] == 8
-    assert found.counts[-1].trials == 32
-    low, high = found.counts[-1].interval
+    assert found.nearest.trials == 32
+    low, high = found.nearest.interval
     assert low < 0.5 < high
+
+
+def test_both_sides_are_narrowed_where_the_seeds_cannot_decide(tmp_path):
+    """Bisection stopped at the first middle that 16 seeds left open, with a bracket of a factor of 16 around it."""
+    found = bisect(noisy, rtol=0.05, first_seeds=8, seeds=16, out=tmp_path)
+    assert found.undecided
+    assert found.low.side(0.5) == -1
+    assert found.high.side(0.5) == 1
+    values = [float(count.value) for count in found.counts]
+    low, high = float(found.low.value), float(found.high.value)
+    assert low < float(found.nearest.value) < high
+    step = 0.05 * np.log(1e6) * 1.0001
+    assert any(0 < np.log(value / low) <= step for value in values), "the next value up was asked and is not decided"
+    assert any(0 < np.log(high / value) <= step for value in values)
 
 
 def test_an_interval_without_a_boundary_is_refused(tmp_path):

@@ -33,6 +33,32 @@ def test_a_local_dask_cluster_gives_the_same_bits_and_leaves_this_process_able_t
     assert numba.njit(_doubled)(np.ones(3)).tolist() == [2, 2, 2]
 
 
+def test_a_cluster_that_does_not_close_in_time_fails_nothing(tmp_path, monkeypatch):
+    """On a busy machine a thousand cases were computed, and then the sweep ended with a sentence on no file at all."""
+    import distributed
+
+    close = distributed.LocalCluster.close
+
+    def close_late(cluster, *arguments, **options):
+        close(cluster, *arguments, **options)
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.LocalCluster, "close", close_late)
+    made = sweep(CASE, over=SMALL, measure=MEASURES, executor="dask", workers=1, out=tmp_path)
+    assert (made.computed, made.done) == (6, 6)
+
+
+def test_a_cluster_that_does_not_start_is_said_in_a_sentence(tmp_path, monkeypatch):
+    import distributed
+
+    def fail(**options):
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed, "LocalCluster", fail)
+    with pytest.raises(BackendError, match="`--executor dask` could not start a cluster on this machine"):
+        sweep(CASE, over=SMALL, executor="dask", workers=1, out=tmp_path)
+
+
 def _doubled(values):
     return 2 * values
 

@@ -1,10 +1,13 @@
 """The states that travel: the first and the last of the run, in order, as many as fit, even in what changes."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from reluflow.web import adapter
-from reluflow.web.answers import Request, answer
+from reluflow.web.answers import Line, Request, answer
 from reluflow.web.frames import MOST_FRAMES, FrameKeeper, most_frames
 from reluflow.web.state import read_state
 from reluflow.web.wire import unpack
@@ -14,10 +17,16 @@ def request(settings, what="run"):
     return Request(7, what, "main", read_state(settings), "", 60.0)
 
 
+def answered(asked, on_step=lambda run: None):
+    frames = []
+    answer(asked, Line(on_step, lambda words: None, lambda frame: frames.append(unpack(frame))))
+    return frames
+
+
 def frames_of(settings):
-    answered = [unpack(frame) for frame in answer(request(settings), lambda run: None, lambda words: None)]
-    assert [header["what"] for header, _ in answered] in (["run", "limit"], ["run", "run", "limit"])
-    return answered[-2]
+    whole = [frame for frame in answered(request(settings)) if frame[0].get("outcome") != "running"]
+    assert [header["what"] for header, _ in whole] in (["run", "limit"], ["run", "limit", "run"])
+    return whole[0] if len(whole) == 2 else whole[2]
 
 
 def test_frames_begin_and_end_with_the_run():
@@ -50,7 +59,7 @@ def test_the_closed_form_start_of_a_tiny_scale_is_drawn_in_between():
     _, arrays = frames_of(settings)
     cosines = np.sum(arrays["units"][1:] * arrays["units"][:-1], axis=2)
     assert np.degrees(np.arccos(np.clip(cosines.min(), -1, 1))) < 30  # it was 94
-    first, second, _ = (unpack(frame) for frame in answer(request(settings), lambda run: None, lambda words: None))
+    first, _, second = (frame for frame in answered(request(settings)) if frame[0].get("outcome") != "running")
     assert len(first[1]["t"]) < len(second[1]["t"]), "the run comes at once, the states in between after it"
     assert {key: first[0][key] for key in ("loss", "time", "steps")} == {
         key: second[0][key] for key in ("loss", "time", "steps")
@@ -98,11 +107,60 @@ def test_a_run_stopped_by_the_clock_says_so_and_shows_what_was_done():
             raise KeyboardInterrupt
 
     asked = request({"width": 60})
-    (header, arrays), (limit, _) = (unpack(frame) for frame in answer(asked, stop, lambda words: None))
+    (header, arrays), (limit, _) = answered(asked, stop)
     assert header["outcome"] == "interrupted"
     assert "Stopped after 60 seconds of computing" in header["sentence"]
     assert len(arrays["t"]) > 10
     assert limit["proof"] is False
+
+
+def test_a_long_run_is_shown_as_far_as_it_is_known(monkeypatch):
+    """After a drag one waited for the end of the flow, of which most is spent long after the fit."""
+    monkeypatch.setattr("reluflow.web.answers.EARLY_SECONDS", 0.0)
+    monkeypatch.setattr("reluflow.web.answers.LATER", 0.0)  # after every step
+    settings = {"name": "min-toy", "loss": "logistic", "width": 30, "seed": 2}
+    frames = answered(request(settings))
+    early = [frame for frame in frames if frame[0].get("outcome") == "running"]
+    whole = next(frame for frame in frames if frame[0].get("outcome") == "direction-converged")
+    assert frames[: len(early)] == early
+    assert whole[0]["steps"] == len(early)
+    middle, arrays = early[len(early) // 2]
+    assert middle["phases"] == []
+    assert middle["method"] == whole[0]["method"]
+    assert len(arrays["event_t"]) <= len(whole[1]["event_t"])
+    at = np.searchsorted(whole[1]["record_t"], middle["time"])
+    assert whole[1]["record_t"][at] == arrays["t"][-1] == middle["time"]
+    assert whole[1]["record_loss"][at] == arrays["frame_loss"][-1]
+
+
+def test_in_the_middle_of_a_drag_only_the_run_is_worked_out():
+    brief = Request(7, "run", "main", read_state({"width": 10}), "", 60.0, is_brief=True)
+    assert [header["what"] for header, _ in answered(brief) if header["outcome"] != "running"] == ["run"]
+
+
+def test_nothing_is_compiled_or_loaded_after_warming_up():
+    """The first drag after a start waited for machine code that the warming runs had not touched."""
+    code = (
+        "import gc\n"
+        "from reluflow.web.warming import load_kernels\n"
+        "load_kernels()\n"
+        "from numba.core.dispatcher import Dispatcher\n"
+        "def loaded():\n"
+        "    kernels = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]\n"
+        "    return {(one.py_func.__qualname__, str(kind)) for one in kernels for kind in one.signatures}\n"
+        "before = loaded()\n"
+        "from reluflow.web.answers import Line, Request, answer\n"
+        "from reluflow.web.state import read_state\n"
+        "circle = [[1.0, 0.1], [0.3, 1.0], [-0.8, 0.7], [-1.0, -0.2], [-0.2, -1.0], [0.7, -0.6]]\n"
+        "given = {'name': 'six', 'X': circle, 'y': [1, 1, -1, -1, -1, 1]}\n"
+        "for more in ({}, {'width': 'inf'}, {**given, 'width': 300, 'loss': 'logistic'}, {**given, 'leak': 0.3},\n"
+        "             {**given, 'loss': 'exponential', 'width': 300, 'scale': '1e-100'}, {'method': 'gd'}):\n"
+        "    asked = Request(1, 'run', 'main', read_state(more), '', 60.0, is_brief=True)\n"
+        "    answer(asked, Line(lambda run: None, lambda words: None, lambda frame: None))\n"
+        "print(sorted(loaded() - before))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_start_without_steps_is_a_run_of_one_state():

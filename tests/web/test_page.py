@@ -356,6 +356,24 @@ def test_three_dimensions_have_a_sphere_and_planes_to_choose(open_page):
     assert "samples 1 and 3" in page.inner_text(".plane-words")
 
 
+def test_a_plane_may_hold_an_extremal_vector_and_a_sample(open_page):
+    page = open_page("v=1&name=lyu-orthogonal&loss=logistic&leak=0.5&width=10&view.at=0")
+    page.select_option("#plane", "extremal-0-sample-2")
+    assert "extremal vector 1 and sample 3" in page.inner_text(".plane-words")
+    X = reluflow.load("lyu-orthogonal").X
+    D = np.array(page.evaluate("reluflow.extremal()[0].vector"))
+    basis = np.linalg.qr(np.column_stack([D, X[2]]))[0]
+    drawn = np.array(page.evaluate("reluflow.plane().samples"))
+    lengths = np.linalg.norm(drawn - page.evaluate("reluflow.plane().center"), axis=1)
+    inside = np.linalg.norm(X @ basis, axis=1)
+    np.testing.assert_allclose(lengths / lengths.max(), inside / inside.max(), atol=1e-6)
+    until(page, "location.hash.includes('extremal-0-sample-2')")
+    page.focus("#plane")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.id") == "plane"
+    assert "extremal vector 1 and sample 4" in page.inner_text(".plane-words")
+
+
 def test_infinitely_many_neurons_and_a_second_run(open_page):
     page = open_page("v=1&width=inf")
     assert page.is_checked("#infinite")

@@ -3,8 +3,10 @@
 import asyncio
 import http.client
 import json
+import multiprocessing
 import os
 import socket
+import threading
 import time
 
 import pytest
@@ -12,8 +14,11 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from reluflow.cli.main import run as run_command
+from reluflow.web.answers import Request
 from reluflow.web.server import Address, bind
+from reluflow.web.state import read_state
 from reluflow.web.wire import unpack
+from reluflow.web.worker import work
 from web.apart import run_apart
 from web.running import start_laboratory, stop
 
@@ -44,7 +49,7 @@ async def ask(connection, **message):
 async def receive(connection, *whats):
     while True:
         header, arrays = unpack(await asyncio.wait_for(connection.recv(), 120))
-        if header["what"] in whats:
+        if header["what"] in whats and header.get("outcome") != "running":
             return header, arrays
 
 
@@ -208,6 +213,49 @@ def test_the_latest_request_wins_and_a_slow_one_is_given_up(laboratory):
     run_apart(talk())
 
 
+def test_geometry_and_signs_of_life_do_not_wait_for_a_flow(laboratory):
+    slow = {"name": "min-toy", "loss": "logistic", "width": 4000, "scale": "1e-300"}
+
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="geometry", id=1, state={"width": 10})
+            await receive(page, "geometry")
+            await ask(page, ask="run", id=2, state=slow)
+            await ask(page, ask="ping", id=3)
+            await ask(page, ask="geometry", id=4, state={"width": 10})
+            heard = [(await receive(page, "pong", "geometry", "limit"))[0]["what"] for _ in range(2)]
+            assert heard == ["pong", "geometry"]
+
+    run_apart(talk())
+
+
+def test_a_refusal_says_what_it_refuses(laboratory):
+    """The page dropped such an answer as one to an older request, and went on waiting for the run."""
+
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="run", id=5, tag="ghost", state={"width": 0})
+            refusal, _ = await receive(page, "error")
+            assert (refusal["id"], refusal["of"], refusal["tag"]) == (5, "run", "ghost")
+            await ask(page, ask="geometry", id=6, brief=True)
+            assert "`brief` must be true or false" in (await receive(page, "error"))[0]["sentence"]
+
+    run_apart(talk())
+
+
+def test_an_answer_ends_with_a_word(laboratory):
+    async def talk():
+        async with await connect(laboratory) as page:
+            await ask(page, ask="run", id=5, state={"width": 10})
+            heard = []
+            while not heard or heard[-1][0] != "done":
+                header, _ = await receive(page, "run", "limit", "done")
+                heard.append((header["what"], header["id"]))
+            assert heard[:2] == [("run", 5), ("limit", 5)]
+
+    run_apart(talk())
+
+
 def test_a_page_that_leaves_takes_its_requests_with_it(laboratory):
     slow = {"name": "min-toy", "loss": "logistic", "width": 4000, "scale": "1e-300"}
 
@@ -272,3 +320,24 @@ def test_it_ends_on_ctrl_c_with_all_its_processes():
 def _is_alive(process):
     with open(f"/proc/{process}/stat") as status:
         return status.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_request_that_comes_while_another_is_worked_on_is_kept(monkeypatch):
+    """The computing process threw away what was asked before it looked up, and that page waited a minute in vain."""
+    ours, theirs = multiprocessing.Pipe()
+    asked = [Request(k, "run", "main", read_state({"width": 4, "seed": k}), "", 60.0, is_brief=True) for k in (1, 2)]
+    for number, one in enumerate(asked, start=1):
+        ours.send((number, "ask", one))
+    monkeypatch.setattr("signal.signal", lambda *arguments: None)  # not in the main thread of these tests
+    monkeypatch.setattr("os.setpgrp", lambda: None)
+    process = threading.Thread(target=work, args=(theirs,), daemon=True)
+    process.start()
+    done = []
+    while len(done) < 2:
+        assert ours.poll(60)
+        number, kind, _ = ours.recv()
+        if kind == "done":
+            done.append(number)
+    assert done == [1, 2]
+    ours.close()
+    process.join(10)

@@ -11,41 +11,62 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from reluflow.bench.benchmark import Benchmark, Comparison
 
 CASES, WIDTH = 10_000, 200
 SIZE_VARIABLE = "RELUFLOW_BENCH_SWEEP_CASES"  # fewer cases, to try it out
+SHORT_CASES = 3_000  # of one step of descent, where what a case costs beyond its run is all there is
+_DRIVER = """
+import json, resource, sys
+from reluflow.cli.main import run
+try:
+    run()
+finally:
+    spent = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    cpu = sum(one.ru_utime + one.ru_stime for one in spent)
+    print(json.dumps([cpu, spent[0].ru_maxrss / 1024]), file=sys.stderr)
+"""
 
 
-def _sweep(out: Path, cases: int, *options: str) -> tuple[dict[str, Any], float]:
-    """Sweep three points over seeds; gives its JSON and the peak memory of the parent in MiB."""
-    words = [
-        "sweep",
-        "three-points",
-        "--width",
-        str(WIDTH),
-        "--over",
-        f"seed=0..{cases - 1}",
-        "--measure",
-        "loss,outcome",
-    ]
-    code = (
-        "import resource, sys\n"
-        "from reluflow.cli.main import run\n"
-        "try:\n    run()\n"
-        "finally:\n    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words, "--out", str(out), "--json", *options],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout), float(done.stderr.split()[-1]) / 1024
+@dataclass(frozen=True)
+class _Swept:
+    """What a sweep took.
+
+    Parameters
+    ----------
+    seconds, processor_seconds
+        On the clock as the sweep tells it, and of all its processes together, their start included.
+    memory
+        Largest memory of the driver in MiB.
+    folder
+        Where its results are.
+    """
+
+    seconds: float
+    processor_seconds: float
+    memory: float
+    folder: Path
+
+    def run_seconds(self) -> float:
+        """What the runs took by themselves, from their records."""
+        total = 0.0
+        for path in (self.folder / "results").rglob("*.txt"):
+            for line in path.read_bytes().splitlines()[2:-1]:
+                total += json.loads(line.split(b" ", 2)[2])["seconds"]
+        return total
+
+
+def _sweep(out: Path, cases: int, *options: str) -> _Swept:
+    """Sweep three points over seeds through the command line."""
+    words = ["sweep", "three-points", "--width", str(WIDTH), "--over", f"seed=0..{cases - 1}"]
+    words += ["--measure", "loss,outcome", "--out", str(out), "--json", *options]
+    done = subprocess.run([sys.executable, "-c", _DRIVER, *words], capture_output=True, text=True, check=True)
+    cpu, memory = json.loads(done.stderr.splitlines()[-1])
+    return _Swept(json.loads(done.stdout)["seconds"], cpu, memory, out)
 
 
 def _size() -> int:
@@ -58,55 +79,58 @@ def two_workers() -> list[Comparison]:
     comparisons = []
     with tempfile.TemporaryDirectory() as folder:
         _sweep(Path(folder, "warm"), 4, "--executor", "serial")  # compiles
-        one, _ = _sweep(Path(folder, "one"), cases, "--executor", "processes", "--workers", "1")
-        two, memory = _sweep(Path(folder, "two"), cases, "--executor", "processes", "--workers", "2")
-        _, less = _sweep(Path(folder, "less"), max(cases // 10, 4), "--executor", "processes", "--workers", "2")
+        one = _sweep(Path(folder, "one"), cases, "--executor", "processes", "--workers", "1")
+        two = _sweep(Path(folder, "two"), cases, "--executor", "processes", "--workers", "2")
+        less = _sweep(Path(folder, "less"), max(cases // 10, 4), "--executor", "processes", "--workers", "2")
         note = (
-            f"{_differences(Path(folder, 'one'), Path(folder, 'two'))} of {cases} rows differ; the driver's peak was "
-            f"{memory:.0f} MiB, with a tenth of the cases {less:.0f} MiB"
+            f"{differing_rows(one.folder, two.folder)} of {cases} rows differ; processor time "
+            f"{one.processor_seconds:.4g} s with one worker, {two.processor_seconds:.4g} s with two; "
+            f"driver's peak {two.memory:.0f} MiB, with a tenth of the cases {less.memory:.0f} MiB"
         )
-        comparisons.append(Comparison("sweep/two-processes", two["seconds"], "one process", one["seconds"], note))
-        overhead = 1e3 * (one["seconds"] - _run_seconds(Path(folder, "one"))) / cases
-        note = f"{overhead:.3g} ms a case beyond the runs themselves, the start of the worker included"
-        comparisons.append(
-            Comparison("sweep/overhead", one["seconds"], "the runs alone", _run_seconds(Path(folder, "one")), note)
-        )
+        comparisons.append(Comparison("sweep/two-processes", two.seconds, "one process", one.seconds, note))
         try:
-            dask, _ = _sweep(Path(folder, "dask"), cases, "--executor", "dask", "--workers", "2")
+            dask = _sweep(Path(folder, "dask"), cases, "--executor", "dask", "--workers", "2")
         except subprocess.CalledProcessError as error:
             comparisons.append(
                 Comparison("sweep/two-dask-workers", float("nan"), "one process", None, str(error.stderr)[-200:])
             )
         else:
-            note = f"{_differences(Path(folder, 'one'), Path(folder, 'dask'))} of {cases} rows differ"
-            comparisons.append(
-                Comparison("sweep/two-dask-workers", dask["seconds"], "one process", one["seconds"], note)
-            )
+            note = f"{differing_rows(one.folder, dask.folder)} of {cases} rows differ"
+            comparisons.append(Comparison("sweep/two-dask-workers", dask.seconds, "one process", one.seconds, note))
     return comparisons
 
 
-def _differences(one: Path, two: Path) -> int:
+def overhead() -> list[Comparison]:
+    """What a case costs beyond its run: many runs of one step, the start of the processes taken out by a difference."""
+    cases = min(SHORT_CASES, _size())
+    fewer = max(cases // 10, 4)
+    options = ("--executor", "processes", "--workers", "1", "--method", "gd", "--iterations", "1")
+    with tempfile.TemporaryDirectory() as folder:
+        few = _sweep(Path(folder, "few"), fewer, *options)
+        many = _sweep(Path(folder, "many"), cases, *options)
+        runs = many.run_seconds() - few.run_seconds()
+        clock, processor = many.seconds - few.seconds, many.processor_seconds - few.processor_seconds
+        each = 1e3 / (cases - fewer)
+        note = (
+            f"{each * (clock - runs):.3g} ms a case beyond the runs on the clock, {each * (processor - runs):.3g} ms "
+            f"of processor time ({cases - fewer} runs of {each * runs:.3g} ms each)"
+        )
+        return [Comparison("sweep/overhead", clock, "the runs alone", runs, note)]
+
+
+def differing_rows(one: Path, two: Path) -> int:
+    """Rows of two tables that are not the same to the last bit."""
     import pandas
 
     first, second = (pandas.read_parquet(folder / "table.parquet") for folder in (one, two))
-    return int((first.astype(str) != second.astype(str)).any(axis=1).sum())
-
-
-def _run_seconds(folder: Path) -> float:
-    """What the runs of a folder took by themselves, from their records."""
-    total = 0.0
-    for path in (folder / "results").rglob("*.txt"):
-        for line in path.read_bytes().splitlines()[2:-1]:
-            total += json.loads(line.split(b" ", 2)[2])["seconds"]
-    return total
+    same = (first == second) | (first.isna() & second.isna())
+    return int((~same).any(axis=1).sum())
 
 
 def many_cases(cases: int) -> list[Comparison]:
-    """List, resume and tabulate 100,000 and ten times as many cases: results made up, files real."""
-    return [
-        _tabulated(cases // 10, "sweep/tabulate-tenth", None),
-        _tabulated(cases, "sweep/tabulate", None),
-    ]
+    """List, resume and tabulate cases, a tenth and a hundredth as many: results made up, files real."""
+    names = ("sweep/tabulate-hundredth", "sweep/tabulate-tenth", "sweep/tabulate")
+    return [_tabulated(cases // part, name, None) for part, name in zip((100, 10, 1), names, strict=True)]
 
 
 def _tabulated(cases: int, name: str, peer: float | None) -> Comparison:
@@ -127,27 +151,30 @@ def _tabulated(cases: int, name: str, peer: float | None) -> Comparison:
             "    few = range(start, min(start + 200, cases))\n"
             "    done = [Record(bytes(names[k]).hex(), 'done', (k,), ('stationary', 1 / (k + 1)), 0.01) for k in few]\n"
             "    writer.write([record.line() for record in done])\n"
-            "began = time.perf_counter()\n"
+            "began, cpu = time.perf_counter(), time.process_time()\n"
             "write_plan(folder, plan)\n"
             "known = Progress(plan, folder)\n"
             "assert known.count(2) == cases\n"
             "listed = time.perf_counter() - began\n"
             "counts = write_table(plan, folder)\n"
             "assert counts['done'] == cases\n"
-            "print(listed, time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+            "print(listed, time.perf_counter() - began, time.process_time() - cpu,\n"
+            "      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
         )
         words = [sys.executable, "-c", code, folder, str(cases)]
         began = time.perf_counter()
         done = subprocess.run(words, capture_output=True, text=True, check=True)
-        listed, seconds, memory = map(float, done.stdout.split())
+        listed, seconds, processor, memory = map(float, done.stdout.split())
         note = (
             f"{cases:,} cases: read for resuming in {listed:.3g} s, with the table {seconds:.3g} s, "
-            f"{1e6 * seconds / cases:.3g} us a case, {memory:.0f} MiB; {time.perf_counter() - began:.0f} s in all"
+            f"{1e6 * processor / cases:.3g} us of processor time a case, {memory:.0f} MiB; "
+            f"{time.perf_counter() - began:.0f} s in all"
         )
         return Comparison(name, seconds, "its own cost is linear", peer, note)
 
 
 BENCHMARKS = (
     Benchmark("sweep/workers", "a sweep on two workers against one", two_workers),
+    Benchmark("sweep/overhead", "what a case costs beyond its run", overhead),
     Benchmark("sweep/million", "a million cases listed, resumed, tabulated", partial(many_cases, 1_000_000)),
 )

@@ -46,8 +46,10 @@ class Bracket:
     low, high
         The last value on each side at which Wilson's interval excludes the level. Each of these decisions is right with
         95 % on its own; that the probability is monotone between them is assumed, not shown.
+    probability
+        The level.
     undecided
-        Whether bisection stopped because the seeds could not decide at the middle, rather than by the tolerance.
+        Whether values were met at which the seeds could not decide; both sides were then narrowed on their own.
     counts
         What was seen, in the order it was asked.
     """
@@ -55,8 +57,15 @@ class Bracket:
     name: str
     low: Count
     high: Count
+    probability: float
     undecided: bool
     counts: tuple[Count, ...]
+
+    @property
+    def nearest(self) -> Count | None:
+        """Of the values at which the seeds could not decide, the one whose frequency is closest to the level."""
+        open_counts = [count for count in self.counts if count.side(self.probability) == 0]
+        return min(open_counts, key=lambda c: abs(c.successes / c.trials - self.probability), default=None)
 
 
 def find_boundary(
@@ -77,7 +86,8 @@ def find_boundary(
     """Bisect for the value of a setting at which an event has a given probability over seeds.
 
     At each point seeds are added, 8, 16, 32, ..., until Wilson's 95 % interval excludes the level or `seeds` are used
-    up; so points far from the boundary cost little. All runs are kept like those of any sweep.
+    up; so points far from the boundary cost little. Where they do not decide, the last value that is decided is looked
+    for on each side, so that the bracket is as narrow as these seeds allow. All runs are kept like those of any sweep.
 
     Parameters
     ----------
@@ -96,7 +106,7 @@ def find_boundary(
     seeds, first_seeds
         Most and fewest seeds at a point.
     rtol
-        Stop when the bracket is shorter than this share of the interval.
+        Stop when the bracket, or each side of it, is shorter than this share of the interval.
     out, progress, options
         As in `sweep`.
 
@@ -138,6 +148,20 @@ def find_boundary(
                 return found
             trials = min(2 * trials, seeds)
 
+    def narrowed(decided: Decimal, other: Decimal) -> Decimal:
+        """The last share on the way from a decided one to another at which the seeds still decide, to the tolerance."""
+        while abs(other - decided) > Decimal(rtol):
+            middle = (decided + other) / 2
+            found = count_at(middle)
+            if found.value in (ends[decided].value, ends[other].value):
+                break  # neighbouring whole numbers
+            ends[middle] = found
+            if found.side(probability) == ends[decided].side(probability):
+                decided = middle
+            else:
+                other = middle
+        return decided
+
     ends = {share: count_at(share) for share in (Decimal(0), Decimal(1))}
     first, last = ends[Decimal(0)], ends[Decimal(1)]
     if first.side(probability) * last.side(probability) != -1:
@@ -151,8 +175,9 @@ def find_boundary(
         found = count_at(middle)
         if found.value in (ends[low].value, ends[high].value):
             break  # neighbouring whole numbers
-        if found.side(probability) == 0:
-            return Bracket(name, ends[low], ends[high], True, tuple(counts))
         ends[middle] = found
+        if found.side(probability) == 0:
+            low, high = narrowed(low, middle), narrowed(high, middle)
+            return Bracket(name, ends[low], ends[high], probability, True, tuple(counts))
         low, high = (middle, high) if found.side(probability) == first.side(probability) else (low, middle)
-    return Bracket(name, ends[low], ends[high], False, tuple(counts))
+    return Bracket(name, ends[low], ends[high], probability, False, tuple(counts))

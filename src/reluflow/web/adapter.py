@@ -107,19 +107,24 @@ def problem_of(state: RunState) -> TrainingProblem:
     return TrainingProblem(data, loss_of(state), network_of(state, data))
 
 
-def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajectory:
-    """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
+def solver_of(state: RunState, problem: TrainingProblem) -> AbstractSolver:
+    """What a state is run with: the exact flow, as `reluflow train` chooses it, or gradient descent."""
     from reluflow.dynamics.descent.gradient_descent import GradientDescent
     from reluflow.dynamics.flow.choice import choose_flow
+
+    if state.method == "gd":
+        return GradientDescent(lr=state.lr, iterations=state.iterations)
+    return choose_flow(problem).solver
+
+
+def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajectory:
+    """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
 
-    solver: AbstractSolver = choose_flow(problem).solver
-    until: AbstractStoppingRule = _end_of(problem)
-    if state.method == "gd":
-        solver, until = GradientDescent(lr=state.lr, iterations=state.iterations), Exhausted()
+    until = Exhausted() if state.method == "gd" else end_of(problem)
     try:
-        return train(problem, solver, until=until, progress=on_step)
+        return train(problem, solver_of(state, problem), until=until, progress=on_step)
     except TrainingInterrupted as interrupt:  # what was done is shown
         return interrupt.trajectory
 
@@ -146,7 +151,7 @@ def states_between(
     return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
 
 
-def _end_of(problem: TrainingProblem) -> AbstractStoppingRule:
+def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train` does by default."""
     from reluflow.theory.limit import LimitIdentified
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +16,14 @@ from reluflow.web import adapter
 from reluflow.web.frames import Frame, FrameKeeper
 from reluflow.web.movie import movie_of
 from reluflow.web.report import report_of
-from reluflow.web.run_answer import run_answer
+from reluflow.web.run_answer import early_answer, run_answer
 from reluflow.web.state import RunState
+from reluflow.web.warming import load_kernels
 from reluflow.web.wire import pack
 from reluflow.web.words import command_line, python_lines
+
+EARLY_SECONDS = 0.25  # a run that takes longer is shown as far as it is known by then
+LATER = 2.0  # and again when it has taken this many times as long
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Request:
     id
         The page's own number for it.
     what
-        data, geometry, diagnosis, run, movie, verdict or report.
+        data, geometry, diagnosis, run, movie, verdict or report; warm from the server itself.
     tag
         main or ghost: which of the two runs of the page it is about.
     state
@@ -39,6 +44,8 @@ class Request:
         For a verdict, the theorem.
     seconds
         How long it may take.
+    is_brief
+        Of a run asked for in the middle of a drag: neither its limit nor more states are wanted.
     """
 
     id: int
@@ -47,20 +54,32 @@ class Request:
     state: RunState
     key: str
     seconds: float
+    is_brief: bool = False
 
 
-OnStep = Callable[[AbstractRun], None]
-OnStage = Callable[[str], None]
+@dataclass(frozen=True)
+class Line:
+    """The way back to the page while an answer is worked out.
+
+    Parameters
+    ----------
+    step
+        Called with the run after every step of it; may end the answer by an exception.
+    stage
+        Called with a sentence on what is being done.
+    frame
+        Called with each frame of the answer, in the order they are ready.
+    """
+
+    step: Callable[[AbstractRun], None]
+    stage: Callable[[str], None]
+    frame: Callable[[bytes], None]
 
 
-def answer(request: Request, on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    """The frames a request is answered with."""
+def answer(request: Request, line: Line) -> None:
+    """Answer a request: every frame goes down the line as soon as it is ready."""
     head = {"id": request.id, "what": request.what, "tag": request.tag}
-    yield from _ANSWERS[request.what](request, head, on_step, on_stage)
-
-
-def _data(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    yield pack(*data_answer(request, head))
+    _ANSWERS[request.what](request, head, line)
 
 
 def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -90,47 +109,64 @@ def data_answer(request: Request, head: dict[str, Any]) -> tuple[dict[str, Any],
     return header, arrays
 
 
-def _geometry(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+def _data(request: Request, head: dict[str, Any], line: Line) -> None:
+    line.frame(pack(*data_answer(request, head)))
+
+
+def _geometry(request: Request, head: dict[str, Any], line: Line) -> None:
     problem = adapter.problem_of(request.state)
     header, arrays = adapter.geometry_of(problem)
-    yield pack(head | header, arrays)
+    line.frame(pack(head | header, arrays))
 
 
-def _diagnosis(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    yield pack(head | adapter.diagnosis_of(adapter.problem_of(request.state)))
+def _diagnosis(request: Request, head: dict[str, Any], line: Line) -> None:
+    line.frame(pack(head | adapter.diagnosis_of(adapter.problem_of(request.state))))
 
 
-def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    """The run as soon as it is known; again with states in between where much changed in one step; then its limit."""
-    trajectory, keeper = _followed(request, on_step)
+def _run(request: Request, head: dict[str, Any], line: Line) -> None:
+    """The run: what is known of it early, then all of it, its limit, and again with more states where much changed.
+
+    A request in the middle of a drag gets the run alone: a newer one is about to come.
+    """
+    trajectory, keeper = _followed(request, line, head)
     told = dict(head)
     if trajectory.outcome.code == "interrupted":
         told["sentence"] = (
             f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
             "The command line has no limit."
         )
-    yield pack(*run_answer(trajectory, keeper.shown(), told))
-    finer = _refined(request, trajectory, keeper, on_step)
+    line.frame(pack(*run_answer(trajectory, keeper.shown(), told)))
+    if request.is_brief:
+        return
+    line.frame(pack(head | {"what": "limit"} | adapter.limit_of(trajectory)))
+    finer = _refined(request, trajectory, keeper, line)
     if finer is not None:
-        yield pack(*run_answer(trajectory, finer, told))
-    yield pack(head | {"what": "limit"} | adapter.limit_of(trajectory))
+        line.frame(pack(*run_answer(trajectory, finer, told)))
 
 
-def _followed(request: Request, on_step: OnStep) -> tuple[Trajectory, FrameKeeper]:
-    """The run of a request and what is kept of it."""
+def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) -> tuple[Trajectory, FrameKeeper]:
+    """The run of a request and what is kept of it; with a head, what is known goes down the line early."""
     problem = adapter.problem_of(request.state)
+    solver = adapter.solver_of(request.state, problem)
     keeper = FrameKeeper(problem.network, problem.initial_loss)
+    began = time.monotonic()
+    due = began + EARLY_SECONDS
 
     def after_step(run: AbstractRun) -> None:
+        nonlocal due
         keeper(run)
-        on_step(run)
+        line.step(run)
+        now = time.monotonic()
+        if head is not None and now >= due:
+            due = began + LATER * (now - began)
+            line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
 
     trajectory = adapter.run_of(request.state, problem, after_step)
     keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
     return trajectory, keeper
 
 
-def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, on_step: OnStep) -> list[Frame] | None:
+def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line: Line) -> list[Frame] | None:
     """The states of a run with more of them where much changed in one step, or None where no step was so large."""
     if request.state.method != "flow" or trajectory.outcome.code == "interrupted":
         return None
@@ -139,7 +175,7 @@ def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, on_s
         for stretch in keeper.stretches:
             times = stretch.times()
             if len(times):
-                states = adapter.states_between(trajectory.problem, stretch.network, stretch.time, times, on_step)
+                states = adapter.states_between(trajectory.problem, stretch.network, stretch.time, times, line.step)
                 keeper.insert(states)
                 is_finer = True
     except TrainingInterrupted:
@@ -147,28 +183,32 @@ def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, on_s
     return keeper.shown() if is_finer else None
 
 
-def _movie(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    on_stage("The exact flow is followed again ...")
-    trajectory, keeper = _followed(request, on_step)
-    frames = _refined(request, trajectory, keeper, on_step) or keeper.shown()
-    on_stage("The MP4 is being drawn ...")
-    yield pack(head, {"mp4": movie_of(trajectory, frames)})
+def _movie(request: Request, head: dict[str, Any], line: Line) -> None:
+    line.stage("The exact flow is followed again ...")
+    trajectory, keeper = _followed(request, line)
+    frames = _refined(request, trajectory, keeper, line) or keeper.shown()
+    line.stage("The MP4 is being drawn ...")
+    line.frame(pack(head, {"mp4": movie_of(trajectory, frames)}))
 
 
-def _verdict(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+def _verdict(request: Request, head: dict[str, Any], line: Line) -> None:
     problem = adapter.problem_of(request.state)
-    yield pack(head | {"key": request.key} | adapter.verdict_of(request.key, problem, on_step))
+    line.frame(pack(head | {"key": request.key} | adapter.verdict_of(request.key, problem, line.step)))
 
 
-def _report(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+def _report(request: Request, head: dict[str, Any], line: Line) -> None:
     if request.state.w is not None or request.state.width is None:
         raise InvalidInputError("a report needs drawn neurons, got neurons placed by hand or infinitely many.")
     problem = adapter.problem_of(request.state)
     command = command_line(request.state, verb="study")
-    yield pack(head | {"html": report_of(request.state, problem, command, on_stage)})
+    line.frame(pack(head | {"html": report_of(request.state, problem, command, line.stage)}))
 
 
-_ANSWERS: dict[str, Callable[[Request, dict[str, Any], OnStep, OnStage], Iterator[bytes]]] = {
+def _warm(request: Request, head: dict[str, Any], line: Line) -> None:
+    load_kernels()
+
+
+_ANSWERS: dict[str, Callable[[Request, dict[str, Any], Line], None]] = {
     "data": _data,
     "geometry": _geometry,
     "diagnosis": _diagnosis,
@@ -176,4 +216,5 @@ _ANSWERS: dict[str, Callable[[Request, dict[str, Any], OnStep, OnStage], Iterato
     "movie": _movie,
     "verdict": _verdict,
     "report": _report,
+    "warm": _warm,
 }

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import multiprocessing
+import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from reluflow.sweep.executors.worker_process import ONE_THREAD
 from reluflow.web.answers import Request
 from reluflow.web.worker import Message, work
 
@@ -94,7 +97,8 @@ class ComputingProcess:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         self._process = context.Process(target=work, args=(theirs,), daemon=True, name="reluflow laboratory")
-        self._process.start()
+        with _one_thread():
+            self._process.start()
         theirs.close()
         self._pipe, self._inbox = ours, asyncio.Queue()
         thread = threading.Thread(target=_forward, args=(ours, asyncio.get_running_loop(), self._inbox), daemon=True)
@@ -108,6 +112,21 @@ class ComputingProcess:
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Processes started within compute in one thread each: our matrices are small, and more threads slow them down."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _forward(pipe: Connection, loop: asyncio.AbstractEventLoop, inbox: asyncio.Queue[Message]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,19 +38,7 @@ SECONDS = {
 FIRST_SECONDS = 600.0  # the first run on a machine compiles the kernels
 MOST_PAGES = 16
 LONGEST_TEXT = 1 << 20
-_WARMING: tuple[dict[str, Any], ...] = (
-    {"width": 4},
-    {"name": "min-toy", "loss": "logistic", "width": 4},
-    {"name": "lyu-orthogonal", "loss": "logistic", "leak": 0.5, "width": 4},
-    {  # many samples have a solver, and so machine code, of their own
-        "name": "warm",
-        "X": [[math.cos(1 + 0.5 * k), math.sin(1 + 0.5 * k)] for k in range(12)],
-        "y": [float(k % 3) for k in range(12)],
-        "width": 130,
-        "scale": "0.1",
-    },
-)
-_MESSAGE_FIELDS = {"ask", "id", "tag", "state", "key"}
+_MESSAGE_FIELDS = {"ask", "id", "tag", "state", "key", "brief"}
 
 
 class Laboratory:
@@ -59,9 +46,9 @@ class Laboratory:
 
     def __init__(self, state: dict[str, Any], *, is_warm: bool = True) -> None:
         self.state = state
-        self.workers = {name: ComputingProcess() for name in ("quick", "flow", "slow")}
+        self.workers = {name: ComputingProcess() for name in ("quick", "flow", "ghost", "slow")}
         self.num_pages = 0
-        self.is_ready = {"quick": False, "flow": False, "slow": True}
+        self.is_ready = {"quick": False, "flow": False, "ghost": True, "slow": True}
         self._warms = is_warm
 
     async def warm_up(self) -> None:
@@ -74,12 +61,11 @@ class Laboratory:
             return None
 
         async def warm(name: str, what: str) -> None:
-            for settings in _WARMING:
-                request = Request(0, what, "main", read_state(settings), "", FIRST_SECONDS)
-                await self.workers[name].do(Job(request, ignore))
+            request = Request(0, what, "main", read_state({}), "", FIRST_SECONDS)
+            await self.workers[name].do(Job(request, ignore))
             self.is_ready[name] = True
 
-        await asyncio.gather(warm("quick", "geometry"), warm("flow", "run"))
+        await asyncio.gather(warm("quick", "geometry"), warm("flow", "warm"))
 
     def close(self) -> None:
         """End the processes."""
@@ -117,6 +103,7 @@ class Session:
         self._jobs: dict[tuple[str, str], Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._speaking = asyncio.Lock()
+        self._is_gone = False
 
     async def greet(self) -> None:
         """What the page needs before it asks: the state to open with, the menus, the limits."""
@@ -142,13 +129,17 @@ class Session:
 
     async def take(self, text: str | None) -> None:
         """Read one message and start what it asks for."""
-        number = 0
+        head: dict[str, Any] = {"what": "error", "id": 0}
         try:
             message = _parse(text)
-            number = message["id"]
+            head["id"] = message["id"]
+            if message.get("ask") == "ping":
+                await self._send(pack({"what": "pong"}))
+                return
+            head |= _subject(message)
             request = _request(message)
         except ReluflowError as error:
-            await self._send(pack({"what": "error", "id": number, "sentence": str(error)}))
+            await self._send(pack(head | {"sentence": str(error)}))
             return
         slot = (request.what + request.key, request.tag)
         if slot in self._jobs:
@@ -163,11 +154,15 @@ class Session:
 
     async def _do(self, job: Job) -> None:
         name = WORKER_OF[job.request.what]
+        if name == "flow" and job.request.tag == "ghost":
+            name = "ghost"  # the second run has a process of its own: neither waits for the other
         if name:
             if not self._laboratory.is_ready[name]:
                 await job.send("stage", "loading the machine code (compiled once on a new machine)")
                 job.request = replace(job.request, seconds=max(job.request.seconds, FIRST_SECONDS))
             await self._laboratory.workers[name].do(job)
+            if not job.cancelled.is_set():
+                await job.send("done", "")
             return
         head = {"id": job.request.id, "what": job.request.what, "tag": job.request.tag}
         try:
@@ -187,8 +182,16 @@ class Session:
         return send
 
     async def _send(self, frame: bytes) -> None:
+        from starlette.websockets import WebSocketDisconnect
+
         async with self._speaking:
-            await self._websocket.send_bytes(frame)
+            if self._is_gone:
+                return
+            try:
+                await self._websocket.send_bytes(frame)
+            except (WebSocketDisconnect, RuntimeError, OSError):  # it left while this was on its way
+                self._is_gone = True
+                self.leave()
 
     def _forget(self, slot: tuple[str, str], job: Job) -> None:
         if self._jobs.get(slot) is job:
@@ -215,6 +218,12 @@ def _parse(text: str | None) -> dict[str, Any]:
     return message
 
 
+def _subject(message: dict[str, Any]) -> dict[str, str]:
+    """What a message is about, for the answer that refuses it: the page then knows what not to wait for."""
+    named = {"of": message.get("ask"), "tag": message.get("tag", "main"), "key": message.get("key", "")}
+    return {name: word for name, word in named.items() if isinstance(word, str) and len(word) <= 60}
+
+
 def _request(message: dict[str, Any]) -> Request:
     what, tag, key = message.get("ask"), message.get("tag", "main"), message.get("key", "")
     if not isinstance(what, str) or what not in WORKER_OF:
@@ -223,4 +232,7 @@ def _request(message: dict[str, Any]) -> Request:
         raise InvalidInputError("`tag` must be main or ghost.")
     if not isinstance(key, str) or len(key) > 60 or (what == "verdict") != bool(key):
         raise InvalidInputError("`key` must name a theorem, with `ask` verdict only.")
-    return Request(message["id"], what, tag, read_state(message.get("state")), key, SECONDS[what])
+    is_brief = message.get("brief", False)
+    if not isinstance(is_brief, bool) or (is_brief and what != "run"):
+        raise InvalidInputError("`brief` must be true or false, with `ask` run only.")
+    return Request(message["id"], what, tag, read_state(message.get("state")), key, SECONDS[what], is_brief)

@@ -18,34 +18,36 @@ class _Cancelled(BaseException):
 def work(pipe: Connection) -> None:
     """Answer requests from the server until it goes away."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's business
-    if hasattr(os, "setsid"):
-        os.setsid()  # and a terminal sends it to the whole group
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()  # and a terminal sends it to the whole group
+    early: list[Message] = []  # asked for while another request was being worked on
     while True:
         try:
-            job, kind, request = pipe.recv()
+            job, kind, request = early.pop(0) if early else pipe.recv()
         except (EOFError, OSError):
             return
         if kind == "cancel":
             continue  # it was answered already
         try:
-            _work_on(job, request, pipe)
+            _work_on(job, request, pipe, early)
         except _Cancelled:
             pipe.send((job, "done", None))
         except (BrokenPipeError, EOFError):
             return
 
 
-def _work_on(job: int, request: Any, pipe: Connection) -> None:
+def _work_on(job: int, request: Any, pipe: Connection, early: list[Message]) -> None:
     from reluflow.errors import ReluflowError
-    from reluflow.web.answers import answer
+    from reluflow.web.answers import Line, answer
 
     began = time.monotonic()
 
     def look() -> None:
-        if pipe.poll():
-            other, kind, _content = pipe.recv()
-            if kind == "cancel" and other == job:
+        while pipe.poll():
+            message = pipe.recv()
+            if message[:2] == (job, "cancel"):
                 raise _Cancelled
+            early.append(message)
 
     def step(_: Any) -> None:
         look()
@@ -56,10 +58,12 @@ def _work_on(job: int, request: Any, pipe: Connection) -> None:
         look()
         pipe.send((job, "stage", words))
 
+    def frame(content: bytes) -> None:
+        pipe.send((job, "frame", content))
+        look()
+
     try:
-        for frame in answer(request, step, stage):
-            pipe.send((job, "frame", frame))
-            look()
+        answer(request, Line(step, stage, frame))
     except ReluflowError as error:
         pipe.send((job, "error", str(error)))
     except MemoryError:

@@ -39,7 +39,7 @@ class MaxMarginProbability(AbstractDiagram):
     def make(
         self, out: Path, executor: AbstractExecutor, *, is_quick: bool = False, progress: ShowProgress | None = None
     ) -> Made:
-        over = {"scale": "0.03..3e-5:log:4", "width": "2,4,8,16", "seed": "0..7"}
+        over = {"scale": "0.03..3e-5:log:4", "width": "2,3,4,6,8,16", "seed": "0..15"}
         if is_quick:
             over = {"scale": "0.03,0.003", "width": "2,4", "seed": "0..1"}
         maps, findings, files = [], [], []

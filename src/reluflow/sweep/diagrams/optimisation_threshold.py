@@ -22,7 +22,7 @@ from reluflow.viz.saving import save_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DIMENSIONS = (2, 3, 5, 8, 12, 16, 20)
+DIMENSIONS = (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20)
 WIDTH, NOISE, LEARNING_RATE, ITERATIONS = 60, 0.5, 0.1, 1000
 
 
@@ -51,9 +51,9 @@ class OptimisationThreshold(AbstractDiagram):
                     "n",
                     Interval(str(max(d + 1, d * d // 4)), str(max(4 * d * d, 40)), is_log=True),
                     event="fits_noise",
-                    seeds=8 if is_quick else 16,
+                    seeds=8 if is_quick else 32,
                     first_seeds=8,
-                    rtol=0.2 if is_quick else 0.08,
+                    rtol=0.2 if is_quick else 0.06,
                     out=out,
                     executor=executor,
                     progress=progress,
@@ -65,7 +65,7 @@ class OptimisationThreshold(AbstractDiagram):
             seen = "; ".join(
                 f"n = {c.value}: {c.successes} of {c.trials}" for c in sorted(found.counts, key=lambda c: int(c.value))
             )
-            end = "undecided between" if found.undecided else "between"
+            end = "open between" if found.undecided else "between"
             findings.append(f"d = {d}: {end} n = {found.low.value} and {found.high.value} (fitted: {seen}).")
         files = [save_figure(_figure(brackets), out / PICTURE)] if brackets else []
         if len(brackets) > 2:
@@ -90,9 +90,9 @@ def base_case(d: int) -> Case:
 
 
 def middle(bracket: Bracket) -> float:
-    """The point the seeds could not decide; where they decided all, half-way in the logarithm between the ends."""
-    if bracket.undecided:
-        return float(bracket.counts[-1].value)
+    """The value nearest to one half of those left open; where all were decided, half-way in the logarithm."""
+    if bracket.nearest is not None:
+        return float(bracket.nearest.value)
     return math.sqrt(float(bracket.low.value) * float(bracket.high.value))
 
 

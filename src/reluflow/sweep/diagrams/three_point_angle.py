@@ -34,7 +34,7 @@ class ThreePointAngle(AbstractDiagram):
     def make(
         self, out: Path, executor: AbstractExecutor, *, is_quick: bool = False, progress: ShowProgress | None = None
     ) -> Made:
-        over = {"angle": "60..100:lin:17", "scale": "1e-1..1e-6:log:11", "seed": "0..4"}
+        over = {"angle": "60..100:lin:33", "scale": "1e-1..1e-6:log:21", "seed": "0..7"}
         if is_quick:
             over = {"angle": "70..100:lin:4", "scale": "1e-1..1e-5:log:3", "seed": "0..1"}
         result = sweep(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,25 +77,32 @@ class DaskExecutor(AbstractExecutor):
             except (OSError, TimeoutError) as error:  # a closed connection is an OSError
                 raise _lost(self.scheduler) from error
             finally:
-                if client.status == "running":
-                    client.cancel(list(flying))
+                if flying and client.status == "running":
+                    with suppress(OSError, TimeoutError):  # they end with the cluster, or with the next claim
+                        client.cancel(list(flying))
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
         if self.scheduler is None:
             # no `pre-spawn-environ` of ours: a nanny leaves it in this process's environment, where Numba then refuses
             # to compile. Dask asks for one thread of the libraries under NumPy by itself, and `Worker` of Numba.
-            cluster = stack.enter_context(
-                distributed.LocalCluster(
+            try:
+                cluster = distributed.LocalCluster(
                     n_workers=self.num_workers,
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address=None,
                     silence_logs=50,
                 )
-            )
-            return stack.enter_context(distributed.Client(cluster, set_as_default=False))
+                stack.enter_context(_closed_in_the_end(cluster))
+                return stack.enter_context(_closed_in_the_end(distributed.Client(cluster, set_as_default=False)))
+            except (OSError, TimeoutError) as error:
+                raise BackendError(
+                    f"`--executor dask` could not start a cluster on this machine ({type(error).__name__}); "
+                    "`--executor processes` needs none."
+                ) from error
         try:
-            return stack.enter_context(distributed.Client(self.scheduler, timeout=CONNECT_S, set_as_default=False))
+            client = distributed.Client(self.scheduler, timeout=CONNECT_S, set_as_default=False)
+            return stack.enter_context(_closed_in_the_end(client))
         except (OSError, TimeoutError, ValueError) as error:
             raise BackendError(
                 f"`{self.scheduler}` must be the address of a running Dask scheduler, such as tcp://10.0.0.1:8786; "
@@ -132,6 +139,20 @@ class DaskExecutor(AbstractExecutor):
         record = Record(name, FAILED, plan.values_at(task[0]), (), 0.0, sentence)
         SegmentWriter(Path(assignment.folder), writer_name(assignment.driver), header).write([record.line()])
         yield Report(task, computed=1, failed=1)
+
+
+@contextmanager
+def _closed_in_the_end(cluster: Any) -> Iterator[Any]:
+    """A cluster, or a client of one, closed when it is left.
+
+    That it does not close in time, as on a machine with much else to do, is no failure of the sweep: every result it
+    reported is on disk by then, and its processes end with this one.
+    """
+    try:
+        yield cluster
+    finally:
+        with suppress(OSError, TimeoutError):
+            cluster.close()
 
 
 def work_on(message: bytes, task: tuple[int, ...]) -> Report:

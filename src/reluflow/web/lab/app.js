@@ -20,7 +20,9 @@ export class Application {
     this.resolvers = [];
     this.answers = { data: null, geometry: null, limit: null, diagnosis: null, verdicts: {}, ghostLimit: null };
     this.run = this.ghost = null;
-    this.isStarted = false;
+    /** Where the cursor stands in a run that is still going on, and when it stood before. */
+    this.cursor = { at: 1, before: null, isMoved: false };
+    this.isStarted = this.isAnswered = false;
     this.marks = {}; // when the last request and answer of each kind were, for the benchmark
   }
 
@@ -66,7 +68,7 @@ export class Application {
     this.refusal = null; // what was wrong with the link has been read
     if (data) this.showLocal(data); else this.localData = null;
     this.isDragging = isDragging;
-    if (!isDragging || !this.waiting.has("run") || performance.now() - (this.marks.asked ?? 0) > PATIENCE) this.ask();
+    if (!isDragging || this.isAnswered || performance.now() - (this.marks.asked ?? 0) > PATIENCE) this.ask();
     else this.isBehind = true;
     this.onChange(isDragging ? "drag" : "state");
   }
@@ -87,9 +89,17 @@ export class Application {
 
   setView(changes) {
     this.state.view = { ...this.state.view, ...changes };
+    if (changes.at !== undefined) this.cursor = { at: changes.at, before: null, isMoved: true };
     this.writeAddress();
     this.refresh();
     this.onChange("view");
+  }
+
+  /** The cursor was moved. */
+  scrubbed(at) {
+    this.state.view.at = at;
+    this.cursor = { at, before: null, isMoved: true };
+    this.writeAddress();
   }
 
   select(selection) {
@@ -102,12 +112,15 @@ export class Application {
 
   ask() {
     const { run } = this.state;
-    this.isBehind = false;
+    this.isBehind = this.isAnswered = false;
+    this.failure = null;
+    this.cursor.isMoved = false;
+    for (const what of [...this.waiting]) if (what === "diagnosis" || what.startsWith("verdict")) this.waiting.delete(what); // of other data
     this.marks.asked = performance.now();
     this.answers = { ...this.answers, limit: null, diagnosis: null, verdicts: {} };
     if (!this.isDragging) this.answers.geometry = null;
     const wanted = this.isDragging ? ["run"] : ["data", "geometry", "run"];
-    for (const what of wanted) { this.waiting.add(what); this.connection.ask(what, run); }
+    for (const what of wanted) { this.waiting.add(what); this.connection.ask(what, run, { isBrief: what === "run" && this.isDragging }); }
     this.waiting.add("limit");
     this.askGhost();
     this.writeAddress();
@@ -116,17 +129,19 @@ export class Application {
   askGhost() {
     if (!this.state.ghost) { this.waiting.delete("ghost"); return; }
     this.waiting.add("ghost");
-    this.connection.ask("run", { ...this.state.run, ...this.state.ghost }, { tag: "ghost" });
+    this.connection.ask("run", { ...this.state.run, ...this.state.ghost }, { tag: "ghost", isBrief: Boolean(this.isDragging) });
   }
 
   askDiagnosis() {
     if (this.answers.diagnosis || !this.connection) return;
     this.answers.diagnosis = "asked";
+    this.waiting.add("diagnosis");
     this.connection.ask("diagnosis", this.state.run);
   }
 
   askVerdict(key) {
     this.answers.verdicts[key] = "asked";
+    this.waiting.add(`verdict ${key}`);
     this.connection.ask("verdict", this.state.run, { key });
     this.onChange("verdict");
   }
@@ -140,7 +155,8 @@ export class Application {
     if (what === "data") this.takeData(message);
     else if (what === "geometry") { this.answers.geometry = message; this.waiting.delete("geometry"); this.refresh(); this.onChange("geometry"); }
     else if (what === "run") this.takeRun(message);
-    else if (what === "limit") { this.answers.limit = message; this.waiting.delete("limit"); this.onChange("limit"); }
+    else if (what === "limit") { this.answers.limit = message; this.onChange("limit"); }
+    else if (what === "done") this.takeDone(message);
     else if (what === "diagnosis") { this.answers.diagnosis = message; this.onChange("diagnosis"); }
     else if (what === "verdict") { this.answers.verdicts[message.key] = message; this.onChange("verdict"); }
     else if (what === "report") { this.onReport?.(message); }
@@ -148,12 +164,22 @@ export class Application {
     this.maybeSettled();
   }
 
+  /** All of an answer has come. */
+  takeDone({ of, key }) {
+    if (of === "run") this.waiting.delete("limit");
+    this.waiting.delete(key ? `${of} ${key}` : of);
+    this.onChange("done");
+  }
+
   takeError(message) {
-    if (message.of === "verdict") { this.answers.verdicts[message.key] = { sentence: message.sentence }; this.onChange("verdict"); return; }
+    if (message.of === "verdict") { this.waiting.delete(`verdict ${message.key}`); this.answers.verdicts[message.key] = { sentence: message.sentence }; this.onChange("verdict"); this.maybeSettled(); return; }
     this.say(message.sentence, true);
+    if (["run", "data"].includes(message.of) && message.tag !== "ghost") this.failure = message.sentence;
+    if (message.of === "diagnosis") this.answers.diagnosis = message;
     if (message.tag === "ghost") this.waiting.delete("ghost");
     else for (const what of message.of === "run" || !message.of ? ["run", "limit"] : [message.of]) this.waiting.delete(what);
     if (message.of === "report") this.onReport?.(null);
+    this.onChange("done");
     this.maybeSettled();
   }
 
@@ -168,9 +194,14 @@ export class Application {
   }
 
   takeRun(message) {
-    this.run = new Run(message);
-    this.waiting.delete("run");
-    this.marks.answered = performance.now();
+    const run = new Run(message), before = this.run, { view } = this.state;
+    if (run.isRunning && !before?.isRunning) this.cursor = { at: view.at, isMoved: false, before: before && view.at < 1 ? before.timeAt(before.positionOf(view.at, view.axis)) : null };
+    const isSame = before?.header.id === message.id; // more of a run that is shown: where one scrubbed, the time stays
+    if (isSame && this.cursor.isMoved && this.cursor.at < 1) view.at = this.cursor.at = this.sameTime(before, run, this.cursor.at);
+    this.run = run;
+    this.isAnswered = true;
+    if (!run.isRunning) this.waiting.delete("run");
+    this.marks[run.isRunning ? "early" : "answered"] = performance.now();
     if (message.outcome === "interrupted") this.say(message.sentence, true);
     else this.say(this.refusal ?? "", Boolean(this.refusal));
     this.refresh();
@@ -178,8 +209,15 @@ export class Application {
     if (this.isBehind && this.isDragging) this.ask();
   }
 
+  /** The place in another state of a run that shows the same time. */
+  sameTime(one, other, at) {
+    const { axis } = this.state.view;
+    return other.placeShowing(one.timeAt(one.positionOf(at, axis)), axis);
+  }
+
   takeGhost(message) {
-    if (message.what === "run") { this.ghost = new Run(message); this.waiting.delete("ghost"); this.refresh(); this.onChange("ghost"); }
+    if (message.what === "run") { this.ghost = new Run(message); this.refresh(); this.onChange("ghost"); }
+    if (message.what === "done") this.waiting.delete("ghost");
     if (message.what === "limit") { this.answers.ghostLimit = message; this.onChange("ghost"); }
     this.maybeSettled();
   }
@@ -202,8 +240,14 @@ export class Application {
     const ghost = this.ghost && run && this.ghost.d === run.d ? this.ghost : null;
     return {
       data: this.localData, geometry: this.geometry, geometryAnswer: answer, extremal, run, ghost,
-      view: this.state.view, selection: this.selection, leak: this.state.run.leak, isDragging: this.isDragging,
+      view: run?.isRunning ? { ...this.state.view, at: this.placeInRunning(run) } : this.state.view, selection: this.selection, leak: this.state.run.leak, isDragging: this.isDragging,
     };
+  }
+
+  /** Where the cursor stands in a run as far as it is known: at the time it showed before, if that has come. */
+  placeInRunning(run) {
+    const { before, at } = this.cursor;
+    return before ? run.placeShowing(before, this.state.view.axis) : at;
   }
 
   refresh() { if (this.localData) this.viewer.show(this.model()); }

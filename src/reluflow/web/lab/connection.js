@@ -2,6 +2,10 @@
 // @ts-check
 import { decodeFrame } from "./wire.js";
 
+const BEAT = 5000; // milliseconds between two signs of life that are asked for
+const SILENCE = 4000; // milliseconds without any answer after which the line counts as dead, though nobody closed it
+const ASLEEP = 3 * BEAT; // milliseconds without a beat: the machine slept, and the line is asked at once
+
 export class Connection {
   /**
    * @param {string} url
@@ -17,9 +21,47 @@ export class Connection {
     this.newest = new Map();
     this.attempts = 0;
     this.isClosed = false;
+    this.lastBeat = this.lastHeard = Date.now();
     this.connect();
-    window.addEventListener("online", () => this.connect());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.connect(); });
+    window.addEventListener("online", () => this.revive());
+    window.addEventListener("pageshow", () => this.revive());
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.revive(); });
+    window.setInterval(() => this.beat(), BEAT);
+  }
+
+  /** Connect if there is no line; if there is one, find out whether anybody is at its other end. */
+  revive() {
+    this.connect();
+    this.ping();
+  }
+
+  beat() {
+    const gap = Date.now() - this.lastBeat;
+    this.lastBeat = Date.now();
+    if (gap > ASLEEP) this.revive();
+    else if (Date.now() - this.lastHeard >= BEAT) this.ping();
+  }
+
+  /** Ask for a sign of life; a socket from before a sleep is open and silent, so a new one takes its place. */
+  ping() {
+    const { socket } = this;
+    if (this.isClosed || !socket || socket.readyState !== 1 || this.listening) return;
+    const asked = Date.now();
+    socket.send(JSON.stringify({ ask: "ping", id: 0 }));
+    this.listening = window.setTimeout(() => {
+      this.listening = 0;
+      if (socket === this.socket && this.lastHeard < asked) this.replace();
+    }, SILENCE);
+  }
+
+  replace() {
+    const old = this.socket;
+    this.socket = null;
+    old.onmessage = old.onclose = null;
+    old.close();
+    this.attempts += 1;
+    this.handlers.onStatus("reconnecting");
+    this.connect();
   }
 
   connect() {
@@ -34,10 +76,12 @@ export class Connection {
       for (const message of this.pending.values()) socket.send(JSON.stringify(message));
     };
     socket.onmessage = (event) => {
+      this.lastHeard = Date.now();
       const message = decodeFrame(event.data);
+      if (message.what === "pong") return;
       const slot = this.slotOf(message);
       if (message.id && this.newest.get(slot) !== message.id) return;
-      if (!["stage", "hello"].includes(message.what)) this.pending.delete(slot);
+      if (message.what === "done" || message.what === "error" || message.what === "data") this.pending.delete(slot);
       this.handlers.onMessage(message);
     };
     socket.onclose = () => {
@@ -54,18 +98,21 @@ export class Connection {
   }
 
   /** Ask for something; an older request of the same kind is forgotten. Returns its number. */
-  ask(what, state, { tag = "main", key = "" } = {}) {
+  ask(what, state, { tag = "main", key = "", isBrief = false } = {}) {
     const id = this.nextId++;
-    const message = { ask: what, id, tag, state, ...(key ? { key } : {}) };
+    const message = { ask: what, id, tag, state, ...(key ? { key } : {}), ...(isBrief ? { brief: true } : {}) };
     this.pending.set(this.slotOf(message), message);
     this.newest.set(this.slotOf(message), id);
-    if (this.socket && this.socket.readyState === 1) this.socket.send(JSON.stringify(message));
-    else this.connect();
+    if (this.socket && this.socket.readyState === 1) {
+      this.socket.send(JSON.stringify(message));
+      if (Date.now() - this.lastHeard >= BEAT) this.ping(); // it has been quiet for a while: is anybody there?
+    } else this.connect();
     return id;
   }
 
   close() {
     this.isClosed = true;
+    window.clearTimeout(this.listening);
     this.socket?.close();
   }
 }

@@ -4,7 +4,7 @@ import { CanvasSurface } from "./surface.js";
 import { planeOf, project } from "./planes.js";
 import { shown } from "./dom.js";
 
-const LINE_POINTS = 161, SIDE = 41, PAD = 38;
+const LINE_POINTS = 161, SIDE = 41, PAD = 50;
 
 /** Whether the data lie on a line: d = 1, or d = 2 with a constant last coordinate. */
 export function lineOf(X) {

@@ -24,7 +24,7 @@ function say(words, isError = false) {
 }
 
 const viewer = new Viewer(find("viewer"), {
-  onScrub: (at) => { app.state.view.at = at; app.writeAddress(); },
+  onScrub: (at) => app.scrubbed(at),
   onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
 });
 const app = new Application({ viewer, say, onChange: (what) => changed(what) });
@@ -37,12 +37,18 @@ const tour = new Tour(find("tour"), app);
 const planes = new PlaneChoice(find("plane-choice"), app);
 new Dragging(app, viewer, edits);
 
+let lastNumbers = 0;
 const NEEDED = {
   menus: () => { controls.build(); tour.show(); },
   state: () => { controls.show(); editor.show(); says.show(); tour.show(); planes.show(); },
   data: () => { controls.show(); editor.show(); says.show(); planes.show(); },
-  drag: () => { editor.show(); if (says.current === "extremal") says.show(); },
-  selection: () => { editor.show(); if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); announce(); },
+  drag: () => { // the numbers beside the picture may lag behind it a little
+    if (performance.now() - lastNumbers < 120) return;
+    lastNumbers = performance.now();
+    editor.show();
+    if (says.current === "extremal") says.show();
+  },
+  selection: () => { editor.show(); if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); planes.show(); announce(); },
   geometry: () => { says.show(); planes.show(); },
   view: () => { if (says.current === "take") says.show(); planes.show(); },
 };
@@ -88,7 +94,8 @@ Object.defineProperty(window, "reluflow", {
     marks: () => ({ ...app.marks }),
     timing: () => [...viewer.timing],
     run: () => (app.run ? copy(app.run.header) : null),
-    plane: () => ({ samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
+    extremal: () => copy(app.model().extremal),
+    plane: () => ({ center: viewer.plane.center, samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
     drop: () => app.connection.socket.close(),
   }),

@@ -4,6 +4,7 @@ import { planeOf, project } from "./planes.js";
 import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
 
+const CAPTION = 20; // pixels below the circle for the words on what is seen
 const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
 const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
 
@@ -12,7 +13,7 @@ export class Plane {
   constructor(canvas) {
     this.canvas = canvas;
     this.surface = new CanvasSurface(canvas);
-    this.still = null;
+    this.hasStill = false;
     /** Set while one drags, so that the picture keeps its size. @type {number | null} */
     this.heldReach = null;
   }
@@ -20,7 +21,7 @@ export class Plane {
   /** What is drawn: data, geometry, run, ghost and where one looks; call `draw` afterwards. */
   show(model) {
     this.model = model;
-    this.still = null;
+    this.hasStill = false;
     const { X } = model.data;
     this.plane = planeOf(model.view.plane, X, model.extremal);
     this.places = X.map((x) => project(this.plane.basis, x));
@@ -29,10 +30,11 @@ export class Plane {
   }
 
   layout() {
-    if (this.surface.resize()) this.still = null;
+    if (this.surface.resize()) this.hasStill = false;
     const { width, height } = this.surface;
-    this.center = [width / 2, height / 2];
-    this.radius = 0.5 * Math.min(width, height) - 34;
+    const room = height - CAPTION;
+    this.center = [width / 2, room / 2];
+    this.radius = 0.5 * Math.min(width, room) - 34;
   }
 
   samplePoint(k) {
@@ -68,21 +70,20 @@ export class Plane {
     return [this.center[0] + radius * x, this.center[1] - radius * y];
   }
 
-  /** The still part is drawn once and kept as an image; only neurons are drawn anew while one scrubs. */
+  /**
+   * The still part is drawn once and kept as an image; only neurons are drawn anew while one scrubs. Behind a pointer
+   * it changes with every move, and keeping it would cost more than drawing it.
+   */
   draw(state, ghostState = null) {
     this.layout();
     const surface = this.surface;
-    if (!this.still) {
+    if (this.hasStill) surface.showImage();
+    else {
       this.drawStill(surface, this.model.palette);
-      this.still = document.createElement("canvas");
-      this.still.width = this.canvas.width;
-      this.still.height = this.canvas.height;
-      this.still.getContext("2d")?.drawImage(this.canvas, 0, 0);
-    } else {
-      surface.context.setTransform(1, 0, 0, 1, 0, 0);
-      surface.context.globalAlpha = 1;
-      surface.context.drawImage(this.still, 0, 0);
-      surface.resize();
+      if (!this.model.isDragging) {
+        surface.keepImage();
+        this.hasStill = true;
+      }
     }
     this.drawMoving(surface, state, ghostState);
   }

@@ -2,6 +2,8 @@
 // @ts-check
 import { element } from "./dom.js";
 
+const MOST_SAMPLES = 6, MOST_EXTREMAL = 5; // offered; a link may name any, and a sample that is clicked is offered too
+
 export class PlaneChoice {
   /** @param {HTMLElement} root @param {any} app */
   constructor(root, app) { Object.assign(this, { root, app }); }
@@ -10,12 +12,25 @@ export class PlaneChoice {
     const data = this.app.localData, d = data ? data.X[0].length : 2;
     this.root.hidden = d < 3;
     if (d < 3) return;
-    const n = data.X.length, found = this.app.model().extremal.length;
-    const options = [["auto", "principal directions"], ...(d === 3 ? [["sphere", "the sphere"]] : [])];
-    for (let i = 0; i < Math.min(n, 6); i++) for (let j = i + 1; j < Math.min(n, 6); j++) options.push([`samples-${i}-${j}`, `samples ${i + 1} and ${j + 1}`]);
-    for (let i = 0; i < Math.min(found, 4); i++) for (let j = i + 1; j < Math.min(found, 5); j++) options.push([`extremal-${i}-${j}`, `extremal ${i + 1} and ${j + 1}`]);
-    const select = element("select", { id: "plane", onchange: () => this.app.setView({ plane: select.value }) }, options.map(([value, words]) => element("option", { value }, words)));
-    select.value = this.app.state.view.plane;
+    const { sample } = this.app.selection, current = this.app.state.view.plane;
+    const first = (count, most) => Array.from({ length: Math.min(count, most) }, (_, k) => k);
+    const samples = first(data.X.length, MOST_SAMPLES), extremal = first(this.app.model().extremal.length, MOST_EXTREMAL);
+    if (sample !== null && !samples.includes(sample) && sample < data.X.length) samples.push(sample); // any one, once it is clicked
+    const pairs = (among) => among.flatMap((i, at) => among.slice(at + 1).map((j) => [i, j]));
+    const groups = [
+      ["two extremal vectors", pairs(extremal).map(([i, j]) => [`extremal-${i}-${j}`, `extremal ${i + 1} and ${j + 1}`])],
+      ["an extremal vector and a sample", extremal.flatMap((i) => samples.map((j) => [`extremal-${i}-sample-${j}`, `extremal ${i + 1} and sample ${j + 1}`]))],
+      ["two samples", pairs(samples).map(([i, j]) => [`samples-${i}-${j}`, `samples ${i + 1} and ${j + 1}`])],
+    ];
+    const option = ([value, words]) => element("option", { value }, words);
+    const select = element("select", { id: "plane", onchange: () => this.app.setView({ plane: select.value }) },
+      [["auto", "principal directions"], ...(d === 3 ? [["sphere", "the sphere"]] : [])].map(option),
+      groups.filter(([, options]) => options.length).map(([label, options]) => element("optgroup", { label }, options.map(option))));
+    const value = current === "principal" ? "auto" : current;
+    if (![...select.options].some((one) => one.value === value)) select.append(option([value, "as the link says"]));
+    select.value = value;
+    const hadFocus = this.root.contains(document.activeElement);
     this.root.replaceChildren(element("label", { for: "plane" }, "plane"), select);
+    if (hadFocus) select.focus();
   }
 }

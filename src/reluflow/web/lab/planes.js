@@ -1,4 +1,4 @@
-// Which plane one looks at: the plane itself, two samples, two principal directions, two extremal vectors.
+// Which plane one looks at: the plane itself, two principal directions, two samples, two extremal vectors, or one of each.
 // @ts-check
 
 /** Gram-Schmidt on two vectors; null where they are parallel. */
@@ -38,21 +38,32 @@ function principal(X) {
   return directions;
 }
 
+/** The words of a choice that names two vectors. */
+export const TWO_VECTORS = /^(?:samples-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-sample-(\d{1,3}))$/;
+
+/** The two vectors a choice names, each with its words; null where it names none or one is not there. */
+function vectorsOf(choice, X, extremal) {
+  const match = TWO_VECTORS.exec(choice);
+  if (!match) return null;
+  const [s, t, e, f, g, h] = match.slice(1).map((text) => (text === undefined ? null : Number(text)));
+  const [one, two, words] = s !== null
+    ? [X[s], X[t], `samples ${s + 1} and ${t + 1}`]
+    : e !== null
+      ? [extremal[e]?.vector, extremal[f]?.vector, `extremal vectors ${e + 1} and ${f + 1}`]
+      : [extremal[g]?.vector, X[h], `extremal vector ${g + 1} and sample ${h + 1}`];
+  return one && two ? { one, two, words } : null;
+}
+
 /**
- * @param {string} choice auto, principal, samples-i-j, extremal-i-j
+ * @param {string} choice auto, principal, samples-i-j, extremal-i-j, extremal-i-sample-j
  * @returns {{basis: number[][], words: string, isWhole: boolean}}
  */
 export function planeOf(choice, X, extremal) {
   const d = X[0].length;
   if (d === 1) return { basis: [[1]], words: "w along the horizontal axis", isWhole: true };
   if (d === 2) return { basis: [[1, 0], [0, 1]], words: "the plane of the input weights", isWhole: true };
-  const match = /^(samples|extremal)-(\d+)-(\d+)$/.exec(choice);
-  if (match) {
-    const [, kind, i, j] = match;
-    const among = kind === "samples" ? X : extremal.map((one) => one.vector);
-    const basis = among[Number(i)] && among[Number(j)] ? basisOf(among[Number(i)], among[Number(j)]) : null;
-    if (basis) return { basis, words: `the plane of ${kind === "samples" ? "samples" : "extremal vectors"} ${Number(i) + 1} and ${Number(j) + 1}, of ${d} dimensions`, isWhole: false };
-  }
+  const named = vectorsOf(choice, X, extremal), basis = named && basisOf(named.one, named.two);
+  if (named && basis) return { basis, words: `the plane of ${named.words}, of ${d} dimensions`, isWhole: false };
   return { basis: principal(X), words: `the two principal directions of the samples, of ${d} dimensions`, isWhole: false };
 }
 

@@ -8,6 +8,7 @@ export class Run {
   /** @param {any} message the server's answer to `run` */
   constructor(message) {
     this.header = message;
+    this.isRunning = message.outcome === "running"; // shown as far as it is known
     const arrays = message.arrays;
     this.t = arrays.t.data;
     this.logT = arrays.log_t.data;
@@ -126,6 +127,17 @@ export class Run {
     }
     const logT = this.logT[k] + share * (this.logT[next] - this.logT[k]);
     return { t: Math.exp(logT), logT };
+  }
+
+  /** The place on the axis at which `timeAt` gives a time; the end, if it lies beyond. */
+  placeShowing({ t, logT }, axis) {
+    let k = 0;
+    while (k < this.T - 1 && this.logT[k + 1] < logT) k++;
+    if (k >= this.T - 1) return 1;
+    const isFirst = k === 0 || !Number.isFinite(this.logT[k]);
+    const [start, end, at] = isFirst ? [this.t[k], this.t[k + 1], t] : [this.logT[k], this.logT[k + 1], logT];
+    const share = end > start ? Math.min(1, Math.max(0, (at - start) / (end - start))) : 0;
+    return this.placeOfPosition(k + share, axis);
   }
 
   /**

@@ -42,7 +42,7 @@ export class Says {
 
   /** Write the open tab. */
   show() {
-    if (!this.app.localData) { this.panel.replaceChildren(element("p", {}, "Waiting for the server …")); return; }
+    if (!this.app.localData) { this.panel.replaceChildren(element("p", {}, this.app.failure ?? "Waiting for the server …")); return; }
     const writers = { why: () => this.why(), end: () => this.end(), extremal: () => this.extremal(), diagnosis: () => this.diagnosis(), theorems: () => this.theorems(), take: () => this.take.content() };
     if (["diagnosis", "theorems"].includes(this.current) && !this.app.answers.diagnosis) this.app.askDiagnosis();
     this.panel.replaceChildren(...writers[this.current]().filter(Boolean));
@@ -52,7 +52,7 @@ export class Says {
     const model = this.app.model(), { neuron } = this.app.selection;
     const counts = this.app.answers.geometry?.counts;
     const forecast = counts ? `As the scale vanishes: ${Object.entries(counts).filter(([, count]) => count).map(([end, count]) => `${count} ${end === "dead" ? "die" : end === "open" ? "stay open" : `end at a ${end}`}`).join(", ")}.` : "";
-    if (neuron === null || !model.run) {
+    if (neuron === null || !model.run || model.run.isRunning) {
       return [element("p", {}, "Click a neuron to read why it went where it went."), forecast ? element("p", {}, forecast) : null, this.summary(model)];
     }
     return whyOf(model, neuron).map((sentence) => element("p", {}, sentence));
@@ -60,14 +60,15 @@ export class Says {
 
   summary(model) {
     const { run } = model;
-    if (!run) return element("p", {}, "The exact flow is being computed …");
+    if (!run) return element("p", {}, this.app.failure ?? "The exact flow is being computed …");
     const { header } = run;
     return element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`);
   }
 
   end() {
     const { run } = this.app, { limit, ghostLimit } = this.app.answers;
-    if (!run) return [element("p", {}, "The exact flow is being computed …")];
+    if (!run) return [this.summary({ run })];
+    if (run.isRunning) return [this.summary({ run }), element("p", {}, "The phases and the end are told when it is there.")];
     const { header } = run;
     const nodes = [
       table(["phase", "from", "to"], header.phases.map((phase) => [explained(phase.name), shownTime(phase.start, header.log_time), shownTime(phase.end, header.log_time)]), "Phases of the run"),
@@ -106,6 +107,7 @@ export class Says {
 
   diagnosis() {
     const answer = this.app.answers.diagnosis;
+    if (answer?.sentence) return [element("p", {}, answer.sentence)];
     if (!answer || answer === "asked") return [element("p", {}, "Every assumption of the five papers is being checked …")];
     const words = { true: "holds", false: "fails", null: "open" };
     return [table(["condition", "answer", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the five papers on these data")];
@@ -113,6 +115,7 @@ export class Says {
 
   theorems() {
     const answer = this.app.answers.diagnosis;
+    if (answer?.sentence) return [element("p", {}, answer.sentence)];
     if (!answer || answer === "asked") return [element("p", {}, "Which theorems the data allow is being checked …")];
     const { verdicts } = this.app.answers;
     const order = [...answer.theorems].sort((one, two) => Number(two.applicable !== false) - Number(one.applicable !== false));

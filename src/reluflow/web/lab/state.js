@@ -1,5 +1,6 @@
 // The state of the page: a run, an optional second run, and where one looks. It is what the address holds after #.
 // @ts-check
+import { TWO_VECTORS } from "./planes.js";
 
 export const VERSION = 1;
 const LOSSES = ["square", "logistic", "exponential"];
@@ -75,7 +76,7 @@ export function checkedState(state) {
     result.view.neuron = view.neuron;
   }
   if (view.plane !== undefined) {
-    if (!/^(auto|principal|sphere|samples-\d{1,3}-\d{1,3}|extremal-\d{1,3}-\d{1,3})$/.test(view.plane)) throw new Error("`plane` must be auto, principal, sphere, samples-i-j or extremal-i-j.");
+    if (!/^(auto|principal|sphere)$/.test(view.plane) && !TWO_VECTORS.test(view.plane)) throw new Error("`plane` must be auto, principal, sphere, samples-i-j, extremal-i-j or extremal-i-sample-j.");
     result.view.plane = view.plane;
   }
   if (view.scene !== undefined && view.scene !== null) {

@@ -35,6 +35,23 @@ export class CanvasSurface {
     return isNew;
   }
 
+  /** Keep what is drawn so far, to begin with it again. */
+  keepImage() {
+    this.image ??= document.createElement("canvas");
+    if (this.image.width !== this.canvas.width || this.image.height !== this.canvas.height) {
+      [this.image.width, this.image.height] = [this.canvas.width, this.canvas.height];
+    }
+    this.image.getContext("2d")?.drawImage(this.canvas, 0, 0);
+  }
+
+  /** Begin with the kept image. */
+  showImage() {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.globalAlpha = 1;
+    if (this.image) this.context.drawImage(this.image, 0, 0);
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+  }
+
   clear(color) {
     this.context.globalAlpha = 1;
     this.context.fillStyle = color;

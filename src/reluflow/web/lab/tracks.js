@@ -12,12 +12,12 @@ export class Tracks {
   constructor(canvas) {
     this.canvas = canvas;
     this.surface = new CanvasSurface(canvas);
-    this.still = null;
+    this.hasStill = false;
   }
 
   show(model) {
     this.model = model;
-    this.still = null;
+    this.hasStill = false;
   }
 
   x(place) { return LEFT + place * (this.surface.width - LEFT - RIGHT); }
@@ -25,19 +25,13 @@ export class Tracks {
 
   draw(position) {
     const surface = this.surface, run = this.model?.run;
-    if (surface.resize()) this.still = null;
+    if (surface.resize()) this.hasStill = false;
     if (!run) { surface.clear(this.model ? this.model.palette.paper : "#fff"); return; }
-    if (!this.still) {
+    if (this.hasStill) surface.showImage();
+    else {
       this.drawStill(surface, this.model.palette);
-      this.still = document.createElement("canvas");
-      this.still.width = this.canvas.width;
-      this.still.height = this.canvas.height;
-      this.still.getContext("2d")?.drawImage(this.canvas, 0, 0);
-    } else {
-      surface.context.setTransform(1, 0, 0, 1, 0, 0);
-      surface.context.globalAlpha = 1;
-      surface.context.drawImage(this.still, 0, 0);
-      surface.resize();
+      surface.keepImage();
+      this.hasStill = true;
     }
     this.drawCursor(surface, position);
   }

@@ -45,6 +45,8 @@ export class Viewer {
     this.direction = 0;
     this.position = 0;
     this.isDirty = false;
+    /** What is to be drawn next besides the plane; behind a pointer one of them a frame. @type {Set<string>} */
+    this.dirty = new Set();
     /** @type {number[]} */
     this.timing = [];
     new ResizeObserver(() => this.redraw(true)).observe(root);
@@ -57,11 +59,12 @@ export class Viewer {
     const isOld = Boolean(model.isDragging && this.model && this.model.run === model.run && this.model.ghost === model.ghost);
     this.model = { ...model, palette: isOld ? this.model.palette : palette(this.root) };
     const { run } = model;
-    this.keepsFunction = isOld && lineOf(model.data.X) === null;
+    if (!isOld) this.dirty.add("function").add("tracks");
+    else if (lineOf(model.data.X) !== null) this.dirty.add("function");
     this.isSphere = model.data.X[0].length === 3 && model.view.plane === "sphere";
     for (const part of [this.plane, this.sphere]) part.show(this.model);
     if (!isOld) this.tracks.show(this.model);
-    if (!this.keepsFunction) this.function.show(this.model);
+    if (this.dirty.has("function")) this.function.show(this.model);
     this.position = run ? run.positionOf(model.view.at, model.view.axis) : 0;
     this.slider.value = String(model.view.at);
     this.axis.value = model.view.axis;
@@ -77,26 +80,52 @@ export class Viewer {
   refresh() { if (this.model) this.show(this.model); }
 
   redraw(isResize = false) {
-    if (isResize) { this.plane.still = null; this.tracks.still = null; this.sphere.still = null; }
+    if (isResize) {
+      this.plane.hasStill = this.tracks.hasStill = false;
+      this.dirty.add("function").add("tracks");
+    }
     if (this.isDirty) return;
     this.isDirty = true;
     requestAnimationFrame(() => {
       const began = performance.now();
       this.isDirty = false;
-      this.paint();
+      if (this.model?.isDragging) this.paintBehindPointer(); else this.paint();
       this.timing.push(performance.now() - began); // for the benchmark
       if (this.timing.length > 100) this.timing.shift();
     });
   }
 
-  /** Draw now. */
+  /** The plane at once; the function and the tracks of a run that came meanwhile one after the other, a frame each. */
+  paintBehindPointer() {
+    this.paintPlane();
+    const [next] = this.dirty;
+    if (next === "function") this.paintFunction();
+    if (next === "tracks") this.paintTracks();
+    if (this.dirty.size) this.redraw();
+  }
+
+  /** Draw everything now. */
   paint() {
     if (!this.model) return;
+    this.paintPlane();
+    this.paintFunction();
+    this.paintTracks();
+  }
+
+  paintFunction() {
+    this.dirty.delete("function");
+    this.function.draw(this.position, this.model.ghost ? this.ghostPosition() : null);
+  }
+
+  paintTracks() {
+    this.dirty.delete("tracks");
+    this.tracks.draw(this.position);
+  }
+
+  paintPlane() {
     const { run, ghost } = this.model;
     const state = this.displayed(), ghostState = ghost ? this.displayed(ghost, this.ghostPosition()) : null;
     (this.isSphere ? this.sphere : this.plane).draw(state, ghostState);
-    if (!this.keepsFunction) this.function.draw(this.position, ghost ? this.ghostPosition() : null);
-    this.tracks.draw(this.position);
     this.readout.textContent = this.words();
     this.planeCanvas.dataset.time = run ? String(run.timeAt(this.position).t) : "";
   }
@@ -142,6 +171,7 @@ export class Viewer {
     this.position = this.model.run.positionOf(place, this.model.view.axis);
     this.slider.value = String(place);
     this.slider.setAttribute("aria-valuetext", this.words());
+    this.dirty.add("function").add("tracks");
     this.redraw();
     if (!isQuiet) this.onScrub(place);
   }
@@ -181,6 +211,7 @@ export class Viewer {
       const place = current.placeOfPosition(this.position, this.model.view.axis);
       this.model.view.at = place;
       this.slider.value = String(place);
+      if (current.isRunning) this.onScrub(place); // more of the run may come at any moment, and goes on from here
       this.paint();
       if (this.direction) requestAnimationFrame(tick);
       else this.onScrub(place);
