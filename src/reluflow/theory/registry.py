@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from pkgutil import iter_modules
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.erratum import table_rows
+from reluflow.theory.statements import Elsewhere, result_stated, tables_of
 from reluflow.theory.theorem import Theorem
 
 PAPERS = tuple(BIBLIOGRAPHY)
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """A result that is no theorem object: an assumption, a definition, an algorithm, or one that is left out.
-
-    Parameters
-    ----------
-    key
-        `paper:result`.
-    locator
-        As the paper numbers it.
-    status
-        `condition` (judged by `reluflow diagnose`), `definition` (computed by a function), `part` (contained in
-        another result's check), `ours` (an algorithm or a repair that the paper does not have) or `left out`.
-    where
-        The condition's key, the function's dotted name, or the containing result's key; empty where left out.
-    note
-        What it says, or the reason for leaving it out.
-    """
-
-    key: str
-    locator: str
-    status: str
-    where: str
-    note: str
 
 
 def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
@@ -78,8 +53,10 @@ def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
     if paper not in PAPERS:
         raise InvalidInputError(f"`paper` must be one of {', '.join(PAPERS)}, got {paper!r}.")
-    results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}.results").RESULTS
-    return results
+    if not (files("reluflow.theory") / paper / "results.toml").is_file():
+        results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}.results").RESULTS
+        return results
+    return tuple(result_stated(paper, result) for result in tables_of(paper, "results")["results"])
 
 
 @cache

@@ -15,16 +15,7 @@ from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
 from reluflow.theory.measurement import Measurement, missing
-from reluflow.theory.theorem import Hypothesis, Parameter
-
-EPSILON = Parameter("eps", 0.1, "length of the alignment phase, tau = -eps ln(lambda)/D_max", low=0.0, high=1.0 / 3.0)
-ALPHA_0 = Parameter(
-    "alpha_0",
-    1.0,
-    "how far from the repelling direction neurons start, at most 1 (Condition 1)",
-    low=0.0,
-    high=math.nextafter(1.0, 2.0),
-)
+from reluflow.theory.theorem import Hypothesis
 
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 

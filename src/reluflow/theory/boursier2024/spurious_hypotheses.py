@@ -21,7 +21,6 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.theorem import Hypothesis, Setting
 
-EXAMPLE = "three-point-box-worst:eta=0.09"
 SETTING = Setting(width=20)
 
 

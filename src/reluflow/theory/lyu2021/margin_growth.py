@@ -10,18 +10,13 @@ from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import (
-    MARGIN_HYPOTHESES,
-    MARGIN_PARAMETERS,
-    MARGIN_SETTING,
     SLIDING,
     TIME_STEP,
     MarginState,
-    margin_plan,
     smooth_states_of,
     states_of,
 )
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -39,7 +34,6 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
     return found
 
 
-@conclusion("rate", "d gamma~/dt is the sum of the two products", Level.EXACT)
 def _rate(evidence: Evidence) -> Measurement:
     """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
     worst, triples = 0.0, _triples(evidence)
@@ -54,21 +48,6 @@ def _rate(evidence: Evidence) -> Measurement:
     return at_most(worst, _DERIVATIVE, detail=words)
 
 
-_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
-
-LEMMA_F_6 = _theorem(
-    "lemmaF.6",
-    "Once n L < ln 2, d gamma~/dt is the product of the radial parts of grad gamma~ and grad L plus that of the "
-    "tangential parts.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_rate,),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="The derivative is taken from snapshots a part 1e-4 of the time apart, so to about that squared.",
-)
-
-
-@conclusion("rate", "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|")
 def _cosine_rate(evidence: Evidence) -> Measurement:
     """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
     ratios = []
@@ -99,7 +78,6 @@ def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
     return at_most(exponent, 0.0, detail=words)
 
 
-@conclusion("cosine", "1 - beta falls", Level.SCALING)
 def _cosines(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
     pairs = smooth_states_of(evidence)
@@ -112,19 +90,6 @@ def _cosines(evidence: Evidence) -> Measurement:
     return _falls("1 - beta", pairs, gaps)
 
 
-LEMMA_F_8 = _theorem(
-    "lemmaF.8",
-    "The cosine beta of theta and its velocity tends to 1 along some sequence of times, since "
-    "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_cosine_rate, _cosines),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="The lemma gives no rate; a power of |theta| is fitted over the recorded times.",
-)
-
-
-@conclusion("critical", "(1 + |theta|)|grad gamma~| falls", Level.SCALING)
 def _critical(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
     pairs = smooth_states_of(evidence)
@@ -135,7 +100,6 @@ def _critical(evidence: Evidence) -> Measurement:
     return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
 
 
-@conclusion("value", "gamma~ stays below the limit's margin")
 def _value(evidence: Evidence) -> Measurement:
     """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
     limit = limit_of(evidence)
@@ -146,7 +110,6 @@ def _value(evidence: Evidence) -> Measurement:
     return at_most(largest, target, allowance=1e-9 * target)
 
 
-@conclusion("kkt", "the limit direction satisfies the KKT conditions", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the certified limit: its margin is then a critical value."""
     limit = limit_of(evidence)
@@ -154,14 +117,3 @@ def _is_kkt(evidence: Evidence) -> Measurement:
         return missing(f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual
     return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")
-
-
-THEOREM_F_9 = _theorem(
-    "thmF.9",
-    "The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_is_kkt, _value, _critical),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="A power of |theta| is fitted over the recorded times.",
-)

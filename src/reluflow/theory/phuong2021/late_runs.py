@@ -16,14 +16,7 @@ from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Measurement, at_most, missing
 from reluflow.theory.phuong2021.sectors import LEFT, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, limit_of
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter
-
-LATEST = 600.0  # log t of the last snapshot: forces of e^-607 still fit a double
-
-PARAMETERS = (
-    Parameter("log_time", LATEST, "logarithm of the last time of the run", low=25.0, high=1.001 * LATEST),
-    Parameter("closeness", 1.0, "C of the C/log t by which shares and growth rates may still differ", low=0.0),
-)
+from reluflow.theory.theorem import Constants, Hypothesis
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
 
