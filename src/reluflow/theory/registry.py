@@ -5,47 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
-from importlib.resources import files
-from pkgutil import iter_modules
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.erratum import table_rows
-from reluflow.theory.statements import Elsewhere, result_stated, tables_of
+from reluflow.theory.data_files import tables_of
+from reluflow.theory.statements import Elsewhere, result_stated
 from reluflow.theory.theorem import Theorem
 
 PAPERS = tuple(BIBLIOGRAPHY)
-
-
-def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
-    """Read a paper's table of results.
-
-    A line with a key alone stands for the theorem of that key, wherever in the paper's folder it is defined. Other
-    lines have five cells, `key | locator | status | place | note`; the place is a condition's key, a dotted name within
-    this package, or the key of the containing result. An indented line goes on with the one before.
-    """
-    known = _theorems_in(paper)
-    found: list[Theorem | Elsewhere] = []
-    for line in table_rows(text):
-        cells = [cell.strip() for cell in line.split(" | ", 4)]
-        if len(cells) == 1:
-            found.append(known[f"{paper}:{cells[0]}"])
-            continue
-        key, locator, status, place, note = cells
-        prefix = {"definition": "reluflow.", "ours": "reluflow.", "part": f"{paper}:"}.get(status, "")
-        found.append(Elsewhere(f"{paper}:{key}", locator, status, prefix + place, note))
-    return tuple(found)
-
-
-def _theorems_in(paper: str) -> dict[str, Theorem]:
-    """Every theorem defined in the modules of a paper's folder, by key."""
-    folder = import_module(f"reluflow.theory.{paper}")
-    names = [
-        module.name for module in iter_modules(folder.__path__) if not module.name.startswith(("results", "errata"))
-    ]
-    modules = [import_module(f"{folder.__name__}.{name}") for name in sorted(names)]
-    return {value.key: value for module in modules for value in vars(module).values() if isinstance(value, Theorem)}
 
 
 @cache
@@ -53,9 +20,6 @@ def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
     if paper not in PAPERS:
         raise InvalidInputError(f"`paper` must be one of {', '.join(PAPERS)}, got {paper!r}.")
-    if not (files("reluflow.theory") / paper / "results.toml").is_file():
-        results: tuple[Theorem | Elsewhere, ...] = import_module(f"reluflow.theory.{paper}.results").RESULTS
-        return results
     return tuple(result_stated(paper, result) for result in tables_of(paper, "results")["results"])
 
 

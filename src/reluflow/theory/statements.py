@@ -24,17 +24,15 @@ from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
 from reluflow.errors import InvalidInputError
+from reluflow.theory import hypotheses
+from reluflow.theory.data_files import as_line, named, tables_of
 from reluflow.theory.diagnosis import ASSUMPTIONS
-from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
 
@@ -80,13 +78,6 @@ class Elsewhere:
 
 
 @cache
-def tables_of(paper: str, name: str) -> dict[str, Any]:
-    """The tables of one of the paper's data files."""
-    text = (files("reluflow.theory") / paper / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-@cache
 def result_stated(paper: str, result: str) -> Theorem | Elsewhere:
     """The result of this name, with everything its table points to."""
     table = dict(tables_of(paper, "results")["results"][result])
@@ -118,27 +109,6 @@ def locator_of(result: str) -> str:
     return f"Eq. ({found[2]})" if found[1] == "eq" else f"{_LOCATORS[found[1]]} {found[2]}"
 
 
-def as_line(text: str) -> str:
-    """A text of several lines as one.
-
-    >>> as_line('''
-    ... one line
-    ... and the next''')
-    'one line and the next'
-    """
-    return " ".join(text.split())
-
-
-def _named(paper: str, name: str) -> Any:
-    """What a dotted name stands for."""
-    module, _, attribute = name.rpartition(".")
-    home = f"reluflow.{module}" if "." in module else f"reluflow.theory.{paper}.{module}" if module else _SHARED
-    return getattr(import_module(home), attribute)
-
-
-_SHARED = "reluflow.theory.hypotheses"
-
-
 def _called(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     """The name, and the literals in brackets behind it.
 
@@ -148,30 +118,30 @@ def _called(text: str) -> tuple[str, list[Any], dict[str, Any]]:
     call = ast.parse(text, mode="eval").body
     if not isinstance(call, ast.Call):
         return text, [], {}
-    named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    return ast.unparse(call.func), [ast.literal_eval(value) for value in call.args], named
+    options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+    return ast.unparse(call.func), [ast.literal_eval(value) for value in call.args], options
 
 
 def _function(paper: str, text: str) -> Callable[..., Any]:
-    name, values, named = _called(text)
-    function: Callable[..., Any] = _named(paper, name)
-    if not values and not named:
+    name, values, options = _called(text)
+    function: Callable[..., Any] = named(paper, name)
+    if not values and not options:
         return function
-    return partial(_evidence_first, function, values, named)
+    return partial(_evidence_first, function, values, options)
 
 
-def _evidence_first(function: Callable[..., Any], values: list[Any], named: dict[str, Any], evidence: Any) -> Any:
-    return function(evidence, *values, **named)
+def _evidence_first(function: Callable[..., Any], values: list[Any], options: dict[str, Any], evidence: Any) -> Any:
+    return function(evidence, *values, **options)
 
 
 def _hypotheses(paper: str, text: str) -> Iterator[Hypothesis]:
     if any(assumption.key == text for assumption in ASSUMPTIONS):
-        yield data_assumption(text)
+        yield hypotheses.data_assumption(text)
         return
-    name, values, named = _called(text)
-    found = _named(paper, name)
+    name, values, options = _called(text)
+    found = named(paper, name) if "." in name else getattr(hypotheses, name)
     if not isinstance(found, Hypothesis | tuple):
-        found = found(*values, **named)
+        found = found(*values, **options)
     yield from found if isinstance(found, tuple) else (found,)
 
 
@@ -179,14 +149,14 @@ def _conclusion(paper: str, name: str, row: Mapping[str, str]) -> Conclusion:
     level = next(level for level in Level if level in row)
     measure = _function(paper, row[level])
     if "guard" in row:
-        measure = _named(paper, row["guard"])(measure)
+        measure = named(paper, row["guard"])(measure)
     return Conclusion(name, row["says"], measure, level)
 
 
 def _setting(paper: str, stated: str | dict[str, Any]) -> Setting:
     if isinstance(stated, str):
-        named: Setting = _named(paper, stated)
-        return named
+        setting: Setting = named(paper, stated)
+        return setting
     return Setting(**{**stated, "leak": None}) if stated.get("leak") == "own" else Setting(**stated)
 
 

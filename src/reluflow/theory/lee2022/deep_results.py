@@ -13,10 +13,9 @@ from reluflow.theory.lee2022.flow_measurements import (
     start_constants,
 )
 from reluflow.theory.lee2022.implicit_time import implicit_error
-from reluflow.theory.lee2022.model import EXAMPLE, SETTING, layers, start, student
+from reluflow.theory.lee2022.model import layers, start, student
 from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, nothing
-from reluflow.theory.stating import theorems_of
 from reluflow.theory.theorem import Constants
 
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
@@ -60,9 +59,6 @@ def _dead_layer(evidence: Evidence) -> Measurement:
         moved_v = v * (1.0 + size * rng.standard_normal(v.size))
         largest = max(largest, float(np.max(np.abs(nested_output(moved_w, moved_v, evidence.dataset.X)))))
     return at_most(largest, 0.0, detail=f"largest output with v_2 < 0 is {largest:.3g}, also nearby")
-
-
-_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
 
 
 # Propositions and theorems of the balanced flow -----------------------------------------------------------------------

@@ -20,7 +20,6 @@ from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
 from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")
-EXAMPLE = "lee-single-neuron:n=2000,d=5,layers=1,std=0.45"
 
 
 def layers(evidence: Evidence) -> int:
