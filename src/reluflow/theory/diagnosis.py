@@ -27,11 +27,11 @@ def _assumptions(paper: str) -> list[Assumption]:
 
 
 def _theorems(paper: str) -> list[DataHypotheses]:
-    rows = tables_of(paper, "conditions")["theorems"].items()
-    return [
-        DataHypotheses(f"{paper}:{key}", **{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
-        for key, row in rows
-    ]
+    found: list[DataHypotheses] = []
+    for key, row in tables_of(paper, "conditions")["theorems"].items():
+        fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+        found.append(DataHypotheses(f"{paper}:{key}", **fields))
+    return found
 
 
 ASSUMPTIONS = tuple(sorted((a for paper in BIBLIOGRAPHY for a in _assumptions(paper)), key=_separability_first))

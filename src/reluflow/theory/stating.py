@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, missing
+from reluflow.theory.measurement import Measurement, need
 from reluflow.theory.theorem import Hypothesis
 
 Found = TypeVar("Found")
@@ -33,9 +33,9 @@ def needs(
 
     def guard(measure: Callable[[Evidence, Found], Measurement]) -> Callable[[Evidence], Measurement]:
         def guarded(evidence: Evidence) -> Measurement:
-            found = find(evidence)
-            is_short = found is None or (isinstance(found, Sized) and len(found) < at_least)
-            return missing(what) if found is None or is_short else measure(evidence, found)
+            found = need(find(evidence), what)
+            need(not isinstance(found, Sized) or len(found) >= at_least, what)
+            return measure(evidence, found)
 
         return guarded
 

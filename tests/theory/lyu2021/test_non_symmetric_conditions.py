@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reluflow.theory.lyu2021.results import RESULTS
 
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
@@ -16,7 +17,6 @@ from reluflow.losses import loss_named
 from reluflow.network import initialization_named
 from reluflow.theory.diagnosis import ASSUMPTIONS, diagnose
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.results import RESULTS
 from reluflow.theory.registry import Elsewhere, theorem_named
 from reluflow.theory.theorem import Theorem
 

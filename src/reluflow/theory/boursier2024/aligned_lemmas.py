@@ -27,6 +27,7 @@ from reluflow.theory.measurement import (
     largest_over,
     least_over,
     missing,
+    need,
     none_of,
     nothing,
 )
@@ -74,9 +75,7 @@ def misalignment(state: PhaseState) -> float:
 
 
 def _alignment(evidence: Evidence) -> Measurement:
-    state = phase_clock(evidence).aligned()
-    if state is None:
-        return missing("a snapshot at tau")
+    state = need(phase_clock(evidence).aligned(), "a snapshot at tau")
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
     if bound < np.log(gap) < np.log(RESOLUTION * state.constants.pull_norm):
@@ -88,8 +87,7 @@ def _alignment(evidence: Evidence) -> Measurement:
 def _alignment_exponent(evidence: Evidence) -> Measurement:
     aligned = [(log_scale_of(e.network), phase_clock(e).aligned()) for e in evidence.sweep]
     gaps = [(log_lambda, misalignment(state)) for log_lambda, state in aligned if state is not None]
-    if len(gaps) < 2:
-        return missing("a sweep of at least two scales")
+    need(len(gaps) >= 2, "a sweep of at least two scales")
     points = [(log_lambda, np.log(gap)) for log_lambda, gap in gaps if gap > RESOLUTION]
     if len(points) < 2:
         return nothing(f"aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
@@ -112,8 +110,7 @@ def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Meas
 
 def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.0) -> Measurement:
     """a_i(0) exp(log_factor) <= a_i <= 0 on N at all given states, as logarithms of |a_i|."""
-    if not states:
-        return missing("states of this phase")
+    need(states, "states of this phase")
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
@@ -165,9 +162,7 @@ def _eps_2_is_large(evidence: Evidence) -> Judgement:
 
 
 def _projections_at_tau(evidence: Evidence) -> Measurement:
-    state = phase_clock(evidence).aligned()
-    if state is None:
-        return missing("a snapshot at tau")
+    state = need(phase_clock(evidence).aligned(), "a snapshot at tau")
     deltas = least_projections(evidence)
     slack = float(np.min(state.cosines * state.constants.lengths - deltas))
     return at_least(slack, 0.0, detail=f"least <wbar_i(tau), x_k> - delta_k is {slack:.6g}; delta = {deltas.round(6)}")

@@ -32,7 +32,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, nothing
 from reluflow.theory.theorem import Constants
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
@@ -118,8 +118,7 @@ def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Measureme
     for before, after, kept in _stretches(evidence):
         slack = _smaller(slack, before, after, kept, bend)
         count += int(np.sum(kept))
-    if count == 0:
-        return missing("no neuron stayed in one cone between two recorded times")
+    need(count != 0, "no neuron stayed in one cone between two recorded times")
     detail = f"<w/a, D> exceeds the integrated bound by {slack[0]:.4g} or more, {count} stretches"
     return compared(*slack, detail)
 
@@ -158,8 +157,7 @@ def _settles_by(bound: Bound) -> Callable[[Evidence], Measurement]:
     @on_run
     def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
         times = _first_times(evidence)[_met(evidence)]
-        if times.size == 0:
-            return missing("no neuron satisfies the condition at the start")
+        need(times.size != 0, "no neuron satisfies the condition at the start")
         return at_most(float(np.max(times)), bound(constants, evidence))
 
     return measure
@@ -177,8 +175,7 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measure
         worst, count = min(worst, float(np.min(gained, initial=np.inf))), count + int(np.sum(still))
     if count == 0 and np.all(_ended(states[0], states[0])[met]):
         return nothing(f"all {int(np.sum(met))} neurons with the condition start in their last cone")
-    if count == 0:
-        return missing("every neuron has ended at the first recorded time after 0")
+    need(count != 0, "every neuron has ended at the first recorded time after 0")
     return at_least(worst, rate, detail=f"slowest ascent {worst:.6g} against {rate:.6g}, {count} stretches")
 
 

@@ -27,7 +27,7 @@ from reluflow.theory.boursier2024.neuron_states import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants, Hypothesis
 
@@ -74,8 +74,7 @@ def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Measuremen
         exact = min(exact, float(np.min(riccati(before, c, states.time) - after, initial=np.inf)))
         raised = riccati(before + error, c, states.time) + error - after
         forgiving, count = min(forgiving, float(np.min(raised, initial=np.inf))), count + int(np.sum(same))
-    if count == 0:
-        return missing("every neuron meets a boundary before the first recorded time")
+    need(count != 0, "every neuron meets a boundary before the first recorded time")
     return compared(exact, forgiving, f"the law exceeds <w/a, D> by {exact:.4g} or more, {count} stretches")
 
 
@@ -111,8 +110,7 @@ def _stays_positive(evidence: Evidence, constants: AlignmentConstants) -> Measur
     """<w/a, D> of neurons that start with it positive stays above its start, or above c_j once it has passed that."""
     start, bend = start_of(evidence), bend_bound(evidence, constants)
     met = satisfies_condition_2(start)
-    if not np.any(met):
-        return missing("no neuron starts with <w/a, D> > 0")
+    need(np.any(met), "no neuron starts with <w/a, D> > 0")
     least, worst = np.inf, np.inf
     for here in states_of(evidence):
         floor = np.minimum(start.alignments, bent_speed(here.speeds, bend))
@@ -162,17 +160,13 @@ def _farthest(evidence: Evidence, name: str) -> float | None:
 
 
 def _stays(evidence: Evidence) -> Measurement:
-    farthest = _farthest(evidence, "staying")
-    if farthest is None:
-        return missing("no run from w = 0 that stays was made")
+    farthest = need(_farthest(evidence, "staying"), "no run from w = 0 that stays was made")
     return at_most(farthest, 0.0, detail=f"|w|/|a| = {farthest:.3g} at the end with the policy to stay")
 
 
 def _leaves(evidence: Evidence) -> Measurement:
     """The other solution, w = a(0) sinh(t r x) while the output is small, is away from 0 at once."""
-    farthest = _farthest(evidence, "leaving")
-    if farthest is None:
-        return missing("no run from w = 0 that leaves was made")
+    farthest = need(_farthest(evidence, "leaving"), "no run from w = 0 that leaves was made")
     return at_least(farthest, 1e-6, detail=f"|w|/|a| = {farthest:.6g} at the end with the policy to leave")
 
 

@@ -23,7 +23,7 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, need, none_of, nothing
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Hypothesis
 
@@ -111,8 +111,7 @@ CONFINED = Hypothesis(
 def _never_ends(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     end = clock.convergence
-    if not clock.fitting.is_reached:
-        return missing("a run that reaches Phase 3")
+    need(clock.fitting.is_reached, "a run that reaches Phase 3")
     words = f"no clause fired up to t = {clock.states[-1].time:.6g}"
     return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
 

@@ -28,7 +28,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
@@ -101,8 +101,7 @@ def _gap_within(log_c: LogConstant, *, may_be_opposite: bool) -> Callable[[Evide
         met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
         alive = met & ~end.is_dead
         judged = alive & ~end.is_opposite if may_be_opposite else alive
-        if not np.any(alive):
-            return missing("no neuron satisfies the condition at the start and is alive at tau")
+        need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
         if not np.any(judged):
             return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
         overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
@@ -152,8 +151,7 @@ def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray
 def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
     runs = tuple(run for run in evidence.sweep if reaches_tau(run))
-    if len(runs) < 3:
-        return missing("the exponent needs a sweep of at least three scales")
+    need(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
     common = np.flatnonzero(_common_neurons(evidence, runs))
     speeds = states_of(evidence)[-1].speeds[common]
     gaps = np.array([states_of(run)[-1].gaps[common] for run in runs]) / speeds  # (num_scales, num_neurons)
@@ -166,8 +164,7 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurem
             ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
     if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
         return nothing(f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
-    if not ratios:
-        return missing("no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
+    need(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
     decades = (scales.max() - scales.min()) / math.log(10.0)
     detail = (
         f"slopes over {decades:.0f} decades, divided by eps |D|/D_max: from {min(ratios):.5g} to {max(ratios):.5g} on "

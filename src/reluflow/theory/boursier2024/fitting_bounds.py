@@ -16,7 +16,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, largest_over, least_over, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, largest_over, least_over, need, none_of, nothing
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
 
@@ -89,8 +89,7 @@ def stays_active(evidence: Evidence) -> Measurement:
     states, end = fitting_states(evidence), phase_clock(evidence).fitting
     if end.clause == "facet":
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
-    if not states:
-        return missing("states of Phase 2b")
+    need(states, "states of Phase 2b")
     least = [np.min(state.cosines) for state in states]
     return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
 
@@ -124,8 +123,7 @@ def _mass_grows_while_small(evidence: Evidence) -> Measurement:
         for s in fitting_states(evidence)
         if s.log_square_sum(s.sets.positive) <= np.log(2 * evidence.parameter("eps_2"))
     ]
-    if not states:
-        return missing("states of Phase 2b with sum_I a^2 <= 2 eps_2")
+    need(states, "states of Phase 2b with sum_I a^2 <= 2 eps_2")
     speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
     return least_over(states, speeds, 0.0, "d ln a_i/dt")
 

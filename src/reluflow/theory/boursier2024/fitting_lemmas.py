@@ -23,7 +23,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, all_of, at_most, least_over, missing
+from reluflow.theory.measurement import Measurement, all_of, at_most, least_over, need
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
 
@@ -110,8 +110,7 @@ def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
 def _fit_duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted, bound = clock.fitting.time - clock.growth.time, longest_fit(evidence)
-    if not np.isfinite(lasted):
-        return missing("a run that reaches tau_3")
+    need(np.isfinite(lasted), "a run that reaches tau_3")
     return at_most(lasted, bound, detail=f"tau_3 - tau_2 = {lasted:.6g} against {bound:.6g}")
 
 

@@ -18,7 +18,7 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Measurement, at_least, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, need, none_of
 from reluflow.theory.theorem import Constants, Hypothesis
 
 
@@ -55,8 +55,7 @@ def _affordable(evidence: Evidence) -> Judgement:
 
 def _on_draws(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
     def measured(evidence: Evidence) -> Measurement:
-        if not evidence.facts.has_affordable_cones:
-            return missing("there are too many cones to visit")
+        need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
         return measure(evidence)
 
     return measured

@@ -21,7 +21,7 @@ from reluflow.theory.measurement import (
     at_most,
     fitted_slope,
     least_over,
-    missing,
+    need,
     nothing,
 )
 from reluflow.theory.stating import needs
@@ -82,8 +82,7 @@ def _pair_exponent(evidence: Evidence) -> Measurement:
         return nothing("there is one positive neuron and no pair")
     clocks = [phase_clock(other) for other in evidence.sweep]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
-    if len(gaps) < 2:
-        return missing("a sweep of at least two scales that reach tau_2")
+    need(len(gaps) >= 2, "a sweep of at least two scales that reach tau_2")
     points = [point for point in gaps if np.isfinite(point[1])]
     if len(points) < 2:
         return nothing(f"pairs are aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
@@ -126,8 +125,7 @@ def growth_duration(evidence: Evidence) -> tuple[float, float]:
 def _duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted = clock.growth.time - clock.alignment.time
-    if not np.isfinite(lasted):
-        return missing("a run that reaches tau_2")
+    need(np.isfinite(lasted), "a run that reaches tau_2")
     shortest, longest = growth_duration(evidence)
     detail = f"tau_2 - tau = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
     return at_least(min(lasted - shortest, longest - lasted), 0.0, detail=detail)

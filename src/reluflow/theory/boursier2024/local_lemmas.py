@@ -17,7 +17,7 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, scale_factor
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, need
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants, Hypothesis
 
@@ -153,8 +153,7 @@ def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
     told = _resolved(evidence)
     values = np.array([np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time) for s in told])
-    if not values.size:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+    need(values.size > 0, "states of Phase 3 with |beta - beta*| above rounding")
     detail = f"largest ln(L - L*) + a (t - tau_3) {values.max():.6g} against ln K = {level:.6g}"
     return at_most(float(values.max()), level, detail=detail)
 
@@ -173,8 +172,7 @@ def _late_rate(evidence: Evidence) -> Measurement:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
     tail = states[len(states) // 2 :]
-    if len(tail) < 3:
-        return missing("three late states without mixed neurons and with |beta - beta*| above rounding")
+    need(len(tail) >= 3, "three late states without mixed neurons and with |beta - beta*| above rounding")
     fitted = -fitted_slope([s.time for s in tail], [np.log(excess_loss(s)) for s in tail])
     least, largest = 2.0 * mobilities(tail[-1])[[0, -1]]
     detail = f"fitted rate of L - L* {fitted:.6g}, rates of the line between {least:.6g} and {largest:.6g}"

@@ -23,7 +23,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.theorem import Constants, Hypothesis
 
 NUM_CONE_POINTS = 100
@@ -57,8 +57,7 @@ def _late_output_rate(evidence: Evidence) -> Measurement:
         error = float(np.max(np.abs(output_errors(state))))
         if _RESOLVED_ERROR < error < _LATE_ERROR:
             points.append((state.time, np.log(error)))
-    if len(points) < 3:
-        return missing("three snapshots on the way from 1e-3 to 1e-9 of the line")
+    need(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
     rate = -fitted_slope(*zip(*points, strict=True))
     bound = constants_of(evidence).pl_constant
     detail = f"max_k |h(x_k) - <beta*, x_k>| decays at the rate {rate:.6g}, at least sigma_min |beta*| = {bound:.6g}"
@@ -106,8 +105,7 @@ def wider_network(evidence: Evidence) -> Network:
 
 
 def _same_limit(evidence: Evidence) -> Measurement:
-    if "wider" not in evidence.companions:
-        return missing("the run of a wider network")
+    need("wider" in evidence.companions, "the run of a wider network")
     wide = evidence.companions["wider"]
     if wide.outcome is not Outcome.STATIONARY:
         return missing(f"a wider run that comes to rest ({wide.outcome})")

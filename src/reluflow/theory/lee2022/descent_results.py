@@ -17,7 +17,7 @@ from reluflow.single_neuron.descent_bounds import (
     descent_angle_band,
     descent_magnitude_band,
 )
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022.flow_measurements import start_constants
 from reluflow.theory.lee2022.model import (
@@ -28,7 +28,7 @@ from reluflow.theory.lee2022.model import (
 )
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.theorem import Constants, Hypothesis
 
 ROUNDING = 1e-12
@@ -178,8 +178,7 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
 
 
 def _stays_above(evidence: Evidence) -> Judgement:
-    if not isinstance(evidence.population, NeuronDescent):
-        return undecided("no descent was run")
+    need(isinstance(evidence.population, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
     return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
 
@@ -188,8 +187,7 @@ def _aligned_after(evidence: Evidence) -> Measurement:
     """Largest angle at a recorded step beyond the stopping step, against the angle aimed at."""
     run, bound = _run(evidence), stopping_step(evidence)
     later = (run.steps > bound) & (run.steps >= 1)
-    if not np.any(later):
-        return missing(f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
+    need(np.any(later), f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
     largest = float(np.max(run.gap[later]))
     first = run.steps[np.flatnonzero(run.gap < evidence.parameter("angle"))]
     words = f"bound T > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at T = {first[:1]}"

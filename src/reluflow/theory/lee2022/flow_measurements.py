@@ -11,7 +11,7 @@ from reluflow.single_neuron.bounds import Band, angle_band, angle_rates, magnitu
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.lee2022.model import start
 from reluflow.theory.lee2022.runs import run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
@@ -28,8 +28,7 @@ def flow(evidence: Evidence) -> BalancedTrajectory:
 def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Measurement:
     """The smallest slack over t > 0, with its time; a value that is no number counts as the smallest."""
     later = np.flatnonzero((times > 0.0) & (slack < np.inf) | np.isnan(slack))
-    if later.size == 0:
-        return missing("a recorded time at which the bound says something")
+    need(later.size != 0, "a recorded time at which the bound says something")
     index = later[np.argmin(slack[later])]
     value = float(slack[index])
     words = f"smallest slack {value:.3g} {unit}, at t = {times[index]:.4g}; {ROUNDING:g} forgiven"

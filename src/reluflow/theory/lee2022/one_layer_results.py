@@ -16,7 +16,7 @@ from reluflow.theory.lee2022.flow_measurements import (
 )
 from reluflow.theory.lee2022.model import layers, start, student, teacher
 from reluflow.theory.lee2022.runs import VECTOR_FLOW, run_of
-from reluflow.theory.measurement import Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, need, none_of
 
 INTEGRATION = 1e-8  # relative for |w|, radians for the angle; the integrator runs at 1e-11, and 2e-9 was seen
 STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian
@@ -76,8 +76,7 @@ def _late_side(evidence: Evidence) -> Measurement:
     run, band = flow(evidence), _vanishing_band(evidence)
     slack = (band.upper - run.magnitude) * np.exp(0.5 * run.times)  # the difference itself decays like e^(-t/2)
     late = np.flatnonzero((run.gap < 1e-2) & (np.abs(band.upper - run.magnitude) > 1e-11 * run.start.teacher_magnitude))
-    if late.size == 0:
-        return missing("no time is late enough and still resolved")
+    need(late.size != 0, "no time is late enough and still resolved")
     phi = start(evidence).phi
     expected = bool(vanishing_start_upper_bound_holds_late(phi))
     measured = bool(slack[late[-1]] > 0.0)

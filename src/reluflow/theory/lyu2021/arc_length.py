@@ -15,7 +15,7 @@ from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import MarginState, states_of
-from reluflow.theory.measurement import Measurement, at_least, fitted_slope
+from reluflow.theory.measurement import Measurement, at_least, fitted_slope, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -31,8 +31,7 @@ def _is_max_margin(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return undecided("no run was made")
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return undecided(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     kind = limit.certificate.kind
     return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
 

@@ -15,7 +15,7 @@ from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
 
@@ -194,8 +194,7 @@ def _middle(evidence: Evidence) -> Judgement:
 def _best_neuron(evidence: Evidence) -> Measurement:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
     points, side = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak), side_of(evidence, 1)
-    if points is None:
-        return missing("the samples are not those of I.1.2")
+    points = need(points, "the samples are not those of I.1.2")
     stated = np.array([points.nearest, 0.0, points.offset])
     length, X = float(np.linalg.norm(stated)), evidence.dataset.X
     expected = np.flatnonzero((evidence.dataset.y > 0) & (np.abs(X[:, 0] - points.nearest) <= _ROUNDING))

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import (
@@ -19,7 +19,7 @@ from reluflow.theory.lyu2021.unit_ball import (
     unit_ball,
     velocity,
 )
-from reluflow.theory.measurement import Measurement, at_most, missing
+from reluflow.theory.measurement import Measurement, at_most, missing, need
 from reluflow.theory.stating import hypothesis
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
@@ -93,8 +93,7 @@ def _pair_plan(evidence: Evidence) -> FlowPlan:
 
 @hypothesis("non-branching", "the pair and its embedding are non-branching: no ridge was met", needs_trajectory=True)
 def _no_ridge_for_either(evidence: Evidence) -> Judgement:
-    if not evidence.companions:
-        return undecided("the pair was not run")
+    need(evidence.companions, "the pair was not run")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
     return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
@@ -114,9 +113,7 @@ def _flow_commutes(evidence: Evidence) -> Measurement:
 
 def _embedded_is_a_trajectory(evidence: Evidence) -> Measurement:
     """Largest |v(pi_b(theta)) - pi_b(v(theta))|_M, v the velocity, relative to |theta|_M, along the pair's run."""
-    run = evidence.companions.get("pair")
-    if run is None:
-        return missing("the pair was not run")
+    run = need(evidence.companions.get("pair"), "the pair was not run")
     b, worst = symmetric_flow(evidence).embedding, 0.0
     for s in run.snapshots:
         moved = velocity(s.network, s.outputs, evidence.dataset, evidence.loss)

@@ -18,7 +18,7 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     where_cone_serves,
 )
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 40
@@ -88,8 +88,7 @@ _TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"
 
 
 def _in_cone(evidence: Evidence) -> Measurement:
-    if not _below_sigma_max(evidence).holds:
-        return missing(_TOO_LARGE)
+    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
     constants, cone = constants_of(evidence), correct_cone(evidence)
     state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
     depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
@@ -111,8 +110,7 @@ def _sooner(evidence: Evidence) -> Measurement:
 
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
-    if not _below_sigma_max(evidence).holds:
-        return missing(_TOO_LARGE)
+    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
     state = _at_proof_time(evidence)
     before, after = (np.log(np.linalg.norm(w, axis=1)) for w in (evidence.network.w, state.w))
     grown = after + state.log_norms - before

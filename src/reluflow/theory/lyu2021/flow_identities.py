@@ -8,7 +8,7 @@ from reluflow.arrays import FloatArray
 from reluflow.network import Network
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.unit_ball import neuron_rows, unit_ball, velocity
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
 
 NUM_INTERVALS = 240  # of the quadrature, an even number
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen
@@ -41,8 +41,7 @@ def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
 def _energy(evidence: Evidence) -> Measurement:
     """|L(0) - L(t) - integral of |dtheta/dt|^2| / (L(0) - L(t)) against the quadrature's own error bound."""
     snapshots = evidence.run.snapshots
-    if len(snapshots) <= NUM_INTERVALS:
-        return missing("the run ended before the last snapshot")
+    need(len(snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
     powers = np.array(
         [
             np.exp(2.0 * s.network.log_scale)
@@ -52,8 +51,7 @@ def _energy(evidence: Evidence) -> Measurement:
     )
     work, error = _integral(powers, snapshots[1].time - snapshots[0].time)
     drop = snapshots[0].loss - snapshots[-1].loss
-    if drop == 0.0:
-        return missing("the loss does not change up to the last snapshot; raise `until`")
+    need(drop != 0.0, "the loss does not change up to the last snapshot; raise `until`")
     words = f"L falls by {drop:.9g}, the integral is {work:.9g}, its error at most {error:.2g}"
     return at_most(abs(drop - float(work)) / drop, float(error) / drop + 1e-9, detail=words)
 
@@ -80,8 +78,7 @@ def _equal_rates(evidence: Evidence) -> Measurement:
 
 def _rate_integral(evidence: Evidence) -> Measurement:
     """Largest |a_k^2(t) - a_k^2(0) - 2 integral of the rate| over neurons, against the quadrature's error bound."""
-    if len(evidence.run.snapshots) <= NUM_INTERVALS:
-        return missing("the run ended before the last snapshot")
+    need(len(evidence.run.snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
     _, by_a, squares = _rates(evidence)
     snapshots = evidence.run.snapshots
     gained, error = _integral(2.0 * by_a, snapshots[1].time - snapshots[0].time)
@@ -119,9 +116,7 @@ def _zero_plan(evidence: Evidence) -> FlowPlan:
 
 def _stays_zero(evidence: Evidence) -> Measurement:
     """Size of the zero neuron at the snapshots of the companion run."""
-    run = evidence.companions.get("zero")
-    if run is None:
-        return missing("no run with a zero neuron was made")
+    run = need(evidence.companions.get("zero"), "no run with a zero neuron was made")
     return at_most(max(float(np.max(np.abs(neuron_rows(s.network)[-1]))) for s in run.snapshots), 0.0)
 
 

@@ -27,7 +27,7 @@ from reluflow.theory.lyu2021.early_constants import (
     where_cone_serves,
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
-from reluflow.theory.measurement import Measurement, all_of, at_most, equals, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, all_of, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants, Hypothesis
 
@@ -79,8 +79,7 @@ def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evid
     """The same judgement, undecided where there is no cone or some neuron never enters it."""
 
     def guarded(evidence: Evidence) -> Judgement:
-        if not np.isfinite(entry_time(evidence)):
-            return undecided("some neuron never enters the cone of correct signs")
+        need(np.isfinite(entry_time(evidence)), "some neuron never enters the cone of correct signs")
         return judge(evidence)
 
     return where_cone_serves(guarded)
@@ -93,8 +92,7 @@ def in_cone_at_entry() -> Hypothesis:
         if evidence.trajectory is None:
             return undecided("no run was made")
         cone, network = correct_cone(evidence), _at_entry(evidence)
-        if network is None:
-            return undecided("the run has no snapshot at T0 with neurons that a double holds")
+        network = need(network, "the run has no snapshot at T0 with neurons that a double holds")
         margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
         return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
 
@@ -169,8 +167,7 @@ def _linearisation(evidence: Evidence, network: Network) -> Measurement:
             if bound < error < RESOLVED:
                 return missing("the error is that of the integration; its bound is below it at this scale")
             ratios.append(error / bound)
-    if not ratios:
-        return missing(f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    need(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
 
 
@@ -252,8 +249,7 @@ def _error_order(evidence: Evidence) -> Measurement:
     if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
         return missing(_TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
-    if len(points) < 3:
-        return missing("a sweep of at least three scales is needed")
+    need(len(points) >= 3, "a sweep of at least three scales is needed")
     if any(error < RESOLVED * r for r, error in points):
         return missing(_UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)

@@ -22,7 +22,7 @@ from reluflow.theory.lyu2021.non_symmetric_limit import (
     limit_margin,
     side_of,
 )
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing, need
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
 
@@ -122,8 +122,7 @@ def _late_law(evidence: Evidence) -> Measurement:
     if np.all(evidence.network.a > 0.0):
         return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative, so their share is 0 throughout")
     exponent, expected = late_exponent(evidence, 1), 2.0 * (evidence.leak - 1.0)
-    if exponent is None:
-        return missing("fewer than five late snapshots with a share above 0; raise `late_margin`")
+    exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
     earlier = late_exponent(evidence, 1, until=0.75)
     if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):

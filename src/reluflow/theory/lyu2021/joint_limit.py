@@ -18,7 +18,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_flow,
 )
 from reluflow.theory.lyu2021.unit_ball import m_norm
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
@@ -140,8 +140,7 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
 def _limit_is_not_zero(evidence: Evidence) -> Measurement:
     """Smallest |theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) over the recorded t <= t0; Lemma E.8 keeps it near 1."""
     rows, flow = _pair_rows(evidence, "limit"), symmetric_flow(evidence)
-    if rows is None:
-        return missing(_MISSING)
+    rows = need(rows, _MISSING)
     size = m_norm(flow.aligned_pair)
     shares = [m_norm(row) / (np.exp(flow.growth * t) * size) for t, row in zip(_early(evidence), rows, strict=False)]
     return at_least(min(shares), 0.5, detail=f"smallest |theta~(t)|_M over its exponential is {min(shares):.6g}")
@@ -149,9 +148,7 @@ def _limit_is_not_zero(evidence: Evidence) -> Measurement:
 
 def _limit_is_exponential(evidence: Evidence) -> Measurement:
     """Largest |theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
-    rows = _pair_rows(evidence, "limit")
-    if rows is None:
-        return missing(_MISSING)
+    rows = need(_pair_rows(evidence, "limit"), _MISSING)
     flow, ratios = symmetric_flow(evidence), []
     pair = flow.aligned_pair
     for t, row in zip(_early(evidence), rows, strict=True):

@@ -15,7 +15,7 @@ from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import unit_ball
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, missing, need
 from reluflow.theory.stating import hypothesis, needs
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
@@ -71,10 +71,8 @@ def _small_loss(evidence: Evidence) -> Judgement:
 def loss_vanishes(evidence: Evidence) -> Measurement:
     """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
     losses = [row[0] for row in _tail(evidence)]
-    if len(losses) < 2:
-        return missing(_TOO_FEW)
-    if not _has_moved(evidence):
-        return missing(_NO_CHANGE)
+    need(len(losses) >= 2, _TOO_FEW)
+    need(_has_moved(evidence), _NO_CHANGE)
     rise = float(np.max(np.diff(np.log(losses))))
     if rise >= 0.0:
         return at_most(rise, -np.finfo(float).tiny, detail=f"ln L changes by {rise:.3g} between two snapshots")
@@ -88,12 +86,9 @@ def norm_grows(evidence: Evidence) -> Measurement:
     d|theta|^2/dt = (4/n) sum g_i q_i with g_i >= l_i/(2 ln 2) and q_i >= -ln(e^(nL) - 1), which grows as L falls. So
     between s and t it gains at least (2/ln 2) L(t) (-ln(e^(nL(s)) - 1)) (t - s), whose sum diverges.
     """
-    gains = _gains(evidence)
-    if not gains:
-        return missing(_TOO_FEW)
+    gains = need(_gains(evidence), _TOO_FEW)
     ratios = [(after - before) / least for before, after, least in gains if least > _ROUNDING * before]
-    if not ratios:
-        return missing(_NO_CHANGE)
+    need(ratios, _NO_CHANGE)
     words = f"|theta|^2 grows from {gains[0][0]:.6g} to {gains[-1][1]:.6g}, at least {min(ratios):.4g} times its least"
     return at_least(min(ratios), 1.0, detail=words)
 
@@ -132,8 +127,7 @@ def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) 
 def _limit_is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset).residual
     return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
 
@@ -144,8 +138,7 @@ def _direction_closes_in(evidence: Evidence) -> Measurement:
     tail = [s for s in evidence.run.snapshots if n * s.loss < np.log(2.0)]
     if not limit.is_proof or len(tail) < 2:
         return missing(_TOO_FEW if limit.is_proof else limit.reason)
-    if not _has_moved(evidence):
-        return missing(_NO_CHANGE)
+    need(_has_moved(evidence), _NO_CHANGE)
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 

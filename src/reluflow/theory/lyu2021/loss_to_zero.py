@@ -14,7 +14,7 @@ from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -122,16 +122,14 @@ def _loss_rate(evidence: Evidence) -> Measurement:
         if s.loss >= np.log(2.0) / evidence.dataset.n:
             speed = np.linalg.norm(velocity(s.network, s.outputs, evidence.dataset, evidence.loss))
             rates.append(2.0 * (s.network.log_scale + float(np.log(speed))))
-    if not rates:
-        return missing("no snapshot has L >= ln 2 / n")
+    need(rates, "no snapshot has L >= ln 2 / n")
     return at_least(min(rates), loss_rate_bound(evidence), detail=f"ln(-dL/dt) >= {min(rates):.4g}")
 
 
 def _hitting_time(evidence: Evidence) -> Measurement:
     """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
     bound, run = log_hitting_time_bound(evidence), evidence.run
-    if not np.isfinite(bound):
-        return missing("L < ln 2 / n holds at the start, so there is no time to bound")
+    need(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
     below = np.flatnonzero(run.losses < np.log(2.0) / evidence.dataset.n)
     if below.size:
         first = float(run.log_times[below[0]])

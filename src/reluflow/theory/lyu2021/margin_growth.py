@@ -16,7 +16,7 @@ from reluflow.theory.lyu2021.smoothed_margin import (
     smooth_states_of,
     states_of,
 )
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -37,8 +37,7 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
 def _rate(evidence: Evidence) -> Measurement:
     """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
     worst, triples = 0.0, _triples(evidence)
-    if len(triples) < 3:
-        return missing(f"only {len(triples)} triples of snapshots lie on smooth pieces")
+    need(len(triples) >= 3, f"only {len(triples)} triples of snapshots lie on smooth pieces")
     for (before, low), (_, state), (after, high) in triples:
         measured = (high.smooth_gamma - low.smooth_gamma) / (after.time - before.time)
         steep, speed = state.split(state.smooth_gradient), state.split(state.ascent)
@@ -56,8 +55,7 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
         needed = 2.0 * (state.cosine**-2 - 1.0) * (np.log(high.norm) - np.log(low.norm))
         if needed > 1e-12:  # below that the differences are rounding
             ratios.append(gained / needed)
-    if len(_triples(evidence)) < 3:
-        return missing(f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
+    need(len(_triples(evidence)) >= 3, f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
     if not ratios:
         return at_least(1.0, 1.0, detail="1 - beta is rounding throughout")
     return at_least(
@@ -82,8 +80,7 @@ def _cosines(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
-    if len(pairs) < 5:
-        return missing(SLIDING)
+    need(len(pairs) >= 5, SLIDING)
     gaps = np.array([1.0 - state.cosine for _, state in pairs])
     if gaps[-1] <= 1e-13:
         return at_most(float(gaps[-1]), 1e-13, detail=f"1 - beta = {gaps[-1]:.2g}, rounding")
@@ -94,8 +91,7 @@ def _critical(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
-    if len(pairs) < 5:
-        return missing(SLIDING)
+    need(len(pairs) >= 5, SLIDING)
     values = [(1.0 + state.norm) * float(np.linalg.norm(state.smooth_gradient)) for _, state in pairs]
     return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
 
@@ -103,8 +99,7 @@ def _critical(evidence: Evidence) -> Measurement:
 def _value(evidence: Evidence) -> Measurement:
     """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     target = MarginState(limit.network, evidence.dataset.X, evidence.dataset.y).gamma
     largest = max(state.smooth_gamma for _, state in states_of(evidence))
     return at_most(largest, target, allowance=1e-9 * target)
@@ -113,7 +108,6 @@ def _value(evidence: Evidence) -> Measurement:
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the certified limit: its margin is then a critical value."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual
     return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")

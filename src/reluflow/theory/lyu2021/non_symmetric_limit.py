@@ -9,7 +9,7 @@ from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
 from reluflow.network.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.early_constants import (
@@ -20,7 +20,7 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
 )
 from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need, nothing
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Hypothesis
 
@@ -45,8 +45,7 @@ def winning_sign(sign: int) -> Hypothesis:
 def scale_is_small(evidence: Evidence) -> Judgement:
     """The early phase is over before the outputs matter, by the bound of Lemma G.4 with the measured alignment time."""
     allowed = largest_scale(evidence)
-    if not np.isfinite(allowed):
-        return undecided(cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
+    need(np.isfinite(allowed), cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
     margin = allowed - evidence.network.log_scale
     words = f"log scale {evidence.network.log_scale:.4g} against at most {allowed:.4g}"
     return Judgement(margin >= 0.0, margin, words)
@@ -128,8 +127,7 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
 def limit_margin(evidence: Evidence, expected: float) -> Measurement:
     """The normalised margin of the certified limit against the foretold one."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return equals(
         normalized_margin(limit.network, evidence.dataset), expected, atol=evidence.parameter("rtol") * expected
     )
@@ -138,8 +136,7 @@ def limit_margin(evidence: Evidence, expected: float) -> Measurement:
 def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> Measurement:
     """How far the limit network is from one neuron along w."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return at_most(one_neuron_distance(unit_norm(limit.network), w, sign), evidence.parameter("rtol"))
 
 
@@ -172,9 +169,9 @@ def share_falls(evidence: Evidence, sign: int) -> Measurement:
     """The other sign's share falls at the end of the run."""
     if np.all(np.sign(evidence.network.a) == sign):
         return nothing("no neuron has the other sign")
-    exponent = late_exponent(evidence, sign)
-    if exponent is None:
-        return missing("fewer than five late snapshots with a share above 0; raise `late_margin`")
+    exponent = need(
+        late_exponent(evidence, sign), "fewer than five late snapshots with a share above 0; raise `late_margin`"
+    )
     words = f"the share of the losing sign changes like |theta|^{exponent:.4g} at the end"
     first, last = (losing_share(late_networks(evidence, sign)[k], sign) for k in (0, -1))
     if exponent >= 0.0 and last <= RISING * first:

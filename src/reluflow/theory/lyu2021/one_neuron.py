@@ -7,11 +7,11 @@ import numpy as np
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.network.network import Network, leaky_relu
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.lyu2021.non_symmetric_limit import limit_function, limit_margin, side_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
 
@@ -68,8 +68,7 @@ def _width_one_constants(evidence: Evidence) -> Constants:
 
 @hypothesis("ahead", "the neuron starts with <w_1, w*> > 0")
 def _points_ahead(evidence: Evidence) -> Judgement:
-    if not evidence.dataset.is_binary:
-        return undecided("the labels are not -1 and 1")
+    need(evidence.dataset.is_binary, "the labels are not -1 and 1")
     separator, network = evidence.facts.separator, evidence.network
     if separator is None or not separator.separable:
         return Judgement(False, None, "there is no separator w*")

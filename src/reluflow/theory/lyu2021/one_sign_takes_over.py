@@ -237,7 +237,7 @@ def _lemmag_8_constants(evidence: Evidence) -> Constants:
 
 
 def _lemmag_8_log_scale(evidence: Evidence) -> float:
-    return min(0.0, np.log(1e-5) - evidence.network.log_scale)
+    return float(min(0.0, np.log(1e-5) - evidence.network.log_scale))
 
 
 def _thmg_11_constants(evidence: Evidence) -> Constants:

@@ -12,7 +12,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_flow,
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -169,8 +169,7 @@ def _phase_one_bound(evidence: Evidence) -> Measurement:
 
 def _phase_one_order(evidence: Evidence) -> Measurement:
     """Order in r of |Delta theta|_M over the sweep."""
-    if len(evidence.sweep) < 2:
-        return missing("the sweep of scales was not run")
+    need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     if min(phase_one_error(each) for each in (evidence, *evidence.sweep)) < INTEGRATION:
         return missing("the error is below that of the integration; the order shows at larger scales only")
     radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]

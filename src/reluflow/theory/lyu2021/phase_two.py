@@ -16,11 +16,11 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, UnitBall, m_norm
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, none_of
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -135,8 +135,7 @@ def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
 
 @hypothesis("non-branching", "no ridge was met up to t0", needs_trajectory=True)
 def _runs_are_unique(evidence: Evidence) -> Judgement:
-    if len(evidence.companions) < 2 * len(RADII):
-        return undecided("the runs from r theta-hat were not made")
+    need(len(evidence.companions) >= 2 * len(RADII), "the runs from r theta-hat were not made")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
     return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
@@ -228,8 +227,7 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Measurement:
     """Largest deviation of the active or of the zero neurons from e^(lambda t) theta-hat, over its bound."""
     start, ratios = aligned_start(evidence), []
     part = (np.linalg.norm(start.rows, axis=1) > 0.0) == is_active
-    if not np.any(part):
-        return missing("there is no such neuron")
+    need(np.any(part), "there is no such neuron")
     for k, log_r in enumerate(start.log_radii):
         small = start.strength * np.exp(KAPPA * log_r)
         for t, rows in zip(start.times, _rows(evidence, "near", k), strict=True):

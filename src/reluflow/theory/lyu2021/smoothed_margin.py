@@ -20,7 +20,7 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Setting
 
@@ -217,7 +217,6 @@ def _between(evidence: Evidence) -> Measurement:
 
 def _radial(evidence: Evidence) -> Measurement:
     bound = 2.0 * (2.0 * np.log(evidence.dataset.n) + 1.0)
-    if not smooth_states_of(evidence):
-        return missing(SLIDING)
+    need(smooth_states_of(evidence), SLIDING)
     worst = max(state.split(state.smooth_gradient)[0] * state.norm**3 for _, state in smooth_states_of(evidence))
     return at_most(worst, bound, detail=f"|radial part| |theta|^3 is at most {worst:.4g} against {bound:.4g}")

@@ -22,7 +22,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     symmetric_flow,
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing, need
 from reluflow.theory.theorem import Constants
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
@@ -72,8 +72,7 @@ def _bracket_value(evidence: Evidence) -> Measurement:
 
 def _is_linear(network: Network | None, evidence: Evidence) -> Measurement:
     """Largest |f(x) - C <w*, x>| over 500 random unit vectors and the samples' directions, relative to C."""
-    if network is None:
-        return missing("no network classifies every sample")
+    network = need(network, "no network classifies every sample")
     coefficient = linear_coefficient(evidence)
     x = np.vstack([np.random.default_rng(DRAW_SEED).standard_normal((500, evidence.dataset.d)), evidence.dataset.X])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -164,8 +163,7 @@ def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
 
 def _shares_follow_embedding(evidence: Evidence) -> Measurement:
     """Order in sigma at which the shares within each sign tend to b_k^2/b_+^2: first order or better."""
-    if len(evidence.sweep) < 2:
-        return missing("the sweep of scales was not run")
+    need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     scales, errors = np.array(_share_errors(evidence)).T
     if errors[0] < RESOLVED_SHARE:
         return missing("the shares differ by rounding alone; the order shows at larger scales only")

@@ -14,7 +14,7 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants, Setting
 
@@ -63,8 +63,7 @@ def _crossed_margins(evidence: Evidence) -> Measurement:
     margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
     crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
     feasible = margins > 1e-9
-    if not np.any(feasible):
-        return missing("no pair with a positive margin was drawn")
+    need(np.any(feasible), "no pair with a positive margin was drawn")
     worst = float(np.min(crossed[feasible] / margins[feasible]))
     return at_least(worst, 1.0, allowance=1e-12, detail=f"ratio at least {worst:.9g} over {int(feasible.sum())} pairs")
 
@@ -204,8 +203,7 @@ def _ratio_law(evidence: Evidence) -> Measurement:
         scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
         worst = max(worst, abs(measured - log_ratio_rate(evidence, middle.network, middle.outputs)) / scale)
         count += 1
-    if count < 3:
-        return missing(f"only {count} triples of snapshots lie on smooth pieces")
+    need(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing, none_of
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
 from reluflow.theory.theorem import Constants, Hypothesis
@@ -82,8 +82,7 @@ def _is_convex(evidence: Evidence) -> Measurement:
         mixed = weights[0] * members[left] + weights[1] * members[right]
         outside += int(np.sum(_codes(data, mixed) != sign))
         total += NUM_DRAWS
-    if total == 0:
-        return missing("neither S_+ nor S_- held a drawn direction")
+    need(total != 0, "neither S_+ nor S_- held a drawn direction")
     return none_of(outside, total=total)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, need, none_of, nothing
 from reluflow.theory.min2024.alignment_times import aligned_by
 from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
@@ -27,9 +27,7 @@ ALONG = 1e-9  # radians: below this a draw is along an aggregate
 
 def _classified(evidence: Evidence) -> Measurement:
     """Neurons outside both traps at the first snapshot from t_1 on."""
-    found = moments_from(evidence, proof_constants(evidence).t_1)
-    if not found:
-        return missing("no snapshot at t_1")
+    found = need(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot at t_1")
     first = found[0]
     outside = int(np.sum((first.cones != DEAD) & (first.cones != first.signs)))
     counts = {name: int(np.sum(first.cones == code)) for name, code in (("S_+", 1), ("S_-", -1), ("S_dead", 0))}
@@ -38,9 +36,7 @@ def _classified(evidence: Evidence) -> Measurement:
 
 def _active_ones_survive(evidence: Evidence) -> Measurement:
     """A neuron active on an own sample at the start is in its cone at t_1."""
-    found = moments_from(evidence, proof_constants(evidence).t_1)
-    if not found:
-        return missing("no snapshot at t_1")
+    found = need(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot at t_1")
     data, network = data_constants(evidence), evidence.network
     z = network.pre_activations(data.X)
     signs = np.sign(network.a)
@@ -59,8 +55,7 @@ def _one_way(evidence: Evidence) -> Measurement:
 
 def _trapped(evidence: Evidence) -> Measurement:
     found = moments_from(evidence, proof_constants(evidence).t_1)
-    if len(found) < 2:
-        return missing("two snapshots after t_1")
+    need(len(found) >= 2, "two snapshots after t_1")
     lost = sum(int(np.sum(moment.cones != found[0].cones)) for moment in found[1:])
     return none_of(lost, detail=f"{lost} changes of cone over {len(found)} snapshots after t_1")
 
@@ -101,8 +96,7 @@ def _refined(evidence: Evidence) -> Measurement:
     cosines = []
     for group in groups(evidence):
         later = [moment for moment in group.moments if group.fitted is not None and moment.time >= group.fitted]
-        if not later:
-            return missing("the run did not reach t_2")
+        need(later, "the run did not reach t_2")
         unit = group.aggregate / np.linalg.norm(group.aggregate)
         cosines.append(float(np.min(later[0].directions[group.neurons] @ unit)))
     return at_least(min(cosines), 0.25) if cosines else missing("no neuron in its cone at t_1")

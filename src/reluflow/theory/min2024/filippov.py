@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, at_least, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, missing, need, none_of
 from reluflow.theory.min2024.cone_geometry import ROUNDING, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
@@ -48,8 +48,7 @@ def _selections_push_one_way(evidence: Evidence) -> Measurement:
     data, chosen = data_constants(evidence), _selections(evidence)
     lengths = np.linalg.norm(chosen, axis=1)
     moving = lengths > ROUNDING * data.largest_norm
-    if not np.any(moving):
-        return missing("no selection beside 0 was found")
+    need(np.any(moving), "no selection beside 0 was found")
     smallest = float(np.min((chosen[moving] / lengths[moving, None]) @ data.unit_signed.T))
     words = f"smallest cosine of {int(np.sum(moving))} selections with a y_i x_i is {smallest:.6g}, mu = {data.mu:.6g}"
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=words)

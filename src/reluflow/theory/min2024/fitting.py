@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, nothing
 from reluflow.theory.min2024.assumptions import (
     BOTH_CONES,
 )
@@ -48,16 +48,13 @@ def _is_linear(evidence: Evidence) -> Judgement:
 
 def _linear_decrease(evidence: Evidence, factor: float) -> Measurement:
     """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified."""
-    separator = evidence.facts.separator
-    if separator is None:
-        return missing("the max-margin separator")
+    separator = need(evidence.facts.separator, "the max-margin separator")
     ratios = []
     for moment in moments(evidence):
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
             output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
             ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * separator.margin**2))
-    if not ratios:
-        return missing("no snapshot with every y_i f_i >= 0")
+    need(ratios, "no snapshot with every y_i f_i >= 0")
     smallest = min(ratios) / factor
     words = f"smallest -dL/dt over its bound is {smallest:.6g} in {len(ratios)} snapshots, rho = {separator.margin:.6g}"
     return at_least(smallest, 1.0, allowance=1e-12, detail=words)
@@ -81,9 +78,7 @@ def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
 def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
     """|grad L|^2/(alpha_rate L^2) >= 1 from t_2 on."""
     rate = factor * proof_constants(evidence).rate
-    found = _fitted_moments(evidence)
-    if not found:
-        return missing("no snapshot after t_2")
+    found = need(_fitted_moments(evidence), "no snapshot after t_2")
     smallest = min(_gradient_square(moment) / moment.loss_value**2 for moment in found) / rate
     return at_least(smallest, 1.0, detail=f"smallest -dL/dt over alpha_rate L^2 is {smallest:.6g}")
 
@@ -91,8 +86,7 @@ def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
 def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
     """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
     found = _fitted_moments(evidence)
-    if len(found) < 2:
-        return missing("two snapshots after t_2")
+    need(len(found) >= 2, "two snapshots after t_2")
     first, rate = found[0], factor * proof_constants(evidence).rate
     ratios = [
         m.loss_value * (first.loss_value * rate * (m.time - first.time) + 1.0) / first.loss_value for m in found[1:]
@@ -149,9 +143,7 @@ def low_rank(evidence: Evidence) -> Measurement:
     if evidence.dataset.d < 3:
         return nothing(PLANE)
     constants = proof_constants(evidence)
-    found = moments_from(evidence, constants.t_1)
-    if not found:
-        return missing("no snapshot after t_1")
+    found = need(moments_from(evidence, constants.t_1), "no snapshot after t_1")
     worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
     return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
 
@@ -175,8 +167,7 @@ def _invariant_is_kept(evidence: Evidence) -> Measurement:
             first = gram if first is None else first
             if size > 0.0:
                 worst, count = max(worst, float(np.max(np.abs(gram - first))) / size), count + 1
-    if count == 0:
-        return missing("no snapshot after t_1 in the range of doubles")
+    need(count != 0, "no snapshot after t_1 in the range of doubles")
     return at_most(worst, KEPT, detail=f"largest change over |W_+-|_F^2 is {worst:.3g}, allowed {KEPT:g}")
 
 
@@ -189,8 +180,7 @@ def _invariant_is_small(evidence: Evidence) -> Measurement:
         norm = max(float(np.linalg.norm(w @ w.T - np.outer(a, a), 2)), float(np.finfo(float).tiny))
         bound = _log_group_bound(evidence, int(np.sum(group.neurons)))
         gaps.append(bound - math.log(norm) - 2.0 * network.log_scale)
-    if not gaps:
-        return missing("no neuron in its cone at t_1")
+    need(gaps, "no neuron in its cone at t_1")
     return at_least(min(gaps), 0.0, detail=f"log of the bound minus log of the norm is {min(gaps):.6g}")
 
 
@@ -273,8 +263,7 @@ def _approach(evidence: Evidence) -> Measurement:
     """
     limit = stable_rank_limit(evidence.facts)
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
-    if len(late) < 3:
-        return missing("three snapshots after t = e^7")
+    need(len(late) >= 3, "three snapshots after t = e^7")
     gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
     words = f"gap {gaps[0]:.3g} at t = {late[0].time:.3g}, {gaps[-1]:.3g} at t = {late[-1].time:.3g}"
     if np.all(gaps <= ROUNDING):

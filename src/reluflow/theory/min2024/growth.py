@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
 from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time, whole_plan
@@ -31,8 +31,7 @@ def _norms_do_not_collapse(evidence: Evidence) -> Measurement:
         for moment in found
         if moment.time > 0.0
     ]
-    if not gaps:
-        return missing("no snapshot in (0, T]")
+    need(gaps, "no snapshot in (0, T]")
     return at_least(min(gaps), 0.0, detail=f"smallest log of |w_j|^2 over its bound is {min(gaps):.6g}")
 
 
@@ -42,8 +41,7 @@ def _norms_grow(evidence: Evidence) -> Measurement:
         for before, after in zip(group.moments, group.moments[1:], strict=False):
             change = 2.0 * (after.log_norms - before.log_norms)[group.neurons & before.seen & after.seen]
             smallest, count = min(smallest, float(np.min(change, initial=math.inf))), count + change.size
-    if count == 0:
-        return missing("two snapshots after t_1 with a neuron in its cone")
+    need(count != 0, "two snapshots after t_1 with a neuron in its cone")
     return at_least(smallest, 0.0, allowance=ROUNDING, detail=f"smallest change of log |w_j|^2 is {smallest:.3g}")
 
 
@@ -121,8 +119,7 @@ def _fit_slope(evidence: Evidence) -> Measurement:
     for group in groups(evidence):
         times = [fitted_time(run, group.sign) for run in runs]
         known = [(run.network.log_scale, t) for run, t in zip(runs, times, strict=True) if t is not None]
-        if len(known) < 2:
-            return missing("t_2 at two scales at least")
+        need(len(known) >= 2, "t_2 at two scales at least")
         slope = fitted_slope([-scale for scale, _ in known], [t for _, t in known])
         worst = max(worst, abs(slope * float(np.linalg.norm(group.aggregate)) - 1.0))
     return at_most(worst, 0.01, detail=f"slope of t_2 in log(1/eps) misses 1/|x_+-| by {worst:.3g} relative")

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, nothing
 from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 
@@ -18,8 +18,7 @@ def _forces_are_near_one(evidence: Evidence) -> Measurement:
     gaps = [
         float(np.max(np.abs(group.own_forces(moment) - 1.0))) for group in groups(evidence) for moment in group.growing
     ]
-    if not gaps:
-        return missing("no snapshot in [t_1, t_2]")
+    need(gaps, "no snapshot in [t_1, t_2]")
     return at_most(max(gaps), 0.5, detail=f"|g_i| stays within {max(gaps):.6g} of 1, allowed 1/2")
 
 
@@ -39,8 +38,7 @@ def _weighted_length(evidence: Evidence) -> Measurement:
         for group in groups(evidence)
         for moment in group.growing
     ]
-    if not ratios:
-        return missing("no snapshot in [t_1, t_2]")
+    need(ratios, "no snapshot in [t_1, t_2]")
     return at_least(min(ratios), 1.0, detail=f"smallest |x~_a| over |x_+-|/2 is {min(ratios):.6g}")
 
 
@@ -125,8 +123,7 @@ def _growth_rate(evidence: Evidence) -> Measurement:
         for moment in group.growing:
             if moment.time >= t_1 + 6.0 / speed:
                 ratios.append(float(np.min(2.0 * moment.growth[group.neurons])) / (0.25 * speed))
-    if not ratios:
-        return missing("no snapshot in [t_1', t_2]")
+    need(ratios, "no snapshot in [t_1', t_2]")
     return at_least(min(ratios), 1.0, detail=f"smallest growth rate over its bound is {min(ratios):.6g}")
 
 
@@ -134,8 +131,7 @@ def _norm_before_fit(evidence: Evidence) -> Measurement:
     """Until t_2^+- the group's sum of |w_j|^2 is at most 1/(sqrt(mu) X_min)."""
     data = data_constants(evidence)
     sums = [group.log_norm_square(moment) for group in groups(evidence) for moment in group.growing[-1:]]
-    if not sums:
-        return missing("no snapshot in [t_1, t_2]")
+    need(sums, "no snapshot in [t_1, t_2]")
     return at_most(
         max(sums), -math.log(math.sqrt(data.mu) * data.smallest_norm), detail=f"log of the sum {max(sums):.6g}"
     )

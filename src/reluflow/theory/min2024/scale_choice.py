@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.min2024.constants import FIRST_FACTOR, data_constants, proof_constants
 from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
@@ -50,8 +50,6 @@ def _first_term_implies_29(evidence: Evidence) -> Measurement:
 
 
 def _outputs_of_29(evidence: Evidence) -> Measurement:
-    found = moments_until(evidence, proof_constants(evidence).horizon)
-    if not found:
-        return missing("no snapshot in [0, T]")
+    found = need(moments_until(evidence, proof_constants(evidence).horizon), "no snapshot in [0, T]")
     measured, bound = max(moment.log_largest_output for moment in found), _log_output_of_29(evidence)
     return log_at_most(measured, bound, detail=f"log max|f| = {measured:.6g} against at most {bound:.6g} on [0, T]")

@@ -14,7 +14,7 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need, nothing
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
@@ -82,9 +82,7 @@ def _certified(evidence: Evidence) -> tuple[Moment, ...]:
 
 def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
-        found = _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        found = need(_certified(evidence), "no snapshot in [0, T]")
         measured = max(2.0 * float(np.max(moment.log_norms)) for moment in found)
         bound = _log_norm_bound(evidence) + math.log(factor)
         return at_most(
@@ -96,9 +94,7 @@ def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
 
 def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
-        found = _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        found = need(_certified(evidence), "no snapshot in [0, T]")
         measured = max(moment.log_largest_output for moment in found)
         bound = _log_output_bound(evidence) + math.log(factor)
         return log_at_most(
@@ -114,9 +110,7 @@ def _growth_per_neuron(evidence: Evidence) -> Measurement:
     start = evidence.network
     first = np.log(row_norms(start.w)) + start.log_scale
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
-    later = [moment for moment in found if moment.time > 0.0]
-    if not later:
-        return missing("no snapshot in (0, T]")
+    later = need([moment for moment in found if moment.time > 0.0], "no snapshot in (0, T]")
     excess = max(float(np.max(moment.log_norms - first - rate * moment.time)) for moment in later)
     return at_most(
         excess, 0.0, allowance=1e-9, detail=f"log |w_j(t)| exceeds its bound by at most {excess:.3g} (rounding 1e-9)"
@@ -151,8 +145,7 @@ def _error_identity(evidence: Evidence) -> Measurement:
 def _lemma_1_error(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
         data, found = data_constants(evidence), _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        need(found, "no snapshot in [0, T]")
         log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
         worst = max(_log_error(moment) for moment in found)
         return log_at_most(worst, log_bound, detail=f"log of the error is {worst:.6g} against at most {log_bound:.6g}")
@@ -168,12 +161,10 @@ def _log_error(moment: Moment) -> float:
 def _error_exponent(evidence: Evidence) -> Measurement:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
     runs = (evidence, *evidence.sweep)
-    if len(runs) < 3:
-        return missing("a sweep of at least two more scales")
+    need(len(runs) >= 3, "a sweep of at least two more scales")
     scales = [run.network.log_scale for run in runs]
     errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
-    if not np.all(np.isfinite(errors)):
-        return missing("the error vanishes at every snapshot")
+    need(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
     exponent = fitted_slope(scales, errors)
     return at_least(exponent, 1.0, detail=f"the largest error on [0, T] scales like eps^{exponent:.4g}, claimed O(eps)")
 

@@ -13,7 +13,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, need, none_of
 from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_field, euler_path, path_residual
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
@@ -138,8 +138,7 @@ def _sublevel_growth(evidence: Evidence) -> Measurement:
         w, a = moment.network.w / moment.gauge, moment.network.a / moment.gauge
         size = math.sqrt(float(np.sum(a**2) + np.sum(w**2)))
         ratios.append(math.sqrt(moment.gauged_gradient_square) / (bound * size))
-    if not ratios:
-        return missing("no snapshot")
+    need(ratios, "no snapshot")
     return at_most(max(ratios), 1.0, detail=f"largest |grad L| over X_max L(0)|theta| is {max(ratios):.6g}")
 
 

@@ -10,7 +10,7 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, need, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.sectors import (
     DEAD,
@@ -61,9 +61,7 @@ def _outputs_at(evidence: Evidence, time: float) -> float | None:
 
 
 def _forces_still_frozen(evidence: Evidence) -> Judgement:
-    largest = _outputs_at(evidence, sorting_time(evidence))
-    if largest is None:
-        return undecided("no snapshot at the sorting time")
+    largest = need(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
     return Judgement(
         largest <= bound, bound - largest, f"largest output {largest:.2g} at T = {sorting_time(evidence):.4g}"
@@ -100,9 +98,10 @@ def _sorted_codes(evidence: Evidence, network: Network) -> NDArray[np.int64]:
 
 def _sorted(evidence: Evidence) -> Measurement:
     """Neurons that are at T neither dead nor in an extremal sector of their sign."""
-    snapshot = next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None)
-    if snapshot is None:
-        return missing("no snapshot at the sorting time")
+    snapshot = need(
+        next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None),
+        "no snapshot at the sorting time",
+    )
     code = _sorted_codes(evidence, snapshot.network)
     left = int(np.sum(code == LEFT))
     counts = ", ".join(
@@ -114,8 +113,7 @@ def _sorted(evidence: Evidence) -> Measurement:
 def _dead_stay(evidence: Evidence) -> Measurement:
     """Largest relative change after T of a neuron that is dead at T."""
     after = [s.network for s in evidence.run.snapshots if s.time >= sorting_time(evidence)]
-    if not after:
-        return missing("no snapshot at the sorting time")
+    need(after, "no snapshot at the sorting time")
     dead = np.all(sector_of(after[0].w, evidence.dataset.X) <= 0, axis=1)
     if not np.any(dead):
         return at_most(0.0, DEAD_STAYS, detail="no neuron is dead")
@@ -159,8 +157,7 @@ def entry_indices(evidence: Evidence) -> NDArray[np.int64]:
 def _absorbed(evidence: Evidence) -> Measurement:
     """Pattern changes after entry, over the snapshots and in the event log."""
     entered = entry_indices(evidence)
-    if not np.any(entered >= 0):
-        return missing("no neuron has entered an extremal sector")
+    need(np.any(entered >= 0), "no neuron has entered an extremal sector")
     snapshots, events = evidence.run.snapshots, evidence.run.events
     left = 0
     for index, snapshot in enumerate(snapshots):

@@ -12,7 +12,7 @@ from reluflow.geometry.alignment import DEAD, MAXIMUM, MINIMUM, align
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, missing, need, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
@@ -59,8 +59,7 @@ def _direction(evidence: Evidence, sign: Sign) -> FloatArray:
 
 def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
     """Number and place of the strict local maxima (minima) by enumeration of all cones."""
-    if not evidence.facts.has_affordable_cones:
-        return missing("the cones are too many to enumerate")
+    need(evidence.facts.has_affordable_cones, "the cones are too many to enumerate")
     found = strict_extrema(evidence.facts.extremal, sign)
     if len(found) != 1:
         return none_of(max(abs(len(found) - 1), 1), detail=f"{len(found)} extremal directions instead of one")

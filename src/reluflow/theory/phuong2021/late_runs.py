@@ -9,11 +9,11 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.measurement import Measurement, at_most, missing
+from reluflow.theory.measurement import Measurement, at_most, need
 from reluflow.theory.phuong2021.sectors import LEFT, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, limit_of
 from reluflow.theory.theorem import Constants, Hypothesis
@@ -46,8 +46,7 @@ def _is_late(evidence: Evidence) -> Judgement:
 
 
 def _all_sorted(evidence: Evidence) -> Judgement:
-    if not _is_late(evidence).holds:
-        return undecided("there is no late snapshot")
+    need(_is_late(evidence).holds, "there is no late snapshot")
     code = two_groups(late_networks(evidence)[-1][1], evidence.dataset)
     left = int(np.sum(code == LEFT))
     sizes = f"{int(np.sum(code == 1))} in J+, {int(np.sum(code == -1))} in J-, {int(np.sum(code == 0))} dead"
@@ -55,8 +54,7 @@ def _all_sorted(evidence: Evidence) -> Judgement:
 
 
 def _someone_lives(evidence: Evidence) -> Judgement:
-    if not _is_late(evidence).holds:
-        return undecided("there is no late snapshot")
+    need(_is_late(evidence).holds, "there is no late snapshot")
     alive = int(np.sum(two_groups(late_networks(evidence)[-1][1], evidence.dataset) != 0))
     return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
 
@@ -101,8 +99,7 @@ def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measureme
 
     A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
     """
-    if len(found) < 2:
-        return missing("fewer than two late snapshots")
+    need(len(found) >= 2, "fewer than two late snapshots")
     logs = [log for log, _ in late_networks(evidence)]
     bound = found[-2]
     if by_root:

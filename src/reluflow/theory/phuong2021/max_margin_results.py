@@ -8,7 +8,7 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, missing
+from reluflow.theory.measurement import Measurement, at_most, need
 from reluflow.theory.phuong2021.death import both_groups_chance, one_neuron_death
 from reluflow.theory.phuong2021.late_runs import (
     SOLVED,
@@ -69,8 +69,7 @@ def _share(evidence: Evidence, sign: Sign) -> Measurement:
 def _growth(evidence: Evidence, sign: Sign) -> Measurement:
     """Growth of |W_+|^2 per unit of log t + log log t between the last two times, against |w_+|."""
     late = late_networks(evidence)[-2:]
-    if len(late) < 2:
-        return missing("fewer than two late snapshots")
+    need(len(late) >= 2, "fewer than two late snapshots")
     squares = [group_square(network, evidence, sign) for _, network in late]
     lengths = [vector.norm for vector in class_vectors(evidence)]
     if squares[-1] == 0.0:

@@ -12,10 +12,10 @@ from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import MAX_SUBSETS
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import pulling_gradient
 from reluflow.theory.theorem import Constants, Hypothesis
@@ -39,8 +39,7 @@ def one_way(evidence: Evidence) -> Measurement:
         size = np.maximum(np.linalg.norm(old, axis=1), np.linalg.norm(new, axis=1))
         change = (new - old) @ X.T * y * np.sign(before.network.a)[:, None]
         worst = min(worst, float(np.min(change / (np.maximum(size, np.finfo(float).tiny)[:, None] * lengths))))
-    if not np.isfinite(worst):
-        return missing("fewer than two snapshots")
+    need(np.isfinite(worst), "fewer than two snapshots")
     return at_least(worst, 0.0, allowance=ROUNDING, detail=f"least relative change {worst:.2g}, {ROUNDING:g} forgiven")
 
 
@@ -82,9 +81,10 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
 
 
 def _general_position(evidence: Evidence) -> Judgement:
-    found = smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS)
-    if found is None:
-        return undecided("the subsets of d samples are too many to check")
+    found = need(
+        smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
+        "the subsets of d samples are too many to check",
+    )
     return Judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
 
 
@@ -121,8 +121,7 @@ def _velocity(evidence: Evidence, part: str) -> Measurement:
                 velocity = (on * after.w[j] - back * before.w[j]) / (2.0 * half)
                 error = float(np.linalg.norm(velocity - middle.a[j] * pulling_gradient(middle.w[j], X, forces)))
             worst, count = max(worst, error / (size * rate)), count + 1
-    if count == 0:
-        return missing("no snapshots close enough for a difference")
+    need(count != 0, "no snapshots close enough for a difference")
     return at_most(worst, VELOCITY, detail=f"largest relative difference {worst:.2g} over {count} neurons and times")
 
 
