@@ -14,13 +14,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
-LEMMA_15, LEMMA_4 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma15",
-        "lemma4",
-    )
-)
+LEMMA_15, LEMMA_4 = (theorem_named(f"boursier2024:{name}") for name in ("lemma15", "lemma4"))
 
 
 def _turn(angle):

@@ -21,13 +21,7 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
 LEMMA_8, LEMMA_24, COROLLARY_1, LEMMA_7 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma8",
-        "lemma24",
-        "cor1",
-        "lemma7",
-    )
+    theorem_named(f"boursier2024:{name}") for name in ("lemma8", "lemma24", "cor1", "lemma7")
 )
 
 

@@ -26,14 +26,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
 
-EQUATION_17, EQUATION_20, EQUATION_7 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "eq17",
-        "eq20",
-        "eq7",
-    )
-)
+EQUATION_17, EQUATION_20, EQUATION_7 = (theorem_named(f"boursier2024:{name}") for name in ("eq17", "eq20", "eq7"))
 
 
 def _with_extremal(change):

@@ -20,13 +20,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
-THEOREM_1, THEOREM_3 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "thm1",
-        "thm3",
-    )
-)
+THEOREM_1, THEOREM_3 = (theorem_named(f"boursier2024:{name}") for name in ("thm1", "thm3"))
 
 
 def _last_network_is_the_first(evidence):

@@ -23,13 +23,7 @@ from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
 LEMMA_18, LEMMA_6, LEMMA_16, LEMMA_17 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma18",
-        "lemma6",
-        "lemma16",
-        "lemma17",
-    )
+    theorem_named(f"boursier2024:{name}") for name in ("lemma18", "lemma6", "lemma16", "lemma17")
 )
 
 QUARTER = [[0.0, -1.0], [1.0, 0.0]]

@@ -25,14 +25,7 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
-LEMMA_23, LEMMA_21, LEMMA_22 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma23",
-        "lemma21",
-        "lemma22",
-    )
-)
+LEMMA_23, LEMMA_21, LEMMA_22 = (theorem_named(f"boursier2024:{name}") for name in ("lemma23", "lemma21", "lemma22"))
 
 
 def _lighter_outputs(evidence):

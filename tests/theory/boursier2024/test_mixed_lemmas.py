@@ -21,14 +21,7 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
 
 LEMMA_20, LEMMA_23, LEMMA_21, LEMMA_19, LEMMA_24 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma20",
-        "lemma23",
-        "lemma21",
-        "lemma19",
-        "lemma24",
-    )
+    theorem_named(f"boursier2024:{name}") for name in ("lemma20", "lemma23", "lemma21", "lemma19", "lemma24")
 )
 
 

@@ -18,12 +18,7 @@ from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
 
 NATURE, OMNIDIRECTIONALITY, UNBALANCED = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "sec5-nature",
-        "sec5-omnidirectional",
-        "sec5-unbalanced",
-    )
+    theorem_named(f"boursier2024:{name}") for name in ("sec5-nature", "sec5-omnidirectional", "sec5-unbalanced")
 )
 
 

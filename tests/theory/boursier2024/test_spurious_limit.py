@@ -26,14 +26,7 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
 
 LEMMA_8, REMARK_3, WIDTH, THEOREM_4, THEOREM_2 = (
-    theorem_named(f"boursier2024:{name}")
-    for name in (
-        "lemma8",
-        "remark3",
-        "sec5-width",
-        "thm4",
-        "thm2",
-    )
+    theorem_named(f"boursier2024:{name}") for name in ("lemma8", "remark3", "sec5-width", "thm4", "thm2")
 )
 
 CASES = (

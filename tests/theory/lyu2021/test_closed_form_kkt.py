@@ -22,13 +22,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
 
-APPENDIX_I_1_1, APPENDIX_I_1_2 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "appI.1.1",
-        "appI.1.2",
-    )
-)
+APPENDIX_I_1_1, APPENDIX_I_1_2 = (theorem_named(f"lyu2021:{name}") for name in ("appI.1.1", "appI.1.2"))
 
 CASES = (
     TheoremCase(

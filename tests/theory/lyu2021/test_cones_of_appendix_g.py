@@ -16,13 +16,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
 
-LEMMA_G_1, LEMMA_G_2 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "lemmaG.1",
-        "lemmaG.2",
-    )
-)
+LEMMA_G_1, LEMMA_G_2 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.1", "lemmaG.2"))
 
 CASES = (
     TheoremCase(

@@ -21,13 +21,7 @@ from theorem_cases import (
     with_networks,
 )
 
-LEMMA_G_3, LEMMA_G_4 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "lemmaG.3",
-        "lemmaG.4",
-    )
-)
+LEMMA_G_3, LEMMA_G_4 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.3", "lemmaG.4"))
 
 
 def _on_the_ray(theorem):

@@ -28,14 +28,7 @@ from theorem_cases import (
     with_networks,
 )
 
-LEMMA_G_6, LEMMA_G_5, LEMMA_G_7 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "lemmaG.6",
-        "lemmaG.5",
-        "lemmaG.7",
-    )
-)
+LEMMA_G_6, LEMMA_G_5, LEMMA_G_7 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.6", "lemmaG.5", "lemmaG.7"))
 
 
 def _stretched(evidence, factor):

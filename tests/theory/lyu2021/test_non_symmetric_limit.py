@@ -24,13 +24,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
 
-THEOREM_A_10, THEOREM_A_7 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "thmA.10",
-        "thmA.7",
-    )
-)
+THEOREM_A_10, THEOREM_A_7 = (theorem_named(f"lyu2021:{name}") for name in ("thmA.10", "thmA.7"))
 
 
 def _the_other_sign_wins(evidence, sign):

@@ -32,13 +32,7 @@ from theorem_cases import (
     with_networks,
 )
 
-LEMMA_G_8, THEOREM_G_11 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "lemmaG.8",
-        "thmG.11",
-    )
-)
+LEMMA_G_8, THEOREM_G_11 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.8", "thmG.11"))
 
 
 def _all_negative(theorem):

@@ -21,13 +21,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
 
-THEOREM_H_2, LEMMA_H_3 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "thmH.2",
-        "lemmaH.3",
-    )
-)
+THEOREM_H_2, LEMMA_H_3 = (theorem_named(f"lyu2021:{name}") for name in ("thmH.2", "lemmaH.3"))
 
 
 def _tilted(evidence):

@@ -25,13 +25,7 @@ from theorem_cases import (
 )
 
 LEMMA_F_1, ANGLES, LEMMA_F_3, LEMMA_F_2 = (
-    theorem_named(f"lyu2021:{name}")
-    for name in (
-        "lemmaF.1",
-        "appF.1",
-        "lemmaF.3",
-        "lemmaF.2",
-    )
+    theorem_named(f"lyu2021:{name}") for name in ("lemmaF.1", "appF.1", "lemmaF.3", "lemmaF.2")
 )
 
 
