@@ -39,11 +39,11 @@ def theorem_named(key: str) -> Theorem:
     >>> theorem_named("boursier2024:lemma1").reference.locator
     'Lemma 1'
     """
-    paper = key.partition(":")[0]
-    among = theorems((paper,)) if paper in PAPERS else theorems()
-    for theorem in among:
-        if theorem.key == key:
-            return theorem
+    paper, _, name = key.partition(":")
+    if paper in PAPERS and name in tables_of(paper, "results")["results"]:
+        result = result_stated(paper, name)  # it alone: what the paper's other results need is not loaded
+        if isinstance(result, Theorem):
+            return result
     keys = [theorem.key for theorem in theorems()]
     near = get_close_matches(key, keys, n=3) or [k for k in keys if k.startswith(paper)][:3]
     hint = f"; did you mean {', '.join(near)}?" if near else ""
