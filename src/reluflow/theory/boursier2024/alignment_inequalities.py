@@ -229,9 +229,5 @@ def _appd_3_predictions(evidence: Evidence) -> Constants:
 
 
 _eq33_log_scale = bring_to(settled_before_tau(settling_time))
-
-
 _eq36_log_scale = bring_to(_several_lifetimes)
-
-
 _eq39_log_scale = bring_to(settled_before_tau(settling_time_with_saddles))

@@ -204,6 +204,4 @@ GENERIC_START = Hypothesis(
 
 
 _remark1_log_scale = bring_to(just_below_lambda_star)
-
-
 ONE_SAMPLE = Hypothesis("one-sample", "one sample in dimension 1", _one_sample)

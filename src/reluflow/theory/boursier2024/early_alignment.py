@@ -240,18 +240,8 @@ def _informative(log_c: LogConstant, settling: LogConstant) -> Callable[[Alignme
 
 
 _thm1_gap = _gap_within(_log_c, may_be_opposite=True)
-
-
 _thm1_constants = _constants(_log_c, settling_time)
-
-
 _thm1_log_scale = bring_to(_informative(_log_c, settling_time))
-
-
 _thm3_gap = _gap_within(_log_c_saddles, may_be_opposite=False)
-
-
 _thm3_constants = _constants(_log_c_saddles, settling_time_with_saddles)
-
-
 _thm3_log_scale = bring_to(_informative(_log_c_saddles, settling_time_with_saddles))

@@ -115,6 +115,4 @@ def _of_this_dataset(evidence: Evidence) -> Constants:
 
 
 _lemma9_positive = _positive("alpha_min", "d_min")
-
-
 _lemma10_positive = _positive("delta_0")

@@ -201,8 +201,6 @@ def _sign_flips(evidence: Evidence) -> Measurement:
 
 
 MISFIT = Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits))
-
-
 UNBALANCED_SEC5_UNBALANCED = Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced)
 
 

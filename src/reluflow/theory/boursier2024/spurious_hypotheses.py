@@ -181,8 +181,6 @@ def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
 
 GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
 FITTED = ended_by("fitting", "fitted", "Phase 2b ended because |beta* - beta_I| reached eps_3")
-
-
 SMALLER = "smaller"
 SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
 

@@ -144,8 +144,6 @@ def _closed_forms(evidence: Evidence) -> Measurement:
 
 
 MOVING_START = Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves))
-
-
 SMALL_STEP = Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True)
 
 

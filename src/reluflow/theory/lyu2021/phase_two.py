@@ -250,6 +250,4 @@ def _runs_stay_together(evidence: Evidence) -> Measurement:
 
 
 _lemmae_5_active = _with_runs(partial(_part_stays, is_active=True))
-
-
 _lemmae_5_zero = _with_runs(partial(_part_stays, is_active=False))

@@ -30,8 +30,6 @@ MARGIN_SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=
 TIME_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
 _NUM_TIMES = 24
 _KINK = 1e-9  # relative pre-activations below this are those of a sliding neuron
-
-
 SLIDING = "at too few snapshots are all neurons off the boundaries; sliding neurons have no gradient to speak of"
 
 

@@ -180,9 +180,5 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 
 _lemmab_11_input_sharp = partial(_by_neuron, by_input=True, factor=SHARP)
-
-
 _lemmab_11_output_sharp = partial(_by_neuron, by_input=False, factor=SHARP)
-
-
 _lemmab_12_gap_sharp = partial(_whole_gap, factor=SHARP)

@@ -216,21 +216,9 @@ def _whenever_plan(evidence: Evidence) -> FlowPlan:
 
 
 _lemma1_error = _lemma_1_error(4.0)
-
-
 _lemma1_error_sharp = _lemma_1_error(2.0)
-
-
 UNIT_SLOPE = Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope)
-
-
 _lemma3_norms = _norms_stay_small(2.0)
-
-
 _lemma3_outputs = _outputs_stay_small(2.0)
-
-
 _lemma3_norms_sharp = _norms_stay_small(1.0)
-
-
 _lemma3_outputs_sharp = _outputs_stay_small(1.0)

@@ -105,6 +105,4 @@ def _two_classes(evidence: Evidence) -> Judgement:
 
 
 BOTH_CLASSES = Hypothesis("both-classes", "both classes have samples", _two_classes)
-
-
 TWO_NEURONS = Hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero", _two_neurons)
