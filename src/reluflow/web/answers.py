@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.trajectory import TrainingInterrupted, Trajectory
+from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.web import adapter
 from reluflow.web.frames import Frame, FrameKeeper
@@ -104,7 +104,7 @@ def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnSt
     """The run as soon as it is known; again with states in between where much changed in one step; then its limit."""
     trajectory, keeper = _followed(request, on_step)
     told = dict(head)
-    if trajectory.outcome.code == "interrupted":
+    if trajectory.outcome is Outcome.INTERRUPTED:
         told["sentence"] = (
             f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
             "The command line has no limit."
@@ -132,7 +132,7 @@ def _followed(request: Request, on_step: OnStep) -> tuple[Trajectory, FrameKeepe
 
 def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, on_step: OnStep) -> list[Frame] | None:
     """The states of a run with more of them where much changed in one step, or None where no step was so large."""
-    if request.state.method != "flow" or trajectory.outcome.code == "interrupted":
+    if request.state.method != "flow" or trajectory.outcome is Outcome.INTERRUPTED:
         return None
     is_finer = False
     try:

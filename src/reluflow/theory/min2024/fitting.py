@@ -7,8 +7,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import DatasetFacts
@@ -95,7 +95,7 @@ def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
     return at_most(max(ratios), 1.0, detail=words)
 
 
-def stable_rank(w: NDArray[np.float64]) -> float:
+def stable_rank(w: FloatArray) -> float:
     """|W|_F^2/|W|_2^2.
 
     >>> stable_rank(np.diag([1.0, 1.0]))
