@@ -171,7 +171,7 @@ def _eigenvalues(*, printed: bool) -> Measurement:
     stated = (np.pi - theta + np.array([-1.0, 1.0]) * np.sin(theta)) / (2.0 * np.pi)
     gap = float(np.max(np.abs(np.linalg.eigvalsh(matrix) - stated)))
     return at_most(
-        gap, 1e-12, detail=f"the matrix with {'one indicator' if printed else 'two'} misses them by {gap:.3g}"
+        gap, 1e-12, detail=f"the matrix with {'one indicator' if printed else 'two'} misses them by {gap:.4f}"
     )
 
 

@@ -209,7 +209,7 @@ def _pair_coefficient(sign: float) -> Measurement:
     stated = 0.5 * (1.0 + LEAK) * X @ (0.5 * w + sign * (-0.5) * (-w))
     gap = float(np.max(np.abs(outputs - stated)))
     return at_most(
-        gap, 1e-12, detail=f"with u_2 = {'-' if sign < 0 else ''}a_2 w_2 the function is missed by {gap:.3g}"
+        gap, 1e-12, detail=f"with u_2 = {'-' if sign < 0 else ''}a_2 w_2 the function is missed by {gap:.4f}"
     )
 
 

@@ -110,7 +110,7 @@ def _weights_of_limit(*, printed: bool) -> Measurement:
     X = facts.dataset.X
     stated = first * np.maximum(X @ plus.w, 0.0) - second * np.maximum(X @ minus.w, 0.0)
     gap = float(np.max(np.abs(np.maximum(X @ limit.W.T, 0.0) @ limit.a / 2.0 - stated)))
-    return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.3g}")
+    return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
 
 
 CASES: dict[str, Cases] = {
