@@ -170,9 +170,9 @@ def _eigenvalues(*, printed: bool) -> Measurement:
     matrix = half_space_moment(2) if printed else sector_integrals(theta)
     stated = (np.pi - theta + np.array([-1.0, 1.0]) * np.sin(theta)) / (2.0 * np.pi)
     gap = float(np.max(np.abs(np.linalg.eigvalsh(matrix) - stated)))
-    return at_most(
-        gap, 1e-12, detail=f"the matrix with {'one indicator' if printed else 'two'} misses them by {gap:.4f}"
-    )
+    name = "one indicator" if printed else "two indicators"
+    words = f"the matrix of {name} misses (pi - theta +- sin theta)/(2 pi) by {gap:.4f} at theta = 1"
+    return at_most(gap, 1e-12, detail=words)
 
 
 def _balance(norm: float) -> Measurement:
