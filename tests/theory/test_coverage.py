@@ -13,7 +13,8 @@ import pytest
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.theory.coverage import coverage_of, coverage_page, status_of
 from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS
-from reluflow.theory.registry import PAPERS, Elsewhere, results_of, theorem_named, theorems
+from reluflow.theory.registry import PAPERS, results_of, theorem_named, theorems
+from reluflow.theory.statements import Elsewhere
 from reluflow.theory.theorem import Theorem
 from theorem_cases import forgeries_of
 

@@ -5,7 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reluflow.theory.registry import PAPERS, Elsewhere, results_of
+from reluflow.theory.registry import PAPERS, results_of
+from reluflow.theory.statements import Elsewhere
 from reluflow.typesetting import mathml, typeset
 from reluflow.typesetting.formula import NoFormula
 from reluflow.typesetting.tokens import BIG, GREEK, tokens

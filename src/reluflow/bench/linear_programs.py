@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from reluflow.arrays import FloatArray
 
-def cells_by_linear_programs(X: NDArray[np.float64]) -> NDArray[np.int8]:
+
+def cells_by_linear_programs(X: FloatArray) -> NDArray[np.int8]:
     """Sign vectors of the open cells, adding one sample at a time and testing both signs of each cell by an LP.
 
     Returns

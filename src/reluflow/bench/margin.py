@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
 from reluflow.data.dataset import Dataset
 
@@ -42,7 +42,7 @@ def _by_quadratic_program(data: Dataset) -> float:
     import clarabel
     from scipy.sparse import csc_matrix, identity
 
-    signed: NDArray[np.float64] = data.y[:, None] * data.X
+    signed: FloatArray = data.y[:, None] * data.X
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     solution = clarabel.DefaultSolver(
@@ -65,7 +65,7 @@ def _linear_svc(data: Dataset, margin: float, loss: str, strength: float) -> tup
         return None, "scikit-learn is not installed: pip install 'reluflow[bench]'"
     import warnings
 
-    def fit() -> NDArray[np.float64]:
+    def fit() -> FloatArray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it says when it has not converged; the margin below shows it
             model = LinearSVC(C=strength, loss=loss, fit_intercept=False, max_iter=10_000, random_state=0)

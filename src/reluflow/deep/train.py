@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.deep.backend import arithmetic, device_name, equinox, jax, jnp, on_device, on_host, optax
 from reluflow.deep.descent import DeepDescent, batch_table
@@ -222,7 +223,7 @@ def _check_network(network: Any, samples: Any) -> None:
         raise InvalidInputError(f"`network` must map a sample to one number, got an array of shape {shape}.")
 
 
-def _tables(descent: DeepDescent, num_samples: int) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+def _tables(descent: DeepDescent, num_samples: int) -> Iterator[tuple[NDArray[np.int32], FloatArray]]:
     """Tables of batches one after the other; empty ones for descent on all samples."""
     if descent.batch is None:
         while True:

@@ -27,7 +27,7 @@ def alignment_potential(w: ArrayLike, X: ArrayLike, forces: ArrayLike, *, leak: 
 
     Returns
     -------
-    NDArray[np.float64]
+    FloatArray
         Shape of `w` without its last axis.
 
     References

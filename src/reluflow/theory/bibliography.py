@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
 
 
 @dataclass(frozen=True)
@@ -27,42 +29,6 @@ class Paper:
 
 
 BIBLIOGRAPHY: dict[str, Paper] = {
-    paper.key: paper
-    for paper in (
-        Paper(
-            "boursier2024",
-            "Boursier & Flammarion",
-            2024,
-            "Early alignment in two-layer networks training is a two-edged sword",
-            "early alignment is a two-edged sword",
-        ),
-        Paper(
-            "min2024",
-            "Min, Mallada & Vidal",
-            2024,
-            "Early Neuron Alignment in Two-layer ReLU Networks with Small Initialization",
-            "early neuron alignment",
-        ),
-        Paper(
-            "lyu2021",
-            "Lyu, Li, Wang & Arora",
-            2021,
-            "Gradient Descent on Two-layer Nets: Margin Maximization and Simplicity Bias",
-            "margin maximisation and simplicity bias",
-        ),
-        Paper(
-            "lee2022",
-            "Lee, Sim & Ye",
-            2022,
-            "Magnitude and Angle Dynamics in Training Single ReLU Neurons",
-            "magnitude and angle of a single neuron",
-        ),
-        Paper(
-            "phuong2021",
-            "Phuong & Lampert",
-            2021,
-            "The inductive bias of ReLU networks on orthogonally separable data",
-            "orthogonally separable data",
-        ),
-    )
+    key: Paper(key, **row)
+    for key, row in tomllib.loads((files("reluflow.theory") / "bibliography.toml").read_text(encoding="utf-8")).items()
 }

@@ -79,11 +79,6 @@ class Assumption:
     judge: Callable[[DatasetFacts], Judgement]
 
 
-def assumptions_of(paper: str, *rows: tuple[str, str, Callable[[DatasetFacts], Judgement]]) -> tuple[Assumption, ...]:
-    """The table of a paper's assumptions: key, where it stands and what it says, how it is judged."""
-    return tuple(Assumption(key, paper, statement, judge) for key, statement, judge in rows)
-
-
 @dataclass(frozen=True)
 class DataHypotheses:
     """The data part of a theorem's hypotheses, read off the theorem itself.

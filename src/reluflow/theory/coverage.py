@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.registry import PAPERS, Elsewhere, results_of
+from reluflow.theory.registry import PAPERS, results_of
+from reluflow.theory.statements import Elsewhere
 from reluflow.theory.theorem import Theorem
 
 _TESTS = Path(__file__).resolve().parents[3] / "tests"  # in a checkout; an installed package has none

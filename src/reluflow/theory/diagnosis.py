@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import Any
 
 from reluflow.data.dataset import Dataset
@@ -13,13 +12,8 @@ from reluflow.losses import AbstractLoss, loss_named
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
+from reluflow.theory.data_files import named, tables_of
 from reluflow.theory.facts import DatasetFacts
-
-
-def _listed(name: str) -> tuple[Any, ...]:
-    """What the papers' `conditions` list under a name, in the papers' order."""
-    modules = [import_module(f"reluflow.theory.{paper}.conditions") for paper in BIBLIOGRAPHY]
-    return tuple(entry for module in modules for entry in getattr(module, name))
 
 
 def _separability_first(assumption: Assumption) -> tuple[bool, str]:
@@ -27,8 +21,21 @@ def _separability_first(assumption: Assumption) -> tuple[bool, str]:
     return not is_separability, assumption.key if is_separability else ""
 
 
-ASSUMPTIONS: tuple[Assumption, ...] = tuple(sorted(_listed("ASSUMPTIONS"), key=_separability_first))
-THEOREMS: tuple[DataHypotheses, ...] = _listed("THEOREMS")
+def _assumptions(paper: str) -> list[Assumption]:
+    rows = tables_of(paper, "conditions")["assumptions"].items()
+    return [Assumption(key, paper, row["says"], named(paper, row["judge"])) for key, row in rows]
+
+
+def _theorems(paper: str) -> list[DataHypotheses]:
+    found: list[DataHypotheses] = []
+    for key, row in tables_of(paper, "conditions")["theorems"].items():
+        fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+        found.append(DataHypotheses(f"{paper}:{key}", **fields))
+    return found
+
+
+ASSUMPTIONS = tuple(sorted((a for paper in BIBLIOGRAPHY for a in _assumptions(paper)), key=_separability_first))
+THEOREMS = tuple(theorem for paper in BIBLIOGRAPHY for theorem in _theorems(paper))
 
 
 def conditions_of(theorem: DataHypotheses) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.data_files import as_line, tables_of
 from reluflow.theory.measurement import Measurement
 
 Value = TypeVar("Value")
@@ -71,40 +72,18 @@ def on_each(measure: Callable[[Value], Measurement], failing: Value, holding: Va
     return lambda: measure(failing), lambda: measure(holding)
 
 
-def errata_table(paper: str, cases: Mapping[str, Cases], text: str) -> tuple[Erratum, ...]:
-    """Read a paper's table of errata, `code | where | printed | corrected`; the cases stand in a file of their own.
-
-    An indented line goes on with the one before.
-    """
-    found = []
-    for row in table_rows(text):
-        code, where, printed, corrected = row.split(" | ")
-        found.append(Erratum(f"{paper}:{code}", where, printed, corrected, *cases.get(code, (None, None))))
-    return tuple(found)
-
-
-def table_rows(text: str) -> list[str]:
-    """The rows of a table written as text, where an indented line goes on with the one before.
-
-    >>> table_rows("E1 | here\\n    and there\\nE2 | there")
-    ['E1 | here and there', 'E2 | there']
-    """
-    rows: list[str] = []
-    for line in text.strip().splitlines():
-        if line.startswith(" ") and rows:
-            rows[-1] += f" {line.strip()}"
-        else:
-            rows.append(line)
-    return rows
-
-
 @cache
 def errata_of(paper: str) -> tuple[Erratum, ...]:
     """Every erratum of a paper, in the order of its codes."""
     if paper not in BIBLIOGRAPHY:
         raise InvalidInputError(f"`paper` must be one of {', '.join(BIBLIOGRAPHY)}, got {paper!r}.")
-    found: tuple[Erratum, ...] = import_module(f"reluflow.theory.{paper}.errata").ERRATA
-    return found
+    cases: Mapping[str, Cases] = import_module(f"reluflow.theory.{paper}.errata_cases").CASES
+    return tuple(
+        Erratum(
+            f"{paper}:{code}", row["where"], as_line(row["printed"]), as_line(row["corrected"]), *cases.get(code, ())
+        )
+        for code, row in tables_of(paper, "errata").items()
+    )
 
 
 def codes_in(text: str) -> tuple[str, ...]:

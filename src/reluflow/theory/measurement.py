@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+Found = TypeVar("Found")
 
 
 class Level(StrEnum):
@@ -146,6 +148,22 @@ def nothing(why: str) -> Measurement:
 def missing(what: str) -> Measurement:
     """The evidence does not hold what is needed: undecided, never a pass."""
     return Measurement(None, None, None, None, what)
+
+
+class Undecided(Exception):
+    """Raised within a measure or a judgement where the evidence does not hold what it needs; the words say what."""
+
+
+def need(found: Found | None, what: str) -> Found:
+    """What was found; where it is None, False or empty, the statement is undecided, for `what` is missing.
+
+    >>> need([0.5, 0.25], "no snapshot after t_1")
+    [0.5, 0.25]
+    """
+    is_no = isinstance(found, bool | np.bool_) and not found
+    if found is None or is_no or (isinstance(found, Sized) and len(found) == 0):
+        raise Undecided(what)
+    return found
 
 
 def closes_in(distances: Sequence[float], *, share: float = 0.9, floor: float = 1e-9, detail: str = "") -> Measurement:

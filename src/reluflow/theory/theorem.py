@@ -11,7 +11,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.erratum import erratum_keys
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
-from reluflow.theory.measurement import Level, Measurement
+from reluflow.theory.measurement import Level, Measurement, Undecided, missing
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
 
 Constants = Mapping[str, Any]
@@ -255,7 +255,10 @@ def _not_judged(hypothesis: Hypothesis, wrong: str) -> JudgedHypothesis:
 
 
 def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
-    judgement = hypothesis.judge(evidence)
+    try:
+        judgement = hypothesis.judge(evidence)
+    except Undecided as without:
+        judgement = undecided(str(without))
     return JudgedHypothesis(
         hypothesis.name,
         hypothesis.statement,
@@ -267,7 +270,10 @@ def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
-    m = conclusion.measure(evidence)
+    try:
+        m = conclusion.measure(evidence)
+    except Undecided as without:
+        m = missing(str(without))
     return MeasuredConclusion(
         conclusion.name,
         conclusion.statement,

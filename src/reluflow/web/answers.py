@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.trajectory import TrainingInterrupted, Trajectory
+from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.web import adapter
 from reluflow.web.frames import Frame, FrameKeeper
@@ -130,7 +130,7 @@ def _run(request: Request, head: dict[str, Any], line: Line) -> None:
     """
     trajectory, keeper = _followed(request, line, head)
     told = dict(head)
-    if trajectory.outcome.code == "interrupted":
+    if trajectory.outcome is Outcome.INTERRUPTED:
         told["sentence"] = (
             f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
             "The command line has no limit."
@@ -168,7 +168,7 @@ def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) 
 
 def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, line: Line) -> list[Frame] | None:
     """The states of a run with more of them where much changed in one step, or None where no step was so large."""
-    if request.state.method != "flow" or trajectory.outcome.code == "interrupted":
+    if request.state.method != "flow" or trajectory.outcome is Outcome.INTERRUPTED:
         return None
     is_finer = False
     try:

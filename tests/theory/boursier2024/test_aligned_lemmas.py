@@ -7,11 +7,14 @@ import pytest
 
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.aligned_lemmas import LEMMA_4, LEMMA_15, misalignment
+from reluflow.theory.boursier2024.aligned_lemmas import misalignment
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import log_scale_of
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_15, LEMMA_4 = (theorem_named(f"boursier2024:{name}") for name in ("lemma15", "lemma4"))
 
 
 def _turn(angle):

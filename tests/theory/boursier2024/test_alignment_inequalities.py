@@ -21,6 +21,10 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
 
+EQUATION_8, EQUATION_33, APPENDIX_D3, EQUATION_32, EQUATION_36, EQUATION_39 = (
+    theorem_named(f"boursier2024:{name}") for name in ("eq8", "eq33", "appD.3", "eq32", "eq36", "eq39")
+)
+
 
 def _unscaled(theorem):
     """Far above lambda*."""
@@ -60,37 +64,37 @@ CASES = (
         "boursier2024:appD.3",
         forge=_blown_up,
         failing="dominated",
-        inapplicable=lambda: _unbalanced(inequalities.APPENDIX_D3),
+        inapplicable=lambda: _unbalanced(APPENDIX_D3),
     ),
     TheoremCase(
         "boursier2024:eq8",
         forge=_blown_up,
         failing="small-scale",
-        inapplicable=lambda: _unscaled(inequalities.EQUATION_8),
+        inapplicable=lambda: _unscaled(EQUATION_8),
     ),
     TheoremCase(
         "boursier2024:eq32",
         forge=_goes_back,
         failing="general-position",
-        inapplicable=lambda: _orthogonal(inequalities.EQUATION_32),
+        inapplicable=lambda: _orthogonal(EQUATION_32),
     ),
     TheoremCase(
         "boursier2024:eq33",
         forge=_never_ends,
         failing="settled-before-tau",
-        inapplicable=lambda: example_problem(inequalities.EQUATION_33),
+        inapplicable=lambda: example_problem(EQUATION_33),
     ),
     TheoremCase(
         "boursier2024:eq36",
         forge=_goes_back,
         failing="no-saddle",
-        inapplicable=lambda: example_problem(inequalities.EQUATION_36, "relu-teacher:n=2,d=4"),
+        inapplicable=lambda: example_problem(EQUATION_36, "relu-teacher:n=2,d=4"),
     ),
     TheoremCase(
         "boursier2024:eq39",
         forge=_never_ends,
         failing="settled-before-tau",
-        inapplicable=lambda: example_problem(inequalities.EQUATION_39),
+        inapplicable=lambda: example_problem(EQUATION_39),
     ),
 )
 
@@ -129,7 +133,7 @@ def test_they_hold_on_other_data_just_below_lambda_star(key, name):
 
 def test_eq_8_is_the_derivative_of_the_alignment():
     """The rate from the forces at a snapshot agrees with a central difference of <w/a, D> along the run."""
-    theorem = inequalities.EQUATION_8
+    theorem = EQUATION_8
     problem = own_problem(theorem)
     step = 1e-4
     evidence = gather(theorem, problem, times=(0.05 - step, 0.05, 0.05 + step))
@@ -147,7 +151,7 @@ def test_eq_8_is_the_derivative_of_the_alignment():
 
 def test_neurons_on_the_opposite_ray_have_ended_too():
     """Eq. (34): negative neurons on rays that are minima with D in them count as ended, and reach them by t_2."""
-    theorem = inequalities.EQUATION_33
+    theorem = EQUATION_33
     angles = np.linspace(0.05, 6.2, 24)
     network = Network(np.stack([np.cos(angles), np.sin(angles)], axis=1), -np.ones(24), log_scale=-10.0)
     problem = TrainingProblem(load("lyu-ridge"), LogisticLoss(), network)
@@ -170,6 +174,6 @@ def test_a_neuron_at_zero_is_named_and_not_divided_by(key):
 
 def test_settling_is_faster_than_its_bound_by_far():
     """On the three points the bound 74.57 is conservative: the last neuron with Condition 1 settles before 3.3."""
-    verdict = check(inequalities.EQUATION_33, example_problem(inequalities.EQUATION_33), at_own_scale=True)
+    verdict = check(EQUATION_33, example_problem(EQUATION_33), at_own_scale=True)
     assert verdict.conclusion("t_2").bound == pytest.approx(74.57, abs=5e-3)
     assert 0.5 < verdict.conclusion("t_2").measured < 3.3

@@ -19,9 +19,13 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
-from reluflow.theory.boursier2024 import alignment_remarks as remarks
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+EXAMPLE_1, REMARK_1, REMARK_4, REMARK_2 = (
+    theorem_named(f"boursier2024:{name}") for name in ("example1", "remark1", "remark4", "remark2")
+)
 
 
 def _one_point(theorem=None):
@@ -52,9 +56,7 @@ CASES = (
         "boursier2024:remark1",
         forge=_aligned_at_once,
         failing="small-scale",
-        inapplicable=lambda: replace(
-            own_problem(remarks.REMARK_1), network=own_problem(remarks.REMARK_1).network.scaled(10.0)
-        ),
+        inapplicable=lambda: replace(own_problem(REMARK_1), network=own_problem(REMARK_1).network.scaled(10.0)),
     ),
     TheoremCase(
         "boursier2024:remark2",
@@ -62,7 +64,7 @@ CASES = (
             evidence, lambda k, network: network.replace(w=network.w * 0.5 ** (k == 3))
         ),
         failing="balanced",
-        inapplicable=lambda: _dominated(remarks.REMARK_2),
+        inapplicable=lambda: _dominated(REMARK_2),
     ),
     TheoremCase(
         "boursier2024:remark4",
@@ -70,13 +72,13 @@ CASES = (
             evidence, lambda k, network: network.replace(a=np.where(k == 5, -1.0, 1.0) * network.a)
         ),
         failing="general-position",
-        inapplicable=lambda: example_problem(remarks.REMARK_4, "orthogonal-triple"),
+        inapplicable=lambda: example_problem(REMARK_4, "orthogonal-triple"),
     ),
     TheoremCase(
         "boursier2024:example1",
         forge=lambda evidence: forge(evidence, "companion:staying/network[last] | w-plus 1e-6"),
         failing="one-sample",
-        inapplicable=lambda: example_problem(remarks.EXAMPLE_1, "three-points"),
+        inapplicable=lambda: example_problem(EXAMPLE_1, "three-points"),
     ),
     TheoremCase(
         "boursier2024:appD.7",
@@ -113,7 +115,7 @@ def test_example_1_without_a_policy_the_run_stops():
 
 def test_example_1_is_measured_on_two_runs_from_one_start():
     """By default every neuron of the draw started off 0, so that the example was not applicable to its own data."""
-    theorem = remarks.EXAMPLE_1
+    theorem = EXAMPLE_1
     evidence = gather(theorem, example_problem(theorem))
     assert theorem.check(evidence).kind is VerdictKind.HOLDS
     staying, leaving = evidence.companions["staying"], evidence.companions["leaving"]
@@ -127,7 +129,7 @@ def test_remark_1_fraction_excluded_vanishes_with_alpha_0():
     data = load("three-points")
     network = balanced_initialization(data, width=2000, scale=1e-2, rng=np.random.default_rng(0))
     problem = TrainingProblem(data, SquareLoss(), network)
-    light = replace(remarks.REMARK_1, plan=lambda evidence: None)
+    light = replace(REMARK_1, plan=lambda evidence: None)
     fractions = [
         check(light, problem, alpha_0=alpha_0).constants["fraction_excluded"] for alpha_0 in (1.0, 0.5, 0.1, 0.01, 1e-4)
     ]
@@ -142,7 +144,7 @@ def test_remark_1_a_neuron_exactly_opposite_is_no_generic_start():
     """w = -a D: no alpha_0 > 0 covers it, and it never turns; a draw with a density has none."""
     D = np.array([-0.775, 2.0]) / 3.0
     network = Network([D / np.linalg.norm(D), [0.0, 1.0]], [-1.0, 1.0], log_scale=-10.0)
-    verdict = check(remarks.REMARK_1, TrainingProblem(load("three-points"), SquareLoss(), network))
+    verdict = check(REMARK_1, TrainingProblem(load("three-points"), SquareLoss(), network))
     assert verdict.kind is VerdictKind.NOT_APPLICABLE
     assert verdict.failing_hypotheses == ("generic-start",)
 
@@ -154,7 +156,7 @@ def test_remark_1_waiting_time_is_that_of_the_run():
     angle = np.arctan2(D[1], D[0]) + 0.01
     w = np.array([[np.cos(angle), np.sin(angle)]])
     problem = TrainingProblem(data, SquareLoss(), Network(w, [-1.0], log_scale=-60.0))
-    verdict = check(remarks.REMARK_1, problem)
+    verdict = check(REMARK_1, problem)
     wait = verdict.constants["longest_wait"]
     assert wait == pytest.approx(np.arctanh(np.cos(0.01)) / np.linalg.norm(D), rel=1e-9)
     times = np.array([0.5, 0.9]) * wait
@@ -166,8 +168,8 @@ def test_remark_1_waiting_time_is_that_of_the_run():
 
 def test_remark_4_the_sum_can_fall_where_the_alignment_cannot():
     """|D| + <w/a, D> falls for negative neurons, whose |D| drops from cone to cone, while <w/a, D> rises."""
-    problem = example_problem(remarks.REMARK_4)
+    problem = example_problem(REMARK_4)
     network = problem.network.scaled(-300.0)
-    verdict = check(remarks.REMARK_4, replace(problem, network=network))
+    verdict = check(REMARK_4, replace(problem, network=network))
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
     assert verdict.constants["neurons_with_falling_sum"] > 0

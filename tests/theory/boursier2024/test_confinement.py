@@ -12,14 +12,17 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.confinement import COROLLARY_1, LEMMA_7, LEMMA_24, farthest_move
+from reluflow.theory.boursier2024.confinement import farthest_move
 from reluflow.theory.boursier2024.local_lemmas import largest_travel
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
 from reluflow.theory.boursier2024.phase_clock import parameter_distance, phase_clock
-from reluflow.theory.boursier2024.spurious_limit import LEMMA_8
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_8, LEMMA_24, COROLLARY_1, LEMMA_7 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma8", "lemma24", "cor1", "lemma7")
+)
 
 
 def _turned_late(evidence, angle):

@@ -17,8 +17,13 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024 import critical_manifolds as manifolds
 from reluflow.theory.boursier2024.alignment_regime import constants_of
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+
+LEMMA_11, LEMMA_14, LEMMA_12, LEMMA_13 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma11", "lemma14", "lemma12", "lemma13")
+)
 
 
 def _outputs_times(factor):
@@ -41,19 +46,19 @@ CASES = (
         "boursier2024:lemma11",
         forge=_outputs_times(20.0),
         failing="general-position",
-        inapplicable=lambda: example_problem(manifolds.LEMMA_11, "orthogonal-triple"),
+        inapplicable=lambda: example_problem(LEMMA_11, "orthogonal-triple"),
     ),
     TheoremCase(
         "boursier2024:lemma12",
         forge=_outputs_times(40.0),
         failing="no-saddle",
-        inapplicable=lambda: example_problem(manifolds.LEMMA_12, "relu-teacher:n=2,d=4"),
+        inapplicable=lambda: example_problem(LEMMA_12, "relu-teacher:n=2,d=4"),
     ),
     TheoremCase(
         "boursier2024:lemma13",
         forge=_one_neuron_turns_round,
         failing="no-saddle",
-        inapplicable=lambda: example_problem(manifolds.LEMMA_13, "relu-teacher:n=2,d=4"),
+        inapplicable=lambda: example_problem(LEMMA_13, "relu-teacher:n=2,d=4"),
     ),
     TheoremCase(
         "boursier2024:lemma14",
@@ -61,7 +66,7 @@ CASES = (
             evidence, witnesses={"extremal": replace(evidence.facts.extremal, sides=-evidence.facts.extremal.sides)}
         ),
         failing="general-position",
-        inapplicable=lambda: example_problem(manifolds.LEMMA_14, "orthogonal-triple"),
+        inapplicable=lambda: example_problem(LEMMA_14, "orthogonal-triple"),
     ),
 )
 
@@ -86,7 +91,7 @@ def _problem(seed, n, d, leak=0.0):
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 4), d=st.integers(2, 3), leak=st.sampled_from([0.0, 0.3]))
 def test_stability_and_quantisation_hold_on_random_data(seed, n, d, leak):
     problem = _problem(seed, n, d, leak)
-    for theorem in (manifolds.LEMMA_11, manifolds.LEMMA_14):
+    for theorem in (LEMMA_11, LEMMA_14):
         verdict = check(theorem, problem, **({"draws": 4.0} if theorem.parameters else {}))
         assert verdict.kind is VerdictKind.HOLDS, verdict.why
 
@@ -95,18 +100,18 @@ def test_stability_and_quantisation_hold_on_random_data(seed, n, d, leak):
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 4), leak=st.sampled_from([0.0, 0.3]))
 def test_lemma_12_holds_in_the_plane(seed, n, leak):
     """There is no saddle of either kind in the plane, so Lemma 12 always applies, if only to no critical cone."""
-    verdict = check(manifolds.LEMMA_12, _problem(seed, n, 2, leak), draws=4.0)
+    verdict = check(LEMMA_12, _problem(seed, n, 2, leak), draws=4.0)
     is_empty = verdict.conclusion("one-sign").is_empty
     assert verdict.kind is (VerdictKind.INCONCLUSIVE if is_empty else VerdictKind.HOLDS), verdict.why
 
 
 def test_lemma_11_budget_cannot_be_dropped():
     """Outputs of twenty times the budget take an extremal vector out of its cone."""
-    problem = example_problem(manifolds.LEMMA_11)
-    evidence = Evidence(problem, parameters=manifolds.LEMMA_11.parameter_values({}))
+    problem = example_problem(LEMMA_11)
+    evidence = Evidence(problem, parameters=LEMMA_11.parameter_values({}))
     outputs = manifolds.random_outputs(evidence, keep_signs=False)
     verdicts = {
-        factor: manifolds.LEMMA_11.check(replace(evidence, witnesses={"outputs": factor * outputs})).kind
+        factor: LEMMA_11.check(replace(evidence, witnesses={"outputs": factor * outputs})).kind
         for factor in (1.0, 20.0)
     }
     assert verdicts == {1.0: VerdictKind.HOLDS, 20.0: VerdictKind.FAILS}
@@ -116,12 +121,12 @@ def test_lemma_11_budget_cannot_be_dropped():
 
 def test_erratum_e14_saddles_on_the_dead_cone_break_lemma_12_as_printed():
     """Mixed labels, ReLU, d = 3: no extremal vector is a saddle, yet around a face with D_u = 0 both signs occur."""
-    problem = example_problem(manifolds.LEMMA_12, "random-labels:n=3,d=3")
-    corrected = check(manifolds.LEMMA_12, problem)
+    problem = example_problem(LEMMA_12, "random-labels:n=3,d=3")
+    corrected = check(LEMMA_12, problem)
     assert corrected.kind is VerdictKind.NOT_APPLICABLE
     assert corrected.failing_hypotheses == ("no-dead-saddle",)
-    kept = tuple(h for h in manifolds.LEMMA_12.hypotheses if h.name != "no-dead-saddle")
-    printed = check(replace(manifolds.LEMMA_12, hypotheses=kept), problem)
+    kept = tuple(h for h in LEMMA_12.hypotheses if h.name != "no-dead-saddle")
+    printed = check(replace(LEMMA_12, hypotheses=kept), problem)
     assert all(h.holds for h in printed.hypotheses)
     assert printed.failing_conclusions == ("one-sign",)
     assert printed.conclusion("one-sign").measured > 1e-3

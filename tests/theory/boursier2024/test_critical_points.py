@@ -20,17 +20,13 @@ from reluflow.geometry.extremal import extremal_vectors, extremal_vectors_of
 from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.boursier2024.critical_points import (
-    EQUATION_7,
-    EQUATION_17,
-    EQUATION_20,
-    kind_by_rule,
-    kind_by_sampling,
-    signed_pull,
-)
+from reluflow.theory.boursier2024.critical_points import kind_by_rule, kind_by_sampling, signed_pull
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+EQUATION_17, EQUATION_20, EQUATION_7 = (theorem_named(f"boursier2024:{name}") for name in ("eq17", "eq20", "eq7"))
 
 
 def _with_extremal(change):

@@ -14,12 +14,13 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
 from reluflow.theory.boursier2024.alignment_regime import SETTLED, alignment_plan, states_of
-from reluflow.theory.boursier2024.early_alignment import THEOREM_1, THEOREM_3
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+THEOREM_1, THEOREM_3 = (theorem_named(f"boursier2024:{name}") for name in ("thm1", "thm3"))
 
 
 def _last_network_is_the_first(evidence):

@@ -12,21 +12,19 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.fitting_bounds import (
-    LEMMA_16,
-    LEMMA_17,
-    LEMMA_18,
-    facet_remainders,
-    largest_delta_prime,
-    largest_positive_mass,
-)
-from reluflow.theory.boursier2024.fitting_lemmas import LEMMA_6, energy_speed, line_distance, longest_fit
+from reluflow.theory.boursier2024.fitting_bounds import facet_remainders, largest_delta_prime, largest_positive_mass
+from reluflow.theory.boursier2024.fitting_lemmas import energy_speed, line_distance, longest_fit
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import scale_factor
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_18, LEMMA_6, LEMMA_16, LEMMA_17 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma18", "lemma6", "lemma16", "lemma17")
+)
 
 QUARTER = [[0.0, -1.0], [1.0, 0.0]]
 

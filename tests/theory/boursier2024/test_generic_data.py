@@ -12,9 +12,13 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.boursier2024 import generic_data
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+
+LEMMA_2, LEMMA_3, LEMMA_9, LEMMA_10 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma2", "lemma3", "lemma9", "lemma10")
+)
 
 
 def _without_half(theorem):
@@ -27,32 +31,32 @@ def _drawn(*datasets):
 
 
 NO_EXTREMAL_VECTOR = Dataset([[1.0], [-1.0]], [0.0, 0.0])  # nothing pulls
-LEMMAS = (generic_data.LEMMA_2, generic_data.LEMMA_3, generic_data.LEMMA_9, generic_data.LEMMA_10)
+LEMMAS = (LEMMA_2, LEMMA_3, LEMMA_9, LEMMA_10)
 
 CASES = (
     TheoremCase(
         "boursier2024:lemma2",
         forge=_drawn(load("orthogonal-triple")),
         failing="boursier-a1",
-        inapplicable=lambda: _without_half(generic_data.LEMMA_2),
+        inapplicable=lambda: _without_half(LEMMA_2),
     ),
     TheoremCase(
         "boursier2024:lemma3",
         forge=_drawn(load("three-points"), NO_EXTREMAL_VECTOR),
         failing="boursier-a1",
-        inapplicable=lambda: _without_half(generic_data.LEMMA_3),
+        inapplicable=lambda: _without_half(LEMMA_3),
     ),
     TheoremCase(
         "boursier2024:lemma9",
         forge=_drawn(load("orthogonal-triple")),
         failing="boursier-a1",
-        inapplicable=lambda: _without_half(generic_data.LEMMA_9),
+        inapplicable=lambda: _without_half(LEMMA_9),
     ),
     TheoremCase(
         "boursier2024:lemma10",
         forge=_drawn(load("orthogonal-triple")),
         failing="boursier-a1",
-        inapplicable=lambda: _without_half(generic_data.LEMMA_10),
+        inapplicable=lambda: _without_half(LEMMA_10),
     ),
 )
 
@@ -82,5 +86,5 @@ def test_orthogonal_data_are_generic_as_soon_as_they_are_moved(theorem, leak):
 
 
 def test_same_seed_same_datasets():
-    verdicts = [check(generic_data.LEMMA_2, example_problem(generic_data.LEMMA_2)) for _ in range(2)]
+    verdicts = [check(LEMMA_2, example_problem(LEMMA_2)) for _ in range(2)]
     assert verdicts[0].conclusion("generic").measured == verdicts[1].conclusion("generic").measured

@@ -12,13 +12,16 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.growth_lemmas import LEMMA_5, growth_duration, pair_drift, slowest_growth
+from reluflow.theory.boursier2024.growth_lemmas import growth_duration, pair_drift, slowest_growth
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_hypotheses import largest_eps_2, scale_factor
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_5 = theorem_named("boursier2024:lemma5")
 
 
 def _turned_after_tau(evidence):

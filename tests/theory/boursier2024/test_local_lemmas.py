@@ -10,9 +10,6 @@ import pytest
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.theory.boursier2024.local_lemmas import (
-    LEMMA_21,
-    LEMMA_22,
-    LEMMA_23,
     active_mass,
     bend_bound,
     bent_outputs,
@@ -25,7 +22,10 @@ from reluflow.theory.boursier2024.local_lemmas import (
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_23, LEMMA_21, LEMMA_22 = (theorem_named(f"boursier2024:{name}") for name in ("lemma23", "lemma21", "lemma22"))
 
 
 def _lighter_outputs(evidence):

@@ -13,13 +13,16 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
-from reluflow.theory.boursier2024.confinement import LEMMA_24
-from reluflow.theory.boursier2024.local_lemmas import LEMMA_21, LEMMA_23
-from reluflow.theory.boursier2024.mixed_lemmas import LEMMA_19, LEMMA_20, late_states
+from reluflow.theory.boursier2024.mixed_lemmas import late_states
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import log_scale_of
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+
+LEMMA_20, LEMMA_23, LEMMA_21, LEMMA_19, LEMMA_24 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma20", "lemma23", "lemma21", "lemma19", "lemma24")
+)
 
 
 def _other_outputs(evidence):

@@ -12,15 +12,14 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.boursier2024.omnidirectionality import (
-    NATURE,
-    OMNIDIRECTIONALITY,
-    UNBALANCED,
-    nature_of_limit,
-    omnidirectionality,
-)
+from reluflow.theory.boursier2024.omnidirectionality import nature_of_limit, omnidirectionality
 from reluflow.theory.boursier2024.residual_forecast import plateau
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+
+NATURE, OMNIDIRECTIONALITY, UNBALANCED = (
+    theorem_named(f"boursier2024:{name}") for name in ("sec5-nature", "sec5-omnidirectional", "sec5-unbalanced")
+)
 
 
 def _end(evidence, network):

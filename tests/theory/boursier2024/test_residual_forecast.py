@@ -9,8 +9,11 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
-from reluflow.theory.boursier2024.residual_forecast import APPENDIX_B_2, escape, escape_forecast
+from reluflow.theory.boursier2024.residual_forecast import escape, escape_forecast
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+APPENDIX_B_2 = theorem_named("boursier2024:appB.2")
 
 
 def _leaky():

@@ -17,22 +17,17 @@ from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.phase_states import log_scale_of
-from reluflow.theory.boursier2024.spurious_limit import (
-    LEMMA_8,
-    REMARK_3,
-    THEOREM_2,
-    THEOREM_4,
-    WIDTH,
-    box_corners,
-    facet_margins,
-    middle_weights,
-    wider_network,
-)
+from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins, middle_weights, wider_network
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+
+LEMMA_8, REMARK_3, WIDTH, THEOREM_4, THEOREM_2 = (
+    theorem_named(f"boursier2024:{name}") for name in ("lemma8", "remark3", "sec5-width", "thm4", "thm2")
+)
 
 CASES = (
     TheoremCase(

@@ -7,9 +7,12 @@ import pytest
 
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.lyu2021.arc_length import LEMMA_F_11, remaining_arc
+from reluflow.theory.lyu2021.arc_length import remaining_arc
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+
+LEMMA_F_11 = theorem_named("lyu2021:lemmaF.11")
 
 
 def _spinning(evidence):

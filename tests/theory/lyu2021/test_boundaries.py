@@ -18,7 +18,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.limit import LimitIdentified, certified_limit
-from reluflow.theory.lyu2021.boundaries import APPENDIX_I_2, BoundaryKind, boundary_at
+from reluflow.theory.lyu2021.boundaries import BoundaryKind, boundary_at
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
@@ -26,6 +27,8 @@ from theorem_cases import (
     assert_not_applicable,
     with_networks,
 )
+
+APPENDIX_I_2 = theorem_named("lyu2021:appI.2")
 
 CASES = (
     TheoremCase(

@@ -17,15 +17,12 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.closed_form_kkt import (
-    APPENDIX_I_1_1,
-    APPENDIX_I_1_2,
-    closed_form_direction,
-    cosine_of,
-    middle_points,
-)
+from reluflow.theory.lyu2021.closed_form_kkt import closed_form_direction, cosine_of, middle_points
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+APPENDIX_I_1_1, APPENDIX_I_1_2 = (theorem_named(f"lyu2021:{name}") for name in ("appI.1.1", "appI.1.2"))
 
 CASES = (
     TheoremCase(

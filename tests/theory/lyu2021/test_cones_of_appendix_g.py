@@ -10,10 +10,13 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check, example_problem
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.cones_of_appendix_g import LEMMA_G_1, LEMMA_G_2, principal_tangents
+from reluflow.theory.lyu2021.cones_of_appendix_g import principal_tangents
 from reluflow.theory.lyu2021.early_constants import correct_cone
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+LEMMA_G_1, LEMMA_G_2 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.1", "lemmaG.2"))
 
 CASES = (
     TheoremCase(

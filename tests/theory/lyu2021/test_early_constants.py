@@ -17,7 +17,6 @@ from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import example_problem
 from reluflow.losses import SquareLoss
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.cones_of_appendix_g import LEMMA_G_2
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     alignment_constants,
@@ -26,6 +25,9 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_state,
     idealised_time,
 )
+from reluflow.theory.registry import theorem_named
+
+LEMMA_G_2 = theorem_named("lyu2021:lemmaG.2")
 
 NAMES = ["lyu-hinted", "lyu-counterexample", "lyu-counterexample-sharp"]
 

@@ -11,7 +11,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.early_constants import correct_cone, idealised_state
-from reluflow.theory.lyu2021.entering_the_cone import LEMMA_G_3, LEMMA_G_4
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
@@ -20,6 +20,8 @@ from theorem_cases import (
     own_problem,
     with_networks,
 )
+
+LEMMA_G_3, LEMMA_G_4 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.3", "lemmaG.4"))
 
 
 def _on_the_ray(theorem):

@@ -13,15 +13,13 @@ from reluflow.experiments.evidence import gather
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import (
-    LEMMA_G_5,
-    LEMMA_G_6,
-    LEMMA_G_7,
     boosted,
     decomposition_error,
     entry_norm,
     growth_constants,
     stacked,
 )
+from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,
     assert_holds_and_forgery_fails,
@@ -29,6 +27,8 @@ from theorem_cases import (
     own_problem,
     with_networks,
 )
+
+LEMMA_G_6, LEMMA_G_5, LEMMA_G_7 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.6", "lemmaG.5", "lemmaG.7"))
 
 
 def _stretched(evidence, factor):

@@ -19,10 +19,13 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.hinted import THEOREM_6_2, hints_of
+from reluflow.theory.lyu2021.hinted import hints_of
 from reluflow.theory.lyu2021.non_symmetric_limit import losing_share
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+THEOREM_6_2 = theorem_named("lyu2021:thm6.2")
 
 BASE = Dataset([[0.5, 0.3], [0.6, -0.2], [-0.4, 0.1], [-0.5, -0.25]], [1.0, 1.0, -1.0, -1.0])
 

@@ -11,9 +11,11 @@ from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import ExponentialLoss
 from reluflow.network import Network, initialization_named
-from reluflow.theory.lyu2021.margin_growth import LEMMA_F_6, LEMMA_F_8, THEOREM_F_9
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+
+LEMMA_F_8, LEMMA_F_6, THEOREM_F_9 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaF.8", "lemmaF.6", "thmF.9"))
 
 
 def _wobbling(evidence):

@@ -16,8 +16,8 @@ from reluflow.losses import loss_named
 from reluflow.network import initialization_named
 from reluflow.theory.diagnosis import ASSUMPTIONS, diagnose
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.results import RESULTS
-from reluflow.theory.registry import Elsewhere, theorem_named
+from reluflow.theory.registry import results_of, theorem_named
+from reluflow.theory.statements import Elsewhere
 from reluflow.theory.theorem import Theorem
 
 ROOT = Path(__file__).parents[3]
@@ -147,7 +147,7 @@ def _problem(name, loss, leak, width):
 def test_every_theorem_has_an_answer_to_any_problem(name, loss, leak, width):
     """Regression labels, too many cones, no separator, leak 0 or 1: nothing raises."""
     problem = _problem(name, loss, leak, width)
-    for theorem in RESULTS:
+    for theorem in results_of("lyu2021"):
         if isinstance(theorem, Theorem):
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -155,15 +155,15 @@ def test_every_theorem_has_an_answer_to_any_problem(name, loss, leak, width):
 
 
 def test_every_named_result_is_there_once():
-    keys = [result.key for result in RESULTS]
+    keys = [result.key for result in results_of("lyu2021")]
     assert len(keys) == len(set(keys))
     wanted = (Path(__file__).parent / "results_general.txt").read_text(encoding="utf-8").split()
     assert set(wanted) <= set(keys)
 
 
 def test_rows_point_somewhere():
-    keys, conditions = [result.key for result in RESULTS], [a.key for a in ASSUMPTIONS]
-    for row in RESULTS:
+    keys, conditions = [result.key for result in results_of("lyu2021")], [a.key for a in ASSUMPTIONS]
+    for row in results_of("lyu2021"):
         if not isinstance(row, Elsewhere):
             continue
         if row.status == "condition":

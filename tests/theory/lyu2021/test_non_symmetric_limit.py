@@ -19,15 +19,12 @@ from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.lyu2021.non_symmetric_limit import (
-    THEOREM_A_7,
-    THEOREM_A_10,
-    losing_share,
-    one_neuron_distance,
-    side_of,
-)
+from reluflow.theory.lyu2021.non_symmetric_limit import losing_share, one_neuron_distance, side_of
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+
+THEOREM_A_10, THEOREM_A_7 = (theorem_named(f"lyu2021:{name}") for name in ("thmA.10", "thmA.7"))
 
 
 def _the_other_sign_wins(evidence, sign):

@@ -15,8 +15,10 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.lyu2021.one_neuron import LEMMA_A_4, LEMMA_G_10, THEOREM_G_9
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+LEMMA_A_4, THEOREM_G_9, LEMMA_G_10 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaA.4", "thmG.9", "lemmaG.10"))
 
 
 def _with(evidence, **witnesses):

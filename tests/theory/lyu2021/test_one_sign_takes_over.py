@@ -21,7 +21,8 @@ from reluflow.network import Network
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import entry_norm, stacked
-from reluflow.theory.lyu2021.one_sign_takes_over import LEMMA_G_8, THEOREM_G_11, extended_embedding
+from reluflow.theory.lyu2021.one_sign_takes_over import extended_embedding
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
@@ -30,6 +31,8 @@ from theorem_cases import (
     own_problem,
     with_networks,
 )
+
+LEMMA_G_8, THEOREM_G_11 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.8", "thmG.11"))
 
 
 def _all_negative(theorem):

@@ -16,9 +16,12 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.limit import LimitIdentified, certified_limit
-from reluflow.theory.lyu2021.orthogonally_separable_kkt import LEMMA_H_3, THEOREM_H_2, class_vectors, kkt_directions
+from reluflow.theory.lyu2021.orthogonally_separable_kkt import class_vectors, kkt_directions
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+
+THEOREM_H_2, LEMMA_H_3 = (theorem_named(f"lyu2021:{name}") for name in ("thmH.2", "lemmaH.3"))
 
 
 def _tilted(evidence):

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from reluflow.data.registry import load
 from reluflow.experiments.check import example_problem
 from reluflow.network import Network
-from reluflow.theory.lyu2021.smoothed_margin import SMOOTHED_MARGIN, MarginState, smoothed_margin
+from reluflow.theory.lyu2021.smoothed_margin import MarginState, smoothed_margin
+from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+
+SMOOTHED_MARGIN = theorem_named("lyu2021:appF.2")
 
 
 def _wobbling(evidence):

@@ -13,14 +13,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.two_neurons import (
-    ANGLES,
-    LEMMA_F_1,
-    LEMMA_F_2,
-    LEMMA_F_3,
-    feasible_pairs,
-    named_directions,
-)
+from reluflow.theory.lyu2021.two_neurons import feasible_pairs, named_directions
+from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
@@ -28,6 +22,10 @@ from theorem_cases import (
     assert_not_applicable,
     own_problem,
     with_networks,
+)
+
+LEMMA_F_1, ANGLES, LEMMA_F_3, LEMMA_F_2 = (
+    theorem_named(f"lyu2021:{name}") for name in ("lemmaF.1", "appF.1", "lemmaF.3", "lemmaF.2")
 )
 
 

@@ -29,6 +29,11 @@ THEOREM_1, COROLLARY_1, LARGE_SCALE, LEMMA_C_1 = (
 )
 
 
+def pulls(evidence):
+    """The samples and what pulls at them at the start."""
+    return evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
+
+
 def few_support_samples():
     return example_problem(THEOREM_1, "orthogonally-separable:n=8,d=4,mu=0.2")
 
@@ -171,7 +176,7 @@ def test_death_by_arcs_and_by_simulation_agree():
     """Two ways: lengths of the dead arcs, and 4000 neurons of each sign carried to their end."""
     for name in ("phuong-dead-cone", "phuong-toy"):
         evidence = Evidence(example_problem(THEOREM_1, name))
-        exact, sampled = exact_death(evidence), sampled_death(evidence)
+        exact, sampled = exact_death(*pulls(evidence)), sampled_death(*pulls(evidence))
         error = 5.0 * np.sqrt(0.25 / 4000)
         assert sampled.positive == pytest.approx(exact.positive, abs=error)
         assert sampled.negative == pytest.approx(exact.negative, abs=error)
@@ -183,7 +188,7 @@ def test_the_dead_arc_of_positive_neurons_by_hand():
     A neuron with a > 0 is pulled off the negative samples, so more than the cone itself dies; one with a < 0 off the
     positive ones. Both arcs hold the cone.
     """
-    death = exact_death(Evidence(example_problem(THEOREM_1, "phuong-dead-cone")))
+    death = exact_death(*pulls(Evidence(example_problem(THEOREM_1, "phuong-dead-cone"))))
     cone = (160.0 - (90.0 + np.rad2deg(np.arctan(0.1)))) / 360.0
     assert death.positive >= cone
     assert death.negative >= cone
@@ -198,7 +203,7 @@ def test_probability_of_both_groups_by_drawing_networks():
 
     ends = align(data.X, loss.label_forces(data.y), network.w, network.a).ends.reshape(draws, m)
     both = np.mean(np.any(ends == MAXIMUM, axis=1) & np.any(ends == MINIMUM, axis=1))
-    death = exact_death(Evidence(TrainingProblem(data, loss, network)))
+    death = exact_death(*pulls(Evidence(TrainingProblem(data, loss, network))))
     exact = both_groups_probability(m, 1.0 - death.positive, 1.0 - death.negative)
     assert both == pytest.approx(exact, abs=5.0 * np.sqrt(0.25 / draws))
     # without the details of the data: at least 1 - 2 (3/4)^m + 2^-m

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from reluflow.dynamics.flow.collocation_run import CollocationRun
+from reluflow.dynamics.flow.event_driven import check_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.trajectory import Law
-from reluflow.errors import InvalidInputError
-from reluflow.geometry.boundary.decision import RIDGES, Ridge
+from reluflow.geometry.boundary.decision import Ridge
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,7 @@ class CollocationFlow(AbstractSolver):
     max_steps: int = 1_000_000
 
     def __post_init__(self) -> None:
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {self.rtol}.")
-        if self.ridge not in RIDGES:
-            raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {self.ridge!r}.")
-        if self.max_steps < 1:
-            raise InvalidInputError(f"`max_steps` must be at least 1, got {self.max_steps}.")
+        check_flow(self.rtol, self.ridge, self.max_steps)
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""

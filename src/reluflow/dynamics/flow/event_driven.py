@@ -58,12 +58,7 @@ class EventDrivenFlow(AbstractSolver):
     max_steps: int = 1_000_000
 
     def __post_init__(self) -> None:
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {self.rtol}.")
-        if self.ridge not in RIDGES:
-            raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {self.ridge!r}.")
-        if self.max_steps < 1:
-            raise InvalidInputError(f"`max_steps` must be at least 1, got {self.max_steps}.")
+        check_flow(self.rtol, self.ridge, self.max_steps)
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
@@ -72,3 +67,13 @@ class EventDrivenFlow(AbstractSolver):
     def describe(self) -> str:
         """The method and its settings, in words."""
         return f"event-driven gradient flow, order 8, rtol {self.rtol:g}, ridge {self.ridge}"
+
+
+def check_flow(rtol: float, ridge: str, max_steps: int) -> None:
+    """Refuse settings that no solver of the flow has."""
+    if not 1e-14 <= rtol <= 1e-2:
+        raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {rtol}.")
+    if ridge not in RIDGES:
+        raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {ridge!r}.")
+    if max_steps < 1:
+        raise InvalidInputError(f"`max_steps` must be at least 1, got {max_steps}.")

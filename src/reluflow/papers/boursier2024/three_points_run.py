@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow import EventDrivenFlow, TrainingProblem, balanced_initialization, load, train, unbalanced_initialization
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.dynamics.solver import AbstractRun
@@ -147,7 +148,7 @@ def _sides(network: Network, data: Dataset) -> Sides:
     return Sides((network.a > 0) & is_on, network.a < 0, (network.a > 0) & ~is_on)
 
 
-def _angles_to(w: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+def _angles_to(w: FloatArray, direction: FloatArray) -> FloatArray:
     """Unsigned angle in degrees of each row to a direction."""
     cosines = w @ direction / (np.linalg.norm(w, axis=1) * np.linalg.norm(direction))
     return np.asarray(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))))

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.published.lee2022 import deep_teacher
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
@@ -120,12 +120,12 @@ def finished_seeds(settings: Settings, results: Results, start: str) -> list[int
     return [seed for seed in settings.seeds if results[f"{start}_{seed}_outcome"] == "finished"]
 
 
-def magnitudes(results: Results, start: str, seed: int) -> NDArray[np.float64]:
+def magnitudes(results: Results, start: str, seed: int) -> FloatArray:
     """Norm of all weights at the kept iterations."""
     return np.asarray(np.linalg.norm(results[f"{start}_{seed}_norms"], axis=1))
 
 
-def relative_changes(results: Results, start: str, seed: int) -> NDArray[np.float64]:
+def relative_changes(results: Results, start: str, seed: int) -> FloatArray:
     """Change of the magnitude from one kept iteration to the next, over its first value."""
     values = magnitudes(results, start, seed)
     return np.asarray(np.diff(values) / values[0])

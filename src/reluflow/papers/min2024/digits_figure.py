@@ -9,7 +9,8 @@ import numpy as np
 
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
-from reluflow.papers.min2024.digits_run import Settings
+from reluflow.papers.figure import PaperFigure
+from reluflow.papers.min2024.digits_run import Settings, compute
 
 
 def at(results: Results, name: str, iteration: float) -> Any:
@@ -130,3 +131,21 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
     )
     parts: list[Part] = [heat, Curves(alignment[0]), Curves(growth), images, Curves(alignment[1]), Curves(rank)]
     return (save_figure(plot_parts(parts, columns=3, part_size=(3.7, 3.0)), path),)
+
+
+def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings]:
+    """A figure of App. A.4: the plots of Figure 5 for other digits; the paper's text makes no numerical claim there."""
+
+    def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+        longer = Claim.above(
+            "all this takes longer than for digits 0 and 1, whose loss is down by a tenth at some 2900 (iteration)",
+            first_below(results, 0.9),
+            3_600,
+        )
+        return (*shared_claims(settings, results), longer)
+
+    def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+        return draw_digits(settings, results, folder / f"{key.partition('/')[2]}.png")
+
+    quick = Settings(digits, size=400, source="bundled", stride=10)
+    return PaperFigure(key, about, quick, Settings(digits, size=None, source="full", stride=1), compute, claims, draw)

@@ -9,38 +9,6 @@ The quick size has 400 images and steps ten times as large; iterations are count
 
 from __future__ import annotations
 
-from pathlib import Path
+from reluflow.papers.min2024.digits_figure import appendix_figure
 
-from reluflow.experiments.store import Results
-from reluflow.papers.claim import Claim
-from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.digits_figure import draw_digits, first_below, shared_claims
-from reluflow.papers.min2024.digits_run import Settings, compute
-
-
-def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
-    """What is to be seen for every pair of digits; the paper's text makes no numerical claim here."""
-    return (
-        *shared_claims(settings, results),
-        Claim.above(
-            "all this takes longer than for digits 0 and 1, whose loss is down by a tenth at some 2900 (iteration)",
-            first_below(results, 0.9),
-            3_600,
-        ),
-    )
-
-
-def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
-    """The four plots of the paper in six panels."""
-    return draw_digits(settings, results, folder / "fig10.png")
-
-
-FIGURE = PaperFigure(
-    "min2024/fig10",
-    __doc__,
-    Settings((3, 8), size=400, source="bundled", stride=10),
-    Settings((3, 8), size=None, source="full", stride=1),
-    compute,
-    claims,
-    draw,
-)
+FIGURE = appendix_figure("min2024/fig10", __doc__, (3, 8))

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
@@ -57,7 +57,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
     return {**found, "residuals": np.array(residuals)}
 
 
-def _rests(times: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rests(times: FloatArray) -> FloatArray:
     """(w_1, a) of the neuron that stays."""
     return np.column_stack([np.zeros_like(times), np.ones_like(times)])
 

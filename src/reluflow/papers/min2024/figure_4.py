@@ -11,7 +11,6 @@ from the closed form of Eq. (4), and are held against the exact flow of a networ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -27,22 +26,9 @@ from reluflow.geometry.alignment import align_until
 from reluflow.network import Network
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.min2024.paper import SCALE, SUMMED, class_sums, cosines, separable_samples, smallest_correlation
+from reluflow.papers.min2024.paper import SUMMED, class_sums, cosines, separable_samples, smallest_correlation
+from reluflow.papers.min2024.paths_run import Settings
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS, cones_of
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The samples, how many neurons start in S_-, and how far from x_- they are."""
-
-    num_neurons: int
-    n: int = 10
-    d: int = 5
-    spread: float = 0.45
-    distance: float = 0.5
-    seed: int = 4
-    horizon: float = 10.0
-    scale: float = SCALE
 
 
 def compute(settings: Settings, workbench: Workbench) -> Results:
@@ -190,5 +176,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
 
 
 FIGURE = PaperFigure(
-    "min2024/fig4", __doc__, Settings(num_neurons=100), Settings(num_neurons=2_000), compute, claims, draw
+    "min2024/fig4",
+    __doc__,
+    Settings(num_neurons=100, horizon=10.0),
+    Settings(num_neurons=2_000, horizon=10.0),
+    compute,
+    claims,
+    draw,
 )

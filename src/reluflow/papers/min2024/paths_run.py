@@ -31,7 +31,7 @@ Edge = tuple[Node, Node]
 
 @dataclass(frozen=True)
 class Settings:
-    """The samples, how many positive neurons are followed, how far from x_- half of them start, and for how long."""
+    """The samples, how many positive neurons are followed, how far from x_- they may start, and for how long."""
 
     num_neurons: int
     n: int = 10

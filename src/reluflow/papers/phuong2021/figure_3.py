@@ -14,8 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
@@ -26,7 +26,7 @@ NOT_GIVEN = "The paper gives neither Adam's rate nor the law of the weights nor 
 LAYER = 7  # the first dense layer, whose features the paper calls orthogonally separable
 
 
-def separation(results: Results) -> NDArray[np.float64]:
+def separation(results: Results) -> FloatArray:
     """By layer, how far the less alike digit's pairs lie above mixed pairs, in standard deviations of a pair."""
     means, deviations = results["means"], results["deviations"]
     room = np.minimum(means[:, 1], means[:, 2]) - means[:, 0]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.boursier2024.phase_clock import EPS, EPS_2, alignment_time, phase_clock
+from reluflow.theory.boursier2024.phase_clock import alignment_time, phase_clock
 from reluflow.theory.boursier2024.phase_states import RESOLUTION, PhaseState, log_scale_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    ACUTE,
-    EXAMPLE,
-    SETTING,
     early_constants,
     least_projections,
     log_alignment_bound,
@@ -23,7 +20,6 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import (
-    Level,
     Measurement,
     at_least,
     at_most,
@@ -31,11 +27,12 @@ from reluflow.theory.measurement import (
     largest_over,
     least_over,
     missing,
+    need,
     none_of,
     nothing,
 )
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
 ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
@@ -77,11 +74,8 @@ def misalignment(state: PhaseState) -> float:
     return float(np.max(pull * 0.5 * (np.sum((wbar - unit) ** 2, axis=1) + shortfall)))
 
 
-@conclusion("aligned", "<D*, wbar_i(tau)> >= |D*| - c lambda^eps on I")
 def _alignment(evidence: Evidence) -> Measurement:
-    state = phase_clock(evidence).aligned()
-    if state is None:
-        return missing("a snapshot at tau")
+    state = need(phase_clock(evidence).aligned(), "a snapshot at tau")
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
     if bound < np.log(gap) < np.log(RESOLUTION * state.constants.pull_norm):
@@ -90,12 +84,10 @@ def _alignment(evidence: Evidence) -> Measurement:
     return at_most(float(np.log(gap)), bound, detail=detail)
 
 
-@conclusion("exponent", "the misalignment is of order lambda^eps at most", Level.SCALING)
 def _alignment_exponent(evidence: Evidence) -> Measurement:
     aligned = [(log_scale_of(e.network), phase_clock(e).aligned()) for e in evidence.sweep]
     gaps = [(log_lambda, misalignment(state)) for log_lambda, state in aligned if state is not None]
-    if len(gaps) < 2:
-        return missing("a sweep of at least two scales")
+    need(len(gaps) >= 2, "a sweep of at least two scales")
     points = [(log_lambda, np.log(gap)) for log_lambda, gap in gaps if gap > RESOLUTION]
     if len(points) < 2:
         return nothing(f"aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
@@ -104,7 +96,6 @@ def _alignment_exponent(evidence: Evidence) -> Measurement:
     return at_least(slope, eps, detail=detail)
 
 
-@conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau")
 @needs(_up_to_tau, "snapshots up to tau")
 def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     log_lambda, eps = log_scale_of(evidence.network), evidence.parameter("eps")
@@ -119,8 +110,7 @@ def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Meas
 
 def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.0) -> Measurement:
     """a_i(0) exp(log_factor) <= a_i <= 0 on N at all given states, as logarithms of |a_i|."""
-    if not states:
-        return missing("states of this phase")
+    need(states, "states of this phase")
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
@@ -133,7 +123,6 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
     return largest_over(states, growth, log_factor, "ln |a_i/a_i(0)| on N", allowance=ROUNDING)
 
 
-@conclusion("resting", "neurons outside I and N do not move", Level.EXACT)
 @needs(phase_states, "snapshots")
 def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.resting
@@ -166,39 +155,14 @@ def _early_numbers(evidence: Evidence) -> Constants:
     }
 
 
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_4 = _theorem(
-    "lemma4",
-    "At the end tau of Phase 1 every positive active neuron is aligned with D* to c lambda^eps and has grown by at "
-    "most lambda^(-2 eps), negative neurons have only shrunk, and positive dead ones never move.",
-    hypotheses=(*ACUTE, SCALE),
-    conclusions=(
-        _alignment,
-        _alignment_exponent,
-        _positive_growth,
-        Conclusion("negative", "a_i(0) <= a_i <= 0 on N up to tau", lambda e: negative_shrinkage(_up_to_tau(e))),
-        _resting,
-    ),
-    constants=_early_numbers,
-    parameters=(EPS,),
-    plan=_alignment_plan,
-    log_scale=_early_scale,
-    erratum="E2: Theorem 1 also needs t_2 <= tau, so the scale must be below the corrected threshold.",
-)
-
-
 def _eps_2_is_large(evidence: Evidence) -> Judgement:
     least = log_least_eps_2(evidence)
     margin = float(np.log(evidence.parameter("eps_2"))) - least
     return Judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
 
 
-@conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k")
 def _projections_at_tau(evidence: Evidence) -> Measurement:
-    state = phase_clock(evidence).aligned()
-    if state is None:
-        return missing("a snapshot at tau")
+    state = need(phase_clock(evidence).aligned(), "a snapshot at tau")
     deltas = least_projections(evidence)
     slack = float(np.min(state.cosines * state.constants.lengths - deltas))
     return at_least(slack, 0.0, detail=f"least <wbar_i(tau), x_k> - delta_k is {slack:.6g}; delta = {deltas.round(6)}")
@@ -211,18 +175,16 @@ def _lemma_15_scale(evidence: Evidence) -> float:
     return scale_factor(evidence, 1.001 * log_lambda)
 
 
-LEMMA_15 = _theorem(
-    "lemma15",
-    "Where eps_2 >= c' lambda^(eps/2), every positive active neuron has <wbar_i(tau), x_k> >= delta_k.",
-    hypotheses=(
-        *ACUTE,
-        SCALE,
-        regime("large-eps_2", "eps_2 >= c' lambda^(eps/2)", on_positive_data(_eps_2_is_large)),
-    ),
-    conclusions=(_projections_at_tau,),
-    constants=lambda e: {"delta": least_projections(e).tolist(), "log_least_eps_2": log_least_eps_2(e)},
-    parameters=(EPS, EPS_2),
-    plan=lambda e: FlowPlan(times=_alignment_plan(e).times),
-    log_scale=_lemma_15_scale,
-    departs="The Theta(eps_2) in delta_k and the constant c' are explicit: 2 S eps_2 |x_k| / |D*|, and what it needs.",
-)
+def _lemma4_negative(evidence: Evidence) -> Measurement:
+    return negative_shrinkage(_up_to_tau(evidence))
+
+
+LARGE_EPS_2 = regime("large-eps_2", "eps_2 >= c' lambda^(eps/2)", on_positive_data(_eps_2_is_large))
+
+
+def _lemma15_constants(evidence: Evidence) -> Constants:
+    return {"delta": least_projections(evidence).tolist(), "log_least_eps_2": log_least_eps_2(evidence)}
+
+
+def _lemma15_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=_alignment_plan(evidence).times)

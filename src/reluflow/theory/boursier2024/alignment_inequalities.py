@@ -15,20 +15,11 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
-    ALIGNMENT_SETTING,
-    ALPHA_0,
-    EPSILON,
-    NO_SADDLE,
-    SETTLED,
-    SETTLED_WITH_SADDLES,
-    SMALL_SCALE,
     Bound,
-    alignment_plan,
     alpha_of,
     bend_bound,
     bring_to,
     just_below_lambda_star,
-    lazy_alignment_plan,
     log_output_bound,
     met_at_start,
     on_run,
@@ -41,9 +32,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
-from reluflow.theory.stating import theorems_of
-from reluflow.theory.theorem import Conclusion
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, nothing
+from reluflow.theory.theorem import Constants
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
 
@@ -106,26 +96,6 @@ def _small_outputs(evidence: Evidence, constants: AlignmentConstants) -> Measure
     return at_most(largest, log_output_bound(evidence) + math.log(constants.mean_square))
 
 
-_theorem = theorems_of("boursier2024", example="three-points")
-
-APPENDIX_D3 = _theorem(
-    "appD.3",
-    "Up to tau, |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
-    "outputs bend no D by more than lambda^(2-4eps) S.",
-    locator="App. D.3",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(
-        Conclusion("gronwall", "|ln(|a_j(t)|/|a_j(0)|)| <= t (D_max + lambda^(2-4eps) S)", _gronwall),
-        Conclusion("t_1", "sum_j a_j^2 <= lambda^(2-4eps) up to tau", _output_squares),
-        Conclusion("outputs", "c sum_k |h(x_k)| |x_k| <= lambda^(2-4eps) S up to tau", _small_outputs),
-    ),
-    predictions=lambda evidence: {"tau": tau_of(evidence)},
-    parameters=(EPSILON,),
-    plan=alignment_plan,
-    log_scale=bring_to(just_below_lambda_star),
-)
-
-
 @on_run
 def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Both sides: d<w/a, D>/dt at the recorded states, from the forces there, against |D|^2 - <w/a, D>^2."""
@@ -141,18 +111,6 @@ def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measu
     return at_most(worst, 0.0, allowance=1e-14, detail=detail)
 
 
-EQUATION_8 = _theorem(
-    "eq8",
-    "Up to tau, d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(Conclusion("equation", "the equation holds up to 2 |D| lambda^(2-4eps) S", _sketch_equation),),
-    parameters=(EPSILON,),
-    plan=alignment_plan,
-    log_scale=bring_to(just_below_lambda_star),
-    departs="The paper's O is made explicit by the two terms of Eq. (32), which bound both sides.",
-)
-
-
 @on_run
 def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Eq. (32) integrated over every stretch between recorded times on which a neuron met no boundary."""
@@ -160,8 +118,7 @@ def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Measureme
     for before, after, kept in _stretches(evidence):
         slack = _smaller(slack, before, after, kept, bend)
         count += int(np.sum(kept))
-    if count == 0:
-        return missing("no neuron stayed in one cone between two recorded times")
+    need(count != 0, "no neuron stayed in one cone between two recorded times")
     detail = f"<w/a, D> exceeds the integrated bound by {slack[0]:.4g} or more, {count} stretches"
     return compared(*slack, detail)
 
@@ -175,18 +132,6 @@ def _smaller(
     exact = float(np.min(end - riccati(start, c, duration), initial=np.inf))
     forgiving = float(np.min(end + error - riccati(start - error, c, duration), initial=np.inf))
     return min(slack[0], exact), min(slack[1], forgiving)
-
-
-EQUATION_32 = _theorem(
-    "eq32",
-    "Up to tau, d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
-    locator="Eqs. (31), (32) and (35)",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
-    conclusions=(Conclusion("integrated", "<w/a, D> stays above the solution of the bounding equation", _lower_bound),),
-    parameters=(EPSILON,),
-    plan=alignment_plan,
-    log_scale=bring_to(just_below_lambda_star),
-)
 
 
 def _met(evidence: Evidence) -> BoolArray:
@@ -212,8 +157,7 @@ def _settles_by(bound: Bound) -> Callable[[Evidence], Measurement]:
     @on_run
     def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
         times = _first_times(evidence)[_met(evidence)]
-        if times.size == 0:
-            return missing("no neuron satisfies the condition at the start")
+        need(times.size != 0, "no neuron satisfies the condition at the start")
         return at_most(float(np.max(times)), bound(constants, evidence))
 
     return measure
@@ -231,44 +175,8 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measure
         worst, count = min(worst, float(np.min(gained, initial=np.inf))), count + int(np.sum(still))
     if count == 0 and np.all(_ended(states[0], states[0])[met]):
         return nothing(f"all {int(np.sum(met))} neurons with the condition start in their last cone")
-    if count == 0:
-        return missing("every neuron has ended at the first recorded time after 0")
+    need(count != 0, "every neuron has ended at the first recorded time after 0")
     return at_least(worst, rate, detail=f"slowest ascent {worst:.6g} against {rate:.6g}, {count} stretches")
-
-
-EQUATION_33 = _theorem(
-    "eq33",
-    "A neuron with Condition 1 has entered its last cone by t_2 <= 4 D_max/(D_min min(alpha_min, alpha_0))^2; "
-    "until then <w/a, D> grows at rate D_min^2 min(alpha_min, alpha_0)^2/2 or faster.",
-    locator="Eqs. (33), (34)",
-    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
-    conclusions=(
-        Conclusion("t_2", "every neuron with Condition 1 is in its last cone by t_2", _settles_by(settling_time)),
-        Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
-    ),
-    parameters=(EPSILON, ALPHA_0),
-    plan=alignment_plan,
-    log_scale=bring_to(settled_before_tau(settling_time)),
-    erratum="E2: t_2 <= tau is a hypothesis on the scale, and not the trivial case the proof takes it for.",
-)
-
-EQUATION_39 = _theorem(
-    "eq39",
-    "A neuron with Condition 2 has entered its last cone by t_2 <= 2 D_max/(D_min alpha_min)^2, with saddles or "
-    "without; until then <w/a, D> grows at rate D_min^2 alpha_min^2/2 or faster.",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
-    conclusions=(
-        Conclusion(
-            "t_2", "every neuron with Condition 2 is in its last cone by t_2", _settles_by(settling_time_with_saddles)
-        ),
-        Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
-    ),
-    parameters=(EPSILON,),
-    plan=lazy_alignment_plan,
-    log_scale=bring_to(settled_before_tau(settling_time_with_saddles)),
-    example="linear-teacher:n=3,d=3",
-    erratum="E2: t_2 <= tau is a hypothesis on the scale.",
-)
 
 
 def _after_settling(evidence: Evidence) -> Iterator[tuple[NeuronStates, NeuronStates, BoolArray]]:
@@ -313,16 +221,13 @@ def _several_lifetimes(constants: AlignmentConstants, evidence: Evidence) -> flo
     return min(just_below_lambda_star(constants, evidence), lifetimes)
 
 
-EQUATION_36 = _theorem(
-    "eq36",
-    "In its last cone, up to tau, <w/a, D> >= c_j tanh(c_j (t - t_0)) with c_j^2 = |D|^2 - 2 |D| lambda^(2-4eps) S,"
-    " and >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2))).",
-    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
-    conclusions=(
-        Conclusion("tanh", "<w/a, D> stays above the hyperbolic tangent", _hyperbolic),
-        Conclusion("exponential", "<w/a, D> stays above the exponential", _exponential),
-    ),
-    parameters=(EPSILON, ALPHA_0),
-    plan=alignment_plan,
-    log_scale=bring_to(_several_lifetimes),
-)
+_eq8_log_scale = bring_to(just_below_lambda_star)
+
+
+def _appd_3_predictions(evidence: Evidence) -> Constants:
+    return {"tau": tau_of(evidence)}
+
+
+_eq33_log_scale = bring_to(settled_before_tau(settling_time))
+_eq36_log_scale = bring_to(_several_lifetimes)
+_eq39_log_scale = bring_to(settled_before_tau(settling_time_with_saddles))

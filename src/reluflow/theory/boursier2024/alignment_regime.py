@@ -10,21 +10,12 @@ import numpy as np
 from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
-from reluflow.theory.measurement import Measurement, missing
-from reluflow.theory.theorem import Hypothesis, Parameter
-
-EPSILON = Parameter("eps", 0.1, "length of the alignment phase, tau = -eps ln(lambda)/D_max", low=0.0, high=1.0 / 3.0)
-ALPHA_0 = Parameter(
-    "alpha_0",
-    1.0,
-    "how far from the repelling direction neurons start, at most 1 (Condition 1)",
-    low=0.0,
-    high=math.nextafter(1.0, 2.0),
-)
+from reluflow.theory.measurement import Measurement, missing, need
+from reluflow.theory.theorem import Hypothesis
 
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 
@@ -177,13 +168,10 @@ def on_run(measure: Callable[[Evidence, AlignmentConstants], Measurement]) -> Ca
     """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
 
     def measured(evidence: Evidence) -> Measurement:
-        constants = constants_of(evidence)
-        if constants is None:
-            return missing("the constants are minima over more cones than can be visited")
+        constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
         if evidence.trajectory is None:
             return missing("no run was made: there is an alignment phase only for lambda < 1")
-        if not reaches_tau(evidence):
-            return missing(f"the run was not recorded at tau: {evidence.trajectory.outcome.sentence}")
+        need(reaches_tau(evidence), f"the run was not recorded at tau: {evidence.trajectory.outcome.sentence}")
         if any(np.any(states.shape.is_lost) for states in states_of(evidence)):
             return missing("neurons have grown apart by more than e^700, which one network of doubles cannot hold")
         return measure(evidence, constants)
@@ -197,27 +185,21 @@ def _judge_nonzero(evidence: Evidence) -> Judgement:
 
 
 def _judge_constants(evidence: Evidence) -> Judgement:
-    constants = constants_of(evidence)
-    if constants is None:
-        return undecided("the constants are minima over more cones than can be visited")
+    constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
     words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
     return Judgement(smallest > 0.0, smallest, words)
 
 
 def _judge_scale(evidence: Evidence) -> Judgement:
-    constants = constants_of(evidence)
-    if constants is None:
-        return undecided("lambda* needs every cone, and there are too many")
+    constants = need(constants_of(evidence), "lambda* needs every cone, and there are too many")
     here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
     return Judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
 
 
 def _judge_settling(bound: Bound) -> Callable[[Evidence], Judgement]:
     def judge(evidence: Evidence) -> Judgement:
-        constants = constants_of(evidence)
-        if constants is None:
-            return undecided("the bound on t_2 needs every cone, and there are too many")
+        constants = need(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
         limit, tau = bound(constants, evidence), tau_of(evidence) or 0.0
         return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
 

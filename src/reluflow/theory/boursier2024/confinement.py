@@ -14,7 +14,6 @@ from reluflow.theory.boursier2024.local_lemmas import (
     convergence_rate,
     cumulative,
     largest_travel,
-    late_theorem,
     loss_prefactor,
 )
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
@@ -24,9 +23,9 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.stating import conclusion, needs
-from reluflow.theory.theorem import Conclusion, Hypothesis
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, need, none_of, nothing
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Hypothesis
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
 LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
@@ -40,7 +39,6 @@ def _moves(state: PhaseState, entry: PhaseState) -> tuple[FloatArray, FloatArray
     return np.abs(one.a - two.a) / size, np.linalg.norm(one.w - two.w, axis=1) / size, turned
 
 
-@conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J")
 @needs(late_states, "states of Phase 3")
 def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     travel, members = largest_travel(evidence, states), states[0].sets.positive
@@ -66,7 +64,6 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
     return float(constants.mean_square * (line + cumulative(times, bent)[-1]))
 
 
-@conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|")
 @needs(late_states, "states of Phase 3")
 def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.negative
@@ -80,19 +77,6 @@ def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
     largest = np.max(moved, axis=0).round(9)
     detail = f"largest moves of a and w over |a(tau_3)| {largest} against {factor:.4g}, {1 + factor:.4g}"
     return at_least(float(slack.min()), 0.0, detail=detail)
-
-
-LEMMA_24 = late_theorem(
-    "lemma24",
-    "Lemma 24",
-    "In Phase 3 positive neurons move and turn by O(eps_3) relative to their size, negative ones by O(1).",
-    (
-        _positive_moves,
-        _negative_moves,
-    ),
-    erratum="E11: on N the bound is in terms of |a_i(tau_3)|.",
-    departs="J is the explicit bound of Lemma 23 on int |D^t| dt.",
-)
 
 
 def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -127,32 +111,16 @@ CONFINED = Hypothesis(
 def _never_ends(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     end = clock.convergence
-    if not clock.fitting.is_reached:
-        return missing("a run that reaches Phase 3")
+    need(clock.fitting.is_reached, "a run that reaches Phase 3")
     words = f"no clause fired up to t = {clock.states[-1].time:.6g}"
     return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
 
 
-@conclusion("distance", "|theta - theta(tau_3)| stays below eps_4")
 @needs(late_states, "states of Phase 3")
 def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     farthest = max(parameter_distance(state, states[0]) for state in states)
     eps_4 = evidence.parameter("eps_4")
     return at_most(farthest, eps_4, detail=f"farthest |theta - theta(tau_3)| {farthest:.4g} against {eps_4:g}")
-
-
-COROLLARY_1 = late_theorem(
-    "cor1",
-    "Corollary 1",
-    "Phase 3 never ends: tau_4 is infinite.",
-    (
-        Conclusion("never-ends", "neither clause of tau_4 fires", _never_ends, level=Level.EXACT),
-        _distance,
-    ),
-    extra=(CONFINED,),
-    erratum="E11: the comparison is with the square of eps_4*.",
-    departs="tau_4 is judged up to the end of the run.",
-)
 
 
 def at_the_limit(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
@@ -192,24 +160,3 @@ def _limit_line(evidence: Evidence) -> Measurement:
     line = (network.weight * network.a)[active] @ network.w[active]
     distance = float(np.linalg.norm(line - evidence.facts.least_squares))
     return at_most(distance, LIMIT_ATOL, detail=f"|sum a w - beta*| = {distance:.3g}, {int(active.sum())} neurons")
-
-
-LIMIT_CONCLUSIONS = (
-    Conclusion("limit", "theta(t) converges", at_the_limit(_limit_exists), level=Level.EXACT),
-    Conclusion(
-        "patterns",
-        "every neuron ends with all <w, x_k> >= 0 or all <= 0",
-        at_the_limit(_limit_patterns),
-        level=Level.EXACT,
-    ),
-    Conclusion("line", "sum of a w over the active neurons is beta*", at_the_limit(_limit_line), level=Level.EXACT),
-)
-
-LEMMA_7 = late_theorem(
-    "lemma7",
-    "Lemma 7",
-    "Phase 3 never ends, and theta(t) converges to a network whose neurons are active on all samples or on none, with "
-    "sum a w = beta* over the former.",
-    (Conclusion("never-ends", "tau_4 is infinite", _never_ends, level=Level.EXACT), *LIMIT_CONCLUSIONS),
-    extra=(CONFINED,),
-)

@@ -13,12 +13,6 @@ from reluflow.arrays import FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
-    ALIGNMENT_SETTING,
-    EPSILON,
-    GENERIC_DATA,
-    NO_SADDLE,
-    SMALL_SCALE,
-    alignment_plan,
     bring_to,
     constants_of,
     just_below_lambda_star,
@@ -28,11 +22,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.critical_points import extremal_of, forces_of, kind_by_sampling, size_of
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of, nothing
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Parameter
+from reluflow.theory.measurement import Measurement, at_most, missing, none_of, nothing
 
-DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10_000.5)
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up
 
 
@@ -83,7 +74,6 @@ def _outputs(evidence: Evidence, *, keep_signs: bool = False) -> FloatArray:
     return evidence.witness("outputs", lambda: random_outputs(evidence, keep_signs=keep_signs))
 
 
-@conclusion("sides", "D_u in M_u, -M_u or {0} stays there", Level.EXACT)
 def _sides_are_kept(evidence: Evidence) -> Measurement:
     """D_u in M_u, -M_u or 0 at zero output stays there at every small output."""
     if constants_of(evidence) is None:
@@ -99,7 +89,6 @@ def _sides_are_kept(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(patterns) * len(_outputs(evidence)))
 
 
-@conclusion("bend", "|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k|")
 def _bend_is_bounded(evidence: Evidence) -> Measurement:
     """|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k| for all cones; the largest ratio."""
     if constants_of(evidence) is None:
@@ -111,19 +100,6 @@ def _bend_is_bounded(evidence: Evidence) -> Measurement:
         largest = max(largest, float(np.max(moved)) / (weight * float(np.abs(outputs) @ evidence.facts.norms)))
     detail = f"largest |D_u^theta - D_u| is {largest:.6g} times the budget"
     return at_most(largest, 1.0, allowance=1e-9, detail=detail)
-
-
-_theorem = theorems_of("boursier2024", example="lyu-ridge")
-
-LEMMA_11 = _theorem(
-    "lemma11",
-    "Outputs with c sum_k |h(x_k)| |x_k| < delta_0 take no D_u out of its cone or the opposite one, keep D_u = 0, "
-    "and move no D_u by more than c sum_k |h(x_k)| |x_k|.",
-    hypotheses=GENERIC_DATA,
-    conclusions=(_sides_are_kept, _bend_is_bounded),
-    parameters=(DRAWS,),
-    departs="Held against random outputs that use up the budget, half of them on one sample.",
-)
 
 
 def dual_vectors(X: FloatArray) -> FloatArray:
@@ -153,7 +129,6 @@ def _critical_patterns(evidence: Evidence) -> Iterator[SignArray]:
             yield pattern
 
 
-@conclusion("one-sign", "all slopes across a critical cone have one sign", Level.EXACT)
 def _one_sign(evidence: Evidence) -> Measurement:
     """Around each critical cone all slopes have one sign; slack is the least of the larger of min and -max."""
     if constants_of(evidence) is None:
@@ -174,18 +149,6 @@ def _one_sign(evidence: Evidence) -> Measurement:
     return at_most(worst, 0.0, allowance=1e-12, detail=detail)
 
 
-LEMMA_12 = _theorem(
-    "lemma12",
-    "Without saddles of G, around a critical cone <v, D^theta_{u(v)}> has one sign for all v orthogonal to the "
-    "cone, for all outputs with c sum_k |h(x_k)| |x_k| < delta_0 and |h(x_k)| < |l'(0, y_k)|.",
-    hypotheses=(*GENERIC_DATA, *NO_SADDLE),
-    conclusions=(_one_sign,),
-    parameters=(DRAWS,),
-    erratum="E14: a cone with D_u = 0 is critical too, so the absence of saddles must include such cones.",
-    departs="Held against random outputs that use up the budget.",
-)
-
-
 @on_run
 def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Once a_j D(w_j, theta) is in the neuron's cone or 0, the pattern does not change until tau."""
@@ -202,21 +165,6 @@ def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Measu
     return none_of(wrong, total=total, detail=f"{wrong} changes in {total} stretches, {len(events)} events in the run")
 
 
-LEMMA_13 = _theorem(
-    "lemma13",
-    "Without saddles of G and for lambda < lambda*_1, once a_j D(w_j, theta) lies in the cone of w_j != 0 or is 0, "
-    "the activation pattern of neuron j is frozen until tau.",
-    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
-    conclusions=(Conclusion("frozen", "no later change of pattern up to tau", _frozen_patterns, Level.EXACT),),
-    parameters=(EPSILON,),
-    plan=alignment_plan,
-    log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
-    departs="The condition is looked for at the recorded times.",
-)
-
-
-@conclusion("quantised", "maxima with side +1 or on a ray, minima with side -1 or on a ray", Level.EXACT)
 def _quantised(evidence: Evidence) -> Measurement:
     """A maximum of G in M_u has D_u in M_u or is the ray of -D_u; a minimum mirrored. Kinds are sampled."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -230,10 +178,4 @@ def _quantised(evidence: Evidence) -> Measurement:
     return none_of(int(wrong), total=len(vectors))
 
 
-LEMMA_14 = _theorem(
-    "lemma14",
-    "A local maximum of G in a critical cone with D_u != 0 has D_u in the cone, or the cone is the ray of -D_u; a "
-    "local minimum has -D_u in the cone, or the cone is the ray of D_u.",
-    hypotheses=GENERIC_DATA,
-    conclusions=(_quantised,),
-)
+_lemma13_log_scale = bring_to(just_below_lambda_star)

@@ -9,12 +9,9 @@ import numpy as np
 from reluflow.arrays import FloatArray, SignArray
 from reluflow.geometry.extremal import ExtremalVectors, Kind
 from reluflow.geometry.landscape import alignment_potential
-from reluflow.theory.boursier2024.alignment_regime import GENERIC_DATA
 from reluflow.theory.boursier2024.neuron_states import pulls_of
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, at_most, none_of, nothing
-from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.measurement import Measurement, at_most, none_of, nothing
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
 RADIUS = 1e-3  # of the neighbourhood in which G is sampled, relative to the distance of the nearest other hyperplane
@@ -105,7 +102,6 @@ def projected_pull(evidence: Evidence, pattern: SignArray) -> FloatArray:
     return np.asarray(fixed - columns @ np.linalg.lstsq(columns, fixed, rcond=None)[0])
 
 
-@conclusion("potential", "G(w) = <w, D(w, 0)> in every cone", Level.EXACT)
 def _potential_is_pull(evidence: Evidence) -> Measurement:
     """G(w) = <w, D(w, 0)> on witnesses of all cones, of every dimension."""
     X, forces, cones = evidence.dataset.X, forces_of(evidence), evidence.facts.cones
@@ -116,7 +112,6 @@ def _potential_is_pull(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative difference {worst:.3g} on {len(cones)} cones")
 
 
-@conclusion("critical", "G(side D/|D|) = side |D|, with D a subgradient there", Level.EXACT)
 def _critical_values(evidence: Evidence) -> Measurement:
     """At side * D/|D|: G = side |D|, and D is a subgradient there."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -130,7 +125,6 @@ def _critical_values(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative error {worst:.3g} over {len(vectors)} extremal vectors")
 
 
-@conclusion("kinds", "maxima, minima and saddles are those the forces' signs say", Level.EXACT)
 def _kinds(evidence: Evidence) -> Measurement:
     """The kinds given, those of the closed-form rule and those of sampling are the same."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -141,20 +135,6 @@ def _kinds(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(vectors))
 
 
-_theorem = theorems_of("boursier2024", example="lyu-ridge")
-
-EQUATION_7 = _theorem(
-    "eq7",
-    "G(w) = <w, D(w, 0)> = c sum_k r_k s(<w, x_k>); its critical points on the sphere with G != 0 are side * D/|D| "
-    "for extremal D, with value side * |D|, and the signs of the forces on their hyperplanes give their kinds.",
-    hypotheses=GENERIC_DATA,
-    conclusions=(_potential_is_pull, _critical_values, _kinds),
-    example="three-points",
-    departs="The rule for the kinds is a by-product of the proof of Lemma 12.",
-)
-
-
-@conclusion("shortest", "extremal D = D_u = projection of D~_u", Level.EXACT)
 def _minimum_norm(evidence: Evidence) -> Measurement:
     """Three ways to the same vector: the extremal one, the shortest in its set, the projection of D~_u."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -167,15 +147,6 @@ def _minimum_norm(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative difference {worst:.3g} over {len(vectors)} vectors")
 
 
-EQUATION_17 = _theorem(
-    "eq17",
-    "An extremal vector is the shortest element of its set of subgradients, and the projection of D~_u on the "
-    "complement of the samples with u_k = 0.",
-    hypotheses=(data_assumption("boursier-a1"), data_assumption("general-position")),
-    conclusions=(_minimum_norm,),
-)
-
-
 def signed_pull(evidence: Evidence, vectors: ExtremalVectors, index: int, sign: int) -> FloatArray:
     """D~_u + sign * Z_u eta with Z_u of Eq. (20), whose columns carry -r_k: the paper prints +, erratum E6 reads -."""
     X, forces, pattern = evidence.dataset.X, forces_of(evidence), vectors.patterns[index]
@@ -185,7 +156,6 @@ def signed_pull(evidence: Evidence, vectors: ExtremalVectors, index: int, sign: 
     return np.asarray(fixed + sign * columns @ vectors.etas[index][zeros])
 
 
-@conclusion("sign", "D_u = D~_u - Z_u eta", Level.EXACT)
 def _sign_of_z(evidence: Evidence) -> Measurement:
     vectors = extremal_of(evidence)
     if len(vectors) == 0:
@@ -195,12 +165,3 @@ def _sign_of_z(evidence: Evidence) -> Measurement:
     num_boundary = int(np.sum(np.any(vectors.patterns == 0, axis=1)))
     detail = f"largest relative difference {worst:.3g}, {num_boundary} of {len(vectors)} vectors on a hyperplane"
     return at_most(worst, ROUNDING, detail=detail)
-
-
-EQUATION_20 = _theorem(
-    "eq20",
-    "D_u = D~_u - Z_u eta^u with the columns of Z_u being c l'(0, y_k) x_k for the samples with u_k = 0.",
-    hypotheses=(data_assumption("boursier-a1"), data_assumption("general-position")),
-    conclusions=(_sign_of_z,),
-    erratum="E6: the paper prints D_u = D~_u + Z_u eta with eta in R^n; it is minus, with eta in R^K(u).",
-)

@@ -10,13 +10,6 @@ import numpy as np
 from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
-    ALIGNMENT_SETTING,
-    ALPHA_0,
-    EPSILON,
-    NO_SADDLE,
-    SETTLED,
-    SETTLED_WITH_SADDLES,
-    SMALL_SCALE,
     alignment_plan,
     alpha_of,
     bring_to,
@@ -35,9 +28,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.stating import theorems_of
-from reluflow.theory.theorem import Conclusion, Constants
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
 RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one
@@ -109,8 +101,7 @@ def _gap_within(log_c: LogConstant, *, may_be_opposite: bool) -> Callable[[Evide
         met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
         alive = met & ~end.is_dead
         judged = alive & ~end.is_opposite if may_be_opposite else alive
-        if not np.any(alive):
-            return missing("no neuron satisfies the condition at the start and is alive at tau")
+        need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
         if not np.any(judged):
             return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
         overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
@@ -160,8 +151,7 @@ def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray
 def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
     runs = tuple(run for run in evidence.sweep if reaches_tau(run))
-    if len(runs) < 3:
-        return missing("the exponent needs a sweep of at least three scales")
+    need(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
     common = np.flatnonzero(_common_neurons(evidence, runs))
     speeds = states_of(evidence)[-1].speeds[common]
     gaps = np.array([states_of(run)[-1].gaps[common] for run in runs]) / speeds  # (num_scales, num_neurons)
@@ -174,8 +164,7 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurem
             ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
     if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
         return nothing(f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
-    if not ratios:
-        return missing("no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
+    need(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
     decades = (scales.max() - scales.min()) / math.log(10.0)
     detail = (
         f"slopes over {decades:.0f} decades, divided by eps |D|/D_max: from {min(ratios):.5g} to {max(ratios):.5g} on "
@@ -250,61 +239,9 @@ def _informative(log_c: LogConstant, settling: LogConstant) -> Callable[[Alignme
     return target
 
 
-_GROWTH = Conclusion("growth", "|a_j(0)| lambda^(2 eps) <= |a_j(t)| <= |a_j(0)| lambda^(-2 eps) up to tau", _growth)
-_EXPONENT = Conclusion("exponent", "the gap shrinks at least like lambda^(eps |D|/D_max)", _gap_exponent, Level.SCALING)
-_GAP = "<D, w_j/a_j> >= |D| - c lambda^(eps |D|/D_max) at tau"
-
-_theorem = theorems_of("boursier2024", example="three-points")
-
-THEOREM_1 = _theorem(
-    "thm1",
-    "Without saddles of G and for a small enough scale, until tau = -eps ln(lambda)/D_max output weights hardly "
-    "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
-    "a_j > 0, a minimum for a_j < 0.",
-    hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
-    conclusions=(
-        _GROWTH,
-        Conclusion("dominance", "|w_j| <= |a_j| up to tau", _dominance),
-        Conclusion("extremal", "D(w_j(tau), 0) is extremal or 0", _extremal_at_tau, Level.EXACT),
-        Conclusion("gap", f"{_GAP}, or w_j/a_j on the ray of -D", _gap_within(_log_c, may_be_opposite=True)),
-        Conclusion("kind", "a maximum of G for a_j > 0, a minimum for a_j < 0", _kind_at_tau, Level.EXACT),
-        _EXPONENT,
-    ),
-    constants=_constants(_log_c, settling_time),
-    predictions=_predictions,
-    parameters=(EPSILON, ALPHA_0),
-    plan=_plan,
-    log_scale=bring_to(_informative(_log_c, settling_time)),
-    erratum=(
-        "E2: lambda < lambda* alone does not give t_2 <= tau; without it neurons may be in no extremal cone at tau. "
-        "E4: the second alternative is w/a on the ray of -D, not w."
-    ),
-    departs=(
-        "Condition 1(2) is looked at at the recorded times only. Neurons too small to be held beside the largest are "
-        "followed in closed form, where outputs bend no force by a digit."
-    ),
-)
-
-THEOREM_3 = _theorem(
-    "thm3",
-    "Also with saddles of G, for a small enough scale, until tau output weights hardly grow, and at tau every "
-    "neuron with Condition 2 is aligned with an extremal vector.",
-    hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
-    conclusions=(
-        _GROWTH,
-        Conclusion("extremal", "a_j D(w_j(tau), 0) is not 0 and in its cone", _extremal_and_alive_at_tau, Level.EXACT),
-        Conclusion("gap", _GAP, _gap_within(_log_c_saddles, may_be_opposite=False)),
-        _EXPONENT,
-    ),
-    constants=_constants(_log_c_saddles, settling_time_with_saddles),
-    predictions=_predictions,
-    parameters=(EPSILON,),
-    plan=_lazy_plan,
-    log_scale=bring_to(_informative(_log_c_saddles, settling_time_with_saddles)),
-    example="relu-teacher:n=2,d=4,noise=0.3",  # without noise a label may be 0, which is not general position
-    erratum="E2: lambda < lambda* alone does not give t_2 <= tau.",
-    departs=(
-        "Condition 2(2) is the solver's policy to stay where the flow is not unique. Neurons too small to be held "
-        "beside the largest are followed in closed form, where outputs bend no force by a digit."
-    ),
-)
+_thm1_gap = _gap_within(_log_c, may_be_opposite=True)
+_thm1_constants = _constants(_log_c, settling_time)
+_thm1_log_scale = bring_to(_informative(_log_c, settling_time))
+_thm3_gap = _gap_within(_log_c_saddles, may_be_opposite=False)
+_thm3_constants = _constants(_log_c_saddles, settling_time_with_saddles)
+_thm3_log_scale = bring_to(_informative(_log_c_saddles, settling_time_with_saddles))

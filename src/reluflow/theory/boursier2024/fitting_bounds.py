@@ -5,29 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.boursier2024.phase_clock import DELTA_PRIME, EPS, EPS_2, EPS_3, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    ACUTE,
-    EXAMPLE,
-    FACETS,
-    GROWN,
-    SETTING,
-    SMALL_EPS_2,
     largest_eps_2,
     on_positive_data,
-    scale_factor,
     start_residual,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, largest_over, least_over, missing, none_of, nothing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion
-
-PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
+from reluflow.theory.measurement import Measurement, largest_over, least_over, need, none_of, nothing
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
 
 def fitting_states(evidence: Evidence) -> tuple[PhaseState, ...]:
@@ -55,26 +46,10 @@ def largest_positive_mass(evidence: Evidence) -> float:
     return float((scale + np.sqrt(scale**2 + 4.0 * c)) / 2.0) ** 2
 
 
-@conclusion("mass", "sum_I a^2 <= A in Phase 2b")
 @needs(fitting_states, "states of Phase 2b")
 def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
     return largest_over(states, masses, largest_positive_mass(evidence), "sum_I a^2")
-
-
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_16 = _theorem(
-    "lemma16",
-    "In Phase 2b sum_I a^2 stays below a constant of the data, A.",
-    locator="Lemma 16, Eq. (49)",
-    hypotheses=(*ACUTE, GROWN),
-    conclusions=(_mass,),
-    constants=lambda e: {"alpha_49": constants_of(e).alpha_49, "A": largest_positive_mass(e)},
-    parameters=PARAMETERS,
-    plan=phase_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-)
 
 
 def facet_remainders(evidence: Evidence) -> FloatArray:
@@ -114,13 +89,11 @@ def stays_active(evidence: Evidence) -> Measurement:
     states, end = fitting_states(evidence), phase_clock(evidence).fitting
     if end.clause == "facet":
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
-    if not states:
-        return missing("states of Phase 2b")
+    need(states, "states of Phase 2b")
     least = [np.min(state.cosines) for state in states]
     return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
 
 
-@conclusion("facet-pull", "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets")
 @needs(fitting_states, "states of Phase 2b")
 def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
@@ -138,55 +111,35 @@ def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
     return least_over(states, slack, 0.0, "<D^t, x_k> minus its bound")
 
 
-LEMMA_17 = _theorem(
-    "lemma17",
-    "In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
-    locator="Lemma 17, Eq. (44)",
-    hypotheses=(*FACETS, SMALL_DELTA, GROWN),
-    conclusions=(
-        Conclusion("active", "<wbar_i, x_k> > delta' |x_k| in Phase 2b", stays_active),
-        _facet_pull,
-    ),
-    constants=lambda e: {
-        "beta_44": constants_of(e).beta_44,
-        "A": largest_positive_mass(e),
-        "d_bar": constants_of(e).d_bar(start_residual(e)),
-        "largest_delta_prime": largest_delta_prime(e),
-    },
-    parameters=PARAMETERS,
-    plan=phase_plan,
-    log_scale=lambda e: scale_factor(e, -100.0),
-    erratum="E12: the remainder is O(lambda^(eps/2)) and the A-term carries |x_k|^2.",
-)
-
-
-@conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b")
 @needs(fitting_states, "states of Phase 2b")
 def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
     return least_over(states, masses, evidence.parameter("eps_2"), "sum_I a^2")
 
 
-@conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2")
 def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     states = [
         s
         for s in fitting_states(evidence)
         if s.log_square_sum(s.sets.positive) <= np.log(2 * evidence.parameter("eps_2"))
     ]
-    if not states:
-        return missing("states of Phase 2b with sum_I a^2 <= 2 eps_2")
+    need(states, "states of Phase 2b with sum_I a^2 <= 2 eps_2")
     speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
     return least_over(states, speeds, 0.0, "d ln a_i/dt")
 
 
-LEMMA_18 = _theorem(
-    "lemma18",
-    "In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
-    hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA, GROWN),
-    conclusions=(_mass_is_kept, _mass_grows_while_small),
-    constants=lambda e: {"eps_2_star": largest_eps_2(e)},
-    parameters=PARAMETERS,
-    plan=phase_plan,
-    log_scale=lambda e: scale_factor(e, -100.0),
-)
+def _lemma16_constants(evidence: Evidence) -> Constants:
+    return {"alpha_49": constants_of(evidence).alpha_49, "A": largest_positive_mass(evidence)}
+
+
+def _lemma17_constants(evidence: Evidence) -> Constants:
+    return {
+        "beta_44": constants_of(evidence).beta_44,
+        "A": largest_positive_mass(evidence),
+        "d_bar": constants_of(evidence).d_bar(start_residual(evidence)),
+        "largest_delta_prime": largest_delta_prime(evidence),
+    }
+
+
+def _lemma18_constants(evidence: Evidence) -> Constants:
+    return {"eps_2_star": largest_eps_2(evidence)}

@@ -8,22 +8,14 @@ import numpy as np
 
 from reluflow.theory.boursier2024.aligned_lemmas import negative_shrinkage
 from reluflow.theory.boursier2024.fitting_bounds import (
-    SMALL_DELTA,
     fitting_states,
     largest_positive_mass,
     log_negative_level,
-    stays_active,
 )
-from reluflow.theory.boursier2024.phase_clock import DELTA_PRIME, EPS, EPS_2, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    ALIGNED,
-    EXAMPLE,
-    FACETS,
-    GROWN,
-    SETTING,
-    SMALL_EPS_2,
     on_positive_data,
     scale_factor,
     start_residual,
@@ -31,11 +23,10 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, all_of, at_most, least_over, missing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Parameter
+from reluflow.theory.measurement import Measurement, all_of, at_most, least_over, need
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
-COARSE_EPS_3 = Parameter("eps_3", 0.4, "distance of the positive neurons' line to beta* where Phase 2b ends", low=0.0)
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
 
 
@@ -85,20 +76,17 @@ def _scale_outlasts_the_fit(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, f"-ln lambda must be at least {_budget(evidence):.6g}")
 
 
-@conclusion("fitted", "tau_3 is finite and |beta* - beta_I(tau_3)| = eps_3", Level.EXACT)
 def _ends_fitted(evidence: Evidence) -> Measurement:
     end = phase_clock(evidence).fitting
     words = f"Phase 2b ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
     return all_of([(end.clause == "fitted", words)], detail=words)
 
 
-@conclusion("negative", "a_i(0) lambda^(-eps) < a_i <= 0 on N")
 def _negative_growth(evidence: Evidence) -> Measurement:
     factor = -evidence.parameter("eps") * log_scale_of(evidence.network)
     return negative_shrinkage(fitting_states(evidence), log_factor=factor)
 
 
-@conclusion("linear-pull", "D^t = -H (beta_I - beta*) up to S lambda^(2-2eps)")
 @needs(fitting_states, "states of Phase 2b")
 def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
@@ -110,7 +98,6 @@ def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
     return at_most(float(max(rest)), bound, allowance=ROUNDING, detail=detail)
 
 
-@conclusion("decay", "|beta_I - beta*|_H decays at least like exp(-eps_2 sigma_min t)")
 @needs(fitting_states, "two states of Phase 2b", at_least=2)
 def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     rate = evidence.parameter("eps_2") * constants_of(evidence).sigma_min
@@ -120,12 +107,10 @@ def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     return least_over(states[1:], slack, 0.0, "bound minus |beta_I - beta*|_H")
 
 
-@conclusion("duration", "tau_3 - tau_2 is at most Eq. (48)")
 def _fit_duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted, bound = clock.fitting.time - clock.growth.time, longest_fit(evidence)
-    if not np.isfinite(lasted):
-        return missing("a run that reaches tau_3")
+    need(np.isfinite(lasted), "a run that reaches tau_3")
     return at_most(lasted, bound, detail=f"tau_3 - tau_2 = {lasted:.6g} against {bound:.6g}")
 
 
@@ -149,39 +134,12 @@ def _fit_numbers(evidence: Evidence) -> Constants:
     }
 
 
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_6 = _theorem(
-    "lemma6",
-    "Phase 2b ends because the line of the positive neurons comes within eps_3 of beta*, in a time that does not "
-    "depend on lambda, while positive neurons stay active everywhere and negative ones below lambda^(-eps) times "
-    "their start.",
-    locator="Lemma 6, Eqs. (47) and (48)",
-    hypotheses=(
-        *FACETS,
-        SMALL_EPS_2,
-        SMALL_DELTA,
-        regime(
-            "scale",
-            "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)",
-            on_positive_data(_scale_outlasts_the_fit),
-        ),
-        ALIGNED,
-        GROWN,
-    ),
-    conclusions=(
-        _ends_fitted,
-        Conclusion("active", "<wbar_i, x_k> >= delta' |x_k| up to tau_3", stays_active),
-        _negative_growth,
-        _pull_is_linear,
-        _decay,
-        _fit_duration,
-    ),
-    constants=_fit_numbers,
-    predictions=lambda e: {"longest_fit": longest_fit(e)},
-    parameters=(EPS, EPS_2, COARSE_EPS_3, DELTA_PRIME),
-    plan=phase_plan,
-    log_scale=_own_scale,
-    erratum="E10: the first clause of tau_3 sums over I, and the hypothesis reads eps_2 <= eps~_2*.",
-    departs="lambda^(c_3 eps eps_2) <= eps_3 is judged through Eq. (48), which gives an explicit least -ln(lambda).",
+SCALE = regime(
+    "scale",
+    "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)",
+    on_positive_data(_scale_outlasts_the_fit),
 )
+
+
+def _lemma6_predictions(evidence: Evidence) -> Constants:
+    return {"longest_fit": longest_fit(evidence)}

@@ -18,11 +18,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
-
-SPREAD = Parameter("spread", 0.05, "size of the Gaussian steps, relative to the samples and labels", low=0.0)
-DRAWS = Parameter("draws", 8.0, "number of moved datasets", low=0.5, high=1000.5)
+from reluflow.theory.measurement import Measurement, at_least, need, none_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 
 def moved_datasets(evidence: Evidence) -> tuple[Dataset, ...]:
@@ -58,8 +55,7 @@ def _affordable(evidence: Evidence) -> Judgement:
 
 def _on_draws(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
     def measured(evidence: Evidence) -> Measurement:
-        if not evidence.facts.has_affordable_cones:
-            return missing("there are too many cones to visit")
+        need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
         return measure(evidence)
 
     return measured
@@ -118,42 +114,5 @@ def _of_this_dataset(evidence: Evidence) -> Constants:
     }
 
 
-def _almost_sure(key: str, locator: str, statement: str, conclusion: Conclusion) -> Theorem:
-    return Theorem(
-        key=f"boursier2024:{key}",
-        reference=Reference("boursier2024", locator),
-        statement=statement,
-        hypotheses=HYPOTHESES,
-        conclusions=(conclusion,),
-        constants=_of_this_dataset,
-        parameters=(SPREAD, DRAWS),
-        example="three-points",
-        departs="Held against datasets around the given one that do have densities; the given one is in the constants.",
-    )
-
-
-LEMMA_2 = _almost_sure(
-    "lemma2",
-    "Lemma 2",
-    "Data with densities are in general position: any d of the r_k x_k are independent, and no subgradient lies on "
-    "the boundary of its cone or of the opposite one.",
-    Conclusion("generic", "every moved dataset is in general position", _in_general_position, Level.EXACT),
-)
-LEMMA_3 = _almost_sure(
-    "lemma3",
-    "Lemma 3",
-    "Data with densities have at least one extremal vector.",
-    Conclusion("exists", "every moved dataset has an extremal vector", _has_extremal_vector, Level.EXACT),
-)
-LEMMA_9 = _almost_sure(
-    "lemma9",
-    "Lemma 9",
-    "For data with densities alpha_min > 0 and D_min > 0.",
-    Conclusion("positive", "alpha_min and D_min are positive on every moved dataset", _positive("alpha_min", "d_min")),
-)
-LEMMA_10 = _almost_sure(
-    "lemma10",
-    "Lemma 10",
-    "For data with densities delta_0 > 0: no extremal vector has a slope at an end of its interval.",
-    Conclusion("positive", "delta_0 is positive on every moved dataset", _positive("delta_0")),
-)
+_lemma9_positive = _positive("alpha_min", "d_min")
+_lemma10_positive = _positive("delta_0")

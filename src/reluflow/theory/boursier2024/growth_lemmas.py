@@ -5,33 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.theory.boursier2024.aligned_lemmas import negative_shrinkage
-from reluflow.theory.boursier2024.phase_clock import EPS, EPS_2, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    ACUTE,
-    ALIGNED,
-    EXAMPLE,
-    SETTING,
-    SMALL_EPS_2,
     largest_eps_2,
     least_projections,
     scale_factor,
 )
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import (
-    Level,
     Measurement,
     all_of,
     at_least,
     at_most,
     fitted_slope,
     least_over,
-    missing,
+    need,
     nothing,
 )
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
 PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
 TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a relative 1e-4 or better
@@ -43,14 +37,12 @@ def _growth_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     return clock.between(clock.alignment, clock.growth)
 
 
-@conclusion("grown", "tau_2 is finite and sum_I a^2(tau_2) = eps_2", Level.EXACT)
 def _reaches_eps_2(evidence: Evidence) -> Measurement:
     end = phase_clock(evidence).growth
     words = f"Phase 2a ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
     return all_of([(end.clause == "grown", words)], detail=words)
 
 
-@conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a")
 @needs(_growth_states, "states of Phase 2a")
 def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     deltas = least_projections(evidence)
@@ -77,7 +69,6 @@ def pair_drift(states: tuple[PhaseState, ...]) -> float:
     return worst
 
 
-@conclusion("pairs", "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a", Level.EXACT)
 @needs(_growth_states, "two states of Phase 2a", at_least=2)
 def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     worst = pair_drift(states)
@@ -86,14 +77,12 @@ def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     )
 
 
-@conclusion("pair-exponent", "1 - <wbar_i, wbar_j>(tau_2) = O(lambda^(1-eps))", Level.SCALING)
 def _pair_exponent(evidence: Evidence) -> Measurement:
     if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
         return nothing("there is one positive neuron and no pair")
     clocks = [phase_clock(other) for other in evidence.sweep]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
-    if len(gaps) < 2:
-        return missing("a sweep of at least two scales that reach tau_2")
+    need(len(gaps) >= 2, "a sweep of at least two scales that reach tau_2")
     points = [point for point in gaps if np.isfinite(point[1])]
     if len(points) < 2:
         return nothing(f"pairs are aligned to rounding at {len(gaps) - len(points)} of {len(gaps)} scales")
@@ -114,7 +103,6 @@ def fastest_growth(evidence: Evidence) -> float:
     return constants.pull_norm + 2.0 * float(np.exp(2.0 * log_scale_of(evidence.network))) * constants.mean_square
 
 
-@conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I")
 @needs(_growth_states, "states of Phase 2a")
 def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
@@ -134,12 +122,10 @@ def growth_duration(evidence: Evidence) -> tuple[float, float]:
     return shortest, longest
 
 
-@conclusion("duration", "Eq. (42) and (41) bound tau_2 - tau")
 def _duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted = clock.growth.time - clock.alignment.time
-    if not np.isfinite(lasted):
-        return missing("a run that reaches tau_2")
+    need(np.isfinite(lasted), "a run that reaches tau_2")
     shortest, longest = growth_duration(evidence)
     detail = f"tau_2 - tau = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
     return at_least(min(lasted - shortest, longest - lasted), 0.0, detail=detail)
@@ -150,33 +136,18 @@ def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times, sweep=tuple(scale_factor(evidence, target) for target in PAIR_SWEEP))
 
 
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+def _lemma5_negative(evidence: Evidence) -> Measurement:
+    return negative_shrinkage(_growth_states(evidence))
 
-LEMMA_5 = _theorem(
-    "lemma5",
-    "Phase 2a ends because sum_I a^2 reaches eps_2, with <wbar_i, x_k> >= delta_k, positive neurons pairwise "
-    "aligned to lambda^(1-eps), negative neurons no larger than at the start, after a time of order -ln(lambda).",
-    locator="Lemma 5, Eqs. (41) to (43)",
-    hypotheses=(*ACUTE, SMALL_EPS_2, ALIGNED),
-    conclusions=(
-        _reaches_eps_2,
-        _projections,
-        _pairs,
-        _pair_exponent,
-        Conclusion("negative", "a_i(0) <= a_i <= 0 on N", lambda e: negative_shrinkage(_growth_states(e))),
-        _rates,
-        _duration,
-    ),
-    constants=lambda e: {
-        "eps_2_star": largest_eps_2(e),
-        "delta": least_projections(e).tolist(),
-        "slowest_growth": slowest_growth(e),
-        "fastest_growth": fastest_growth(e),
-    },
-    predictions=lambda e: dict(zip(("shortest", "longest"), growth_duration(e), strict=True)),
-    parameters=(EPS, EPS_2),
-    plan=_lemma_5_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    erratum="E11: point (2) is about wbar_i = w_i/a_i, not w_i, which is of order 1/sqrt(m).",
-    departs="c' lambda^(eps/2) <= eps_2 is judged by what it is for: the projections at tau, measured on the run.",
-)
+
+def _lemma5_constants(evidence: Evidence) -> Constants:
+    return {
+        "eps_2_star": largest_eps_2(evidence),
+        "delta": least_projections(evidence).tolist(),
+        "slowest_growth": slowest_growth(evidence),
+        "fastest_growth": fastest_growth(evidence),
+    }
+
+
+def _lemma5_predictions(evidence: Evidence) -> Constants:
+    return dict(zip(("shortest", "longest"), growth_duration(evidence), strict=True))

@@ -7,22 +7,19 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.stationarity import stationarity
 from reluflow.theory.boursier2024.mixed_lemmas import (
-    LATE,
     LATE_LOG_SCALE,
-    PARAMETERS,
     descent_rate,
     late_states,
     moved_outputs,
 )
-from reluflow.theory.boursier2024.phase_clock import phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, on_a_run, scale_factor
+from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, scale_factor
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, missing
-from reluflow.theory.stating import conclusion, needs
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, need
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants, Hypothesis
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -102,7 +99,6 @@ HEAVY = Hypothesis(
 )
 
 
-@conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|")
 @needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
 def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constant = constants_of(evidence).pl_constant
@@ -110,7 +106,6 @@ def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
 
 
-@conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons")
 @needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
 def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
@@ -136,47 +131,6 @@ def convergence_rate(evidence: Evidence) -> float:
     return min(0.5 * constants_of(evidence).pl_constant, 0.25 * descent_rate(evidence))
 
 
-def late_theorem(
-    key: str,
-    locator: str,
-    statement: str,
-    conclusions: tuple[Conclusion, ...],
-    *,
-    extra: tuple[Hypothesis, ...] = (),
-    erratum: str = "",
-    departs: str = "",
-) -> Theorem:
-    """One of the results of Phase 3; they share hypotheses, parameters and run."""
-    return Theorem(
-        key=f"boursier2024:{key}",
-        reference=Reference("boursier2024", locator),
-        statement=statement,
-        hypotheses=(*LATE, HEAVY, *extra),
-        conclusions=conclusions,
-        constants=_numbers,
-        parameters=PARAMETERS,
-        plan=phase_plan,
-        log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-        setting=SETTING,
-        example=EXAMPLE,
-        erratum=erratum,
-        departs=departs,
-    )
-
-
-LEMMA_21 = late_theorem(
-    "lemma21",
-    "Lemma 21, Eq. (59)",
-    "In Phase 3 |g|^2 >= sigma_min |beta*| (L - L_{beta*}) minus a remainder of the mixed neurons, for all g in dL.",
-    (
-        _polyak,
-        _sharp_polyak,
-    ),
-    erratum="E9: the remainder is subtracted, not added.",
-    departs="The shortest element of dL is measured; the remainder is explicit in the mass of the mixed neurons.",
-)
-
-
 def cumulative(times: FloatArray, values: FloatArray) -> FloatArray:
     """Trapezoidal integral from the first time to each."""
     return np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(times))])
@@ -194,14 +148,12 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return start + float(cumulative(times, remainders)[-1])
 
 
-@conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit")
 @needs(late_states, "states of Phase 3")
 def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
     told = _resolved(evidence)
     values = np.array([np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time) for s in told])
-    if not values.size:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+    need(values.size > 0, "states of Phase 3 with |beta - beta*| above rounding")
     detail = f"largest ln(L - L*) + a (t - tau_3) {values.max():.6g} against ln K = {level:.6g}"
     return at_most(float(values.max()), level, detail=detail)
 
@@ -216,30 +168,17 @@ def mobilities(state: PhaseState) -> FloatArray:
     return np.asarray(np.linalg.eigvalsh(root @ mobility @ root))
 
 
-@conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them")
 def _late_rate(evidence: Evidence) -> Measurement:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
     tail = states[len(states) // 2 :]
-    if len(tail) < 3:
-        return missing("three late states without mixed neurons and with |beta - beta*| above rounding")
+    need(len(tail) >= 3, "three late states without mixed neurons and with |beta - beta*| above rounding")
     fitted = -fitted_slope([s.time for s in tail], [np.log(excess_loss(s)) for s in tail])
     least, largest = 2.0 * mobilities(tail[-1])[[0, -1]]
     detail = f"fitted rate of L - L* {fitted:.6g}, rates of the line between {least:.6g} and {largest:.6g}"
     if fitted < 0.5 * (least + largest):
         return at_least(fitted, least, allowance=RATE_RTOL * least, detail=detail)
     return at_most(fitted, largest, allowance=RATE_RTOL * largest, detail=detail)
-
-
-LEMMA_22 = late_theorem(
-    "lemma22",
-    "Lemma 22",
-    "In Phase 3 L - L_{beta*} is O(eps_3^2 exp(-a (t - tau_3))) with a = min(sigma_min |beta*|/2, c_4/4).",
-    (
-        _loss_decay,
-        _late_rate,
-    ),
-)
 
 
 def pull_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -260,7 +199,6 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return 2.0 * pull_prefactor(evidence, states) / convergence_rate(evidence) + bent
 
 
-@conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms")
 @needs(late_states, "states of Phase 3")
 def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
@@ -269,7 +207,6 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
     return least_over(states, slack, 0.0, "bound minus |D^t|")
 
 
-@conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms")
 @needs(late_states, "states of Phase 3")
 def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     times = np.array([s.time for s in states])
@@ -278,13 +215,5 @@ def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     return at_most(travel, bound, detail=f"int |D^t| dt = {travel:.4g} against {bound:.4g}")
 
 
-LEMMA_23 = late_theorem(
-    "lemma23",
-    "Lemma 23",
-    "In Phase 3 |D^t| is O(eps_3 exp(-a (t - tau_3)/2)), so that its integral is O(eps_3).",
-    (
-        _pull_decay,
-        _travel,
-    ),
-    erratum="E9: the cross term carries a factor 2 and the square root gives exp(-c_4 t/8); harmless as a <= c_4/4.",
-)
+def _lemma7_log_scale(evidence: Evidence) -> float:
+    return scale_factor(evidence, LATE_LOG_SCALE)

@@ -10,28 +10,22 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
-from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS, phase_clock, phase_plan
+from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    EXAMPLE,
     FITTED,
     RESIDUAL,
-    SETTING,
     on_a_run,
     scale_factor,
     start_residual,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, least_over, none_of, nothing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
+from reluflow.theory.measurement import Measurement, at_least, at_most, least_over, none_of, nothing
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants, Hypothesis
 
-DELTA_TILDE = Parameter(
-    "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0
-)
-PARAMETERS = (*CLOCK_PARAMETERS, DELTA_TILDE)
 LATE_LOG_SCALE = -60.0  # ln lambda at which the phase-3 results are shown; their regime is judged on the run
 ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
 
@@ -66,7 +60,6 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
 
 
-@conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4")
 @needs(late_states, "states of Phase 3")
 def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = moved_outputs(evidence, states[0])
@@ -74,25 +67,11 @@ def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measure
     return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
 
 
-@conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that")
 @needs(late_states, "states of Phase 3")
 def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = largest_output_errors(evidence, states[0])
     slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
     return least_over(states, slack, 0.0, "bound minus |h - <beta*, x>|")
-
-
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_19 = _theorem(
-    "lemma19",
-    "In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
-    hypotheses=(*RESIDUAL, FITTED),
-    conclusions=(_outputs_stay, _outputs_fit),
-    parameters=CLOCK_PARAMETERS,
-    plan=phase_plan,
-    log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-)
 
 
 @kept
@@ -225,22 +204,5 @@ def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence]
     return chosen
 
 
-LEMMA_20 = _theorem(
-    "lemma20",
-    "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
-    "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3)).",
-    locator="Lemma 20, Eqs. (51) and (52)",
-    hypotheses=LATE,
-    conclusions=(
-        Conclusion("shrinking", "the set of mixed neurons does not grow", or_across(_shrinks), level=Level.EXACT),
-        Conclusion("mixed-norm", "ln R_t <= ln C + 2(1-eps) ln(lambda) - (c_4/2)(t - tau_3)", or_across(_mixed_norm)),
-        Conclusion("mixed-rate", "d ln|w|^2/dt <= -2 (c_4 - error) across the data", or_across(_mixed_rate)),
-    ),
-    constants=_late_numbers,
-    parameters=PARAMETERS,
-    plan=_across_plan,
-    log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-    erratum="E9: the statement prints the rate c_4, the proof gives c_4/2; (51) and (52) need u_k' = -1 and adjacency.",
-    departs="The data constant C is explicit: it comes from the time a neuron spends beside a facet. Where no neuron "
-    "is mixed after tau_3, a second run starts in Phase 3 with light negative ones that are.",
-)
+def _lemma19_log_scale(evidence: Evidence) -> float:
+    return scale_factor(evidence, LATE_LOG_SCALE)

@@ -15,8 +15,6 @@ from reluflow.geometry.alignment import align
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.boursier2024.confinement import at_the_limit
-from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
 from reluflow.theory.boursier2024.phase_states import KINK
 from reluflow.theory.boursier2024.residual_forecast import (
     NEAR_THE_LINE,
@@ -24,26 +22,17 @@ from reluflow.theory.boursier2024.residual_forecast import (
     EscapeForecast,
     escape_forecast,
     plateau,
-    plateau_plan,
 )
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    EXAMPLE,
-    GROWN,
-    LOSS,
-    RESIDUAL,
-    SETTLED,
     on_a_run,
     on_positive_data,
-    scale_factor,
-    settled_plan,
 )
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.stating import theorems_of
-from reluflow.theory.theorem import Conclusion, Hypothesis, Setting
+from reluflow.theory.hypotheses import dominated_start
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, none_of, nothing
+from reluflow.theory.theorem import Hypothesis
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
@@ -157,26 +146,6 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 
 
-_theorem = theorems_of("boursier2024", setting=Setting(init="dominated", width=20), example=EXAMPLE)
-
-NATURE = _theorem(
-    "sec5-nature",
-    "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
-    "vanishes; with a neuron that is zero it is a saddle.",
-    locator="Section 5, nature of the limit",
-    hypotheses=(*RESIDUAL, GROWN, SETTLED),
-    conclusions=(
-        Conclusion(
-            "nature", "saddle with a zero neuron, local minimum without", at_the_limit(_nature), level=Level.EXACT
-        ),
-        Conclusion("dominated", "no strictly dominated neuron vanishes", at_the_limit(_dominated_never_zero)),
-    ),
-    parameters=CLOCK_PARAMETERS,
-    plan=settled_plan,
-    log_scale=lambda e: scale_factor(e, -40.0),
-)
-
-
 def _lost_cones(evidence: Evidence) -> Measurement:
     spread = omnidirectionality(evidence.run.network, evidence.dataset, evidence.loss)
     mixed = {
@@ -199,32 +168,6 @@ def _is_trapped(evidence: Evidence) -> Measurement:
 def _line_misfits(evidence: Evidence) -> Judgement:
     share = constants_of(evidence).loss_star / (0.5 * constants_of(evidence).mean_square_label)
     return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
-
-
-OMNIDIRECTIONALITY = _theorem(
-    "sec5-omnidirectional",
-    "Early alignment empties the cones across the data, so that at the spurious limit directions to grow in exist, "
-    "but no neuron is left that would go there.",
-    locator="Section 5, omnidirectionality",
-    hypotheses=(
-        *RESIDUAL,
-        Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits)),
-        GROWN,
-        SETTLED,
-    ),
-    conclusions=(
-        Conclusion(
-            "lost", "no neuron of either sign is left in a mixed cone", at_the_limit(_lost_cones), level=Level.EXACT
-        ),
-        Conclusion(
-            "trapped", "an escape exists and no neuron is on its way", at_the_limit(_is_trapped), level=Level.EXACT
-        ),
-    ),
-    parameters=CLOCK_PARAMETERS,
-    plan=settled_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    setting=Setting(width=20),
-)
 
 
 def _is_unbalanced(evidence: Evidence) -> Judgement:
@@ -257,30 +200,14 @@ def _sign_flips(evidence: Evidence) -> Measurement:
     return at_least(flips, 1.0, detail=f"{flips} of {evidence.network.num_neurons} output weights changed sign")
 
 
-UNBALANCED = _theorem(
-    "sec5-unbalanced",
-    "From an unbalanced start output weights change sign; where that leaves a neuron on its way out of the "
-    "least-squares line, training ends at a global minimum.",
-    locator="Section 5, unbalanced initialisation",
-    hypotheses=(
-        LOSS,
-        relu_activation,
-        data_assumption("boursier-a4"),
-        data_assumption("boursier-a6"),
-        Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced),
-        Hypothesis(
-            "omnidirectional",
-            "beside the line a neuron is on its way to a direction in which it can grow",
-            on_a_run(_keeps_directions),
-            is_regime=True,
-            needs_trajectory=True,
-        ),
-    ),
-    conclusions=(
-        Conclusion("global-minimum", "the run ends at a global minimum, with loss 0", at_the_limit(_global_minimum)),
-        Conclusion("flips", "some output weight changes its sign", at_the_limit(_sign_flips), level=Level.EXACT),
-    ),
-    plan=plateau_plan,
-    setting=Setting(init="unbalanced", width=100, scale="1e-3"),
-    departs="Stated without proof for any width; at a fixed width it fails as the scale shrinks, hence the hypothesis.",
+MISFIT = Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits))
+UNBALANCED_SEC5_UNBALANCED = Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced)
+
+
+OMNIDIRECTIONAL = Hypothesis(
+    "omnidirectional",
+    "beside the line a neuron is on its way to a direction in which it can grow",
+    on_a_run(_keeps_directions),
+    is_regime=True,
+    needs_trajectory=True,
 )

@@ -19,9 +19,9 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
+from reluflow.theory.measurement import need
 from reluflow.theory.theorem import Hypothesis, Setting
 
-EXAMPLE = "three-point-box-worst:eta=0.09"
 SETTING = Setting(width=20)
 
 
@@ -58,8 +58,7 @@ def on_positive_data(judge: Callable[[Evidence], Judgement]) -> Callable[[Eviden
     """The judgement where Assumption 4 holds, undecided elsewhere: thresholds and phases are defined there only."""
 
     def guarded(evidence: Evidence) -> Judgement:
-        if not evidence.facts.has_affordable_cones:
-            return undecided("the activation cones are too many to enumerate")
+        need(evidence.facts.has_affordable_cones, "the activation cones are too many to enumerate")
         return judge(evidence) if _is_acute(evidence).holds else undecided("it has no meaning without Assumption 4")
 
     return guarded
@@ -141,9 +140,7 @@ def _eps_2_is_small(evidence: Evidence) -> Judgement:
 
 def _is_aligned(evidence: Evidence) -> Judgement:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
-    state = phase_clock(evidence).aligned()
-    if state is None:
-        return undecided("the run ended before tau")
+    state = need(phase_clock(evidence).aligned(), "the run ended before tau")
     projections = state.cosines * constants_of(evidence).lengths
     margin = float(np.min(projections - least_projections(evidence)))
     log_lambda = phase_clock(evidence).log_lambda
@@ -184,8 +181,6 @@ def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
 
 GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
 FITTED = ended_by("fitting", "fitted", "Phase 2b ended because |beta* - beta_I| reached eps_3")
-
-
 SMALLER = "smaller"
 SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
 
@@ -203,9 +198,7 @@ def settled_plan(evidence: Evidence) -> FlowPlan:
 
 def _is_settled(evidence: Evidence) -> Judgement:
     """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
-    smaller = evidence.companions.get(SMALLER)
-    if smaller is None:
-        return undecided("no run at the square of the scale was made")
+    smaller = need(evidence.companions.get(SMALLER), "no run at the square of the scale was made")
     for name, run in (("the run", evidence.run), ("the run at the square of the scale", smaller)):
         if run.outcome is not Outcome.STATIONARY:
             return undecided(f"{name} did not come to rest ({run.outcome})")

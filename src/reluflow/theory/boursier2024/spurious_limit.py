@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -13,29 +12,19 @@ from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.boursier2024 import conditions
-from reluflow.theory.boursier2024.confinement import LIMIT_ATOL, LIMIT_CONCLUSIONS, at_the_limit
+from reluflow.theory.boursier2024.confinement import LIMIT_ATOL
 from reluflow.theory.boursier2024.mixed_lemmas import output_errors
-from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import active_probability, constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import (
-    BASIC,
-    EXAMPLE,
-    GROWN,
-    RESIDUAL,
-    SETTING,
-    SETTLED,
     log_early_threshold,
-    scale_factor,
     settled_plan,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.theorem import Constants, Hypothesis
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
@@ -62,32 +51,17 @@ def _loss_of_the_line(evidence: Evidence) -> Measurement:
     return equals(evidence.run.loss, constants_of(evidence).loss_star, atol=LIMIT_ATOL)
 
 
-@conclusion("rate", "outputs close in at least at the rate sigma_min |beta*|")
 def _late_output_rate(evidence: Evidence) -> Measurement:
     points = []
     for state in phase_states(evidence):
         error = float(np.max(np.abs(output_errors(state))))
         if _RESOLVED_ERROR < error < _LATE_ERROR:
             points.append((state.time, np.log(error)))
-    if len(points) < 3:
-        return missing("three snapshots on the way from 1e-3 to 1e-9 of the line")
+    need(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
     rate = -fitted_slope(*zip(*points, strict=True))
     bound = constants_of(evidence).pl_constant
     detail = f"max_k |h(x_k) - <beta*, x_k>| decays at the rate {rate:.6g}, at least sigma_min |beta*| = {bound:.6g}"
     return at_least(rate, bound, detail=detail)
-
-
-CONCLUSIONS = (
-    *LIMIT_CONCLUSIONS,
-    Conclusion(
-        "data-cone",
-        "h(x) = <beta*, x> on the cone of the data",
-        at_the_limit(_is_linear_on_the_cone),
-        level=Level.EXACT,
-    ),
-    Conclusion("loss", "the loss tends to that of the line", at_the_limit(_loss_of_the_line), level=Level.EXACT),
-    _late_output_rate,
-)
 
 
 def _numbers(evidence: Evidence) -> Constants:
@@ -112,45 +86,6 @@ def _predictions(evidence: Evidence) -> Constants:
     }
 
 
-_E7_E8 = "E7: linear on the cone of the data only, ReLU is not odd; E8: I must not be empty."
-_DEPARTS = (
-    "lambda~ is not explicit; the scale counts as small enough where neurons grow as in Phase 2a and the same draw at "
-    "the square of the scale ends at the same outputs, wherever that is."
-)
-
-_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
-
-THEOREM_2 = _theorem(
-    "thm2",
-    "On three points of the box of Assumption 3, a network of any width started small enough converges to one that "
-    "equals the least-squares line on the cone of the data, so that the loss does not vanish.",
-    hypotheses=(*BASIC, data_assumption("three-point-box-corrected"), GROWN, SETTLED),
-    conclusions=CONCLUSIONS,
-    constants=_numbers,
-    predictions=_predictions,
-    parameters=CLOCK_PARAMETERS,
-    plan=settled_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    erratum=f"E3: eta below 0.0977, not 1/6, is what the proof supports. {_E7_E8}",
-    departs=_DEPARTS,
-)
-
-THEOREM_4 = _theorem(
-    "thm4",
-    "Under Assumptions 4 to 6 a network of any width started small enough converges to one that equals the "
-    "least-squares line on the cone of the data; every neuron ends active on all samples or on none.",
-    hypotheses=(*RESIDUAL, GROWN, SETTLED),
-    conclusions=CONCLUSIONS,
-    constants=_numbers,
-    predictions=_predictions,
-    parameters=CLOCK_PARAMETERS,
-    plan=settled_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    erratum=_E7_E8,
-    departs=_DEPARTS,
-)
-
-
 NUM_COPIES = 4
 
 
@@ -170,8 +105,7 @@ def wider_network(evidence: Evidence) -> Network:
 
 
 def _same_limit(evidence: Evidence) -> Measurement:
-    if "wider" not in evidence.companions:
-        return missing("the run of a wider network")
+    need("wider" in evidence.companions, "the run of a wider network")
     wide = evidence.companions["wider"]
     if wide.outcome is not Outcome.STATIONARY:
         return missing(f"a wider run that comes to rest ({wide.outcome})")
@@ -186,55 +120,10 @@ def _width_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(*plan.companions, wider))
 
 
-WIDTH = _theorem(
-    "sec5-width",
-    "The scale below which training ends at the least-squares line does not depend on the width.",
-    locator="Section 5, scale and width",
-    hypotheses=(*RESIDUAL, GROWN, SETTLED),
-    conclusions=(
-        Conclusion(
-            "same-limit",
-            "a network four times as wide at the same scale ends at the same outputs",
-            at_the_limit(_same_limit),
-        ),
-        *LIMIT_CONCLUSIONS,
-    ),
-    parameters=CLOCK_PARAMETERS,
-    plan=_width_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    departs="One other width is looked at, four times the given one.",
-)
-
-
 def _outside_the_box(evidence: Evidence) -> Judgement:
     inside = conditions.three_point_box(evidence.facts)
     margin = None if inside.margin is None else -inside.margin
     return Judgement(not inside.holds, margin, inside.detail)
-
-
-REMARK_3 = _theorem(
-    "remark3",
-    "eta < 1/6 does not seem to be tight: on data outside the box the line is reached as well.",
-    hypotheses=(
-        *BASIC,
-        Hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6", _outside_the_box),
-        data_assumption("boursier-a4"),
-        data_assumption("boursier-a6"),
-        GROWN,
-        SETTLED,
-    ),
-    conclusions=CONCLUSIONS,
-    constants=_numbers,
-    predictions=_predictions,
-    parameters=CLOCK_PARAMETERS,
-    plan=settled_plan,
-    log_scale=lambda e: scale_factor(e, -60.0),
-    example="three-points",
-    departs=(
-        "An observation of the paper, not a theorem: one dataset at a time is looked at, and Assumptions 4 and 6 stand "
-        "for 'similar data'. Without Assumption 5 it fails on some (boursier2024:F1)."
-    ),
-)
 
 
 def box_corners(eta: float) -> tuple[FloatArray, FloatArray]:
@@ -275,21 +164,17 @@ def _box_size(evidence: Evidence) -> float:
     return limit - (margin if margin is not None else 0.0)
 
 
-@conclusion("corners", "Assumption 5 holds at every corner of the box")
 def _corners_meet_assumption_5(evidence: Evidence) -> Measurement:
     samples, labels = evidence.witness("corners", lambda: box_corners(_box_size(evidence)))
     margins = facet_margins(samples, labels)
     return at_least(float(margins.min()), 0.0, detail=f"least margin of Assumption 5 over {margins.size} corners")
 
 
-def _assumption(judge: Callable[[DatasetFacts], Judgement], name: str) -> Conclusion:
-    def measure(evidence: Evidence) -> Measurement:
-        found = judge(evidence.facts)
-        if found.holds is None or found.margin is None:
-            return missing(found.detail)
-        return at_least(found.margin, 0.0, detail=found.detail)
-
-    return Conclusion(name, f"{name} holds for the data", measure)
+def _margin_of(evidence: Evidence, assumption: str) -> Measurement:
+    found = data_assumption(assumption).judge(evidence)
+    if found.holds is None or found.margin is None:
+        return missing(found.detail)
+    return at_least(found.margin, 0.0, detail=found.detail)
 
 
 def middle_weights(X: FloatArray) -> FloatArray:
@@ -307,13 +192,11 @@ def _weights(evidence: Evidence) -> FloatArray:
     return middle_weights(evidence.dataset.X)
 
 
-@conclusion("middle", "x_2 is a positive combination of x_1 and x_3 (Eq. 13)")
 def _middle_is_inside(evidence: Evidence) -> Measurement:
     weights = _weights(evidence)
     return at_least(float(weights.min()), 0.0, detail=f"x_2 = {weights[0]:.6g} x_1 + {weights[1]:.6g} x_3")
 
 
-@conclusion("residuals", "the middle sample lies below the line, the outer ones above (Eq. 14)")
 def _residual_signs(evidence: Evidence) -> Measurement:
     """Eq. (14): with r = X beta* - y, r_1 + alpha_1 r_2 = 0, r_3 + alpha_3 r_2 = 0 and r_2 > 0."""
     X, order = evidence.dataset.X, np.argsort(np.arctan2(evidence.dataset.X[:, 0], evidence.dataset.X[:, 1]))
@@ -324,19 +207,8 @@ def _residual_signs(evidence: Evidence) -> Measurement:
     return at_least(float(r[1]) if balance < 1e-12 else -float(balance), 0.0, detail=detail)
 
 
-LEMMA_8 = _theorem(
-    "lemma8",
-    "Three points in the box of Assumption 3 with eta < 0.09765 satisfy Assumptions 4, 5 and 6.",
-    locator="Lemma 8, Eqs. (13) and (14)",
-    hypotheses=(data_assumption("three-point-box-corrected"),),
-    conclusions=(
-        _assumption(conditions.acute_positive_data, "assumption-4"),
-        _assumption(conditions.facet_condition, "assumption-5"),
-        _corners_meet_assumption_5,
-        _assumption(conditions.residual_condition, "assumption-6"),
-        _middle_is_inside,
-        _residual_signs,
-    ),
-    constants=lambda e: {"largest_eta": conditions.largest_safe_eta(), "eta": _box_size(e)},
-    erratum="E3: the printed eta < 1/6 is wrong for Assumption 5, which fails at a corner as soon as eta > 0.09765.",
-)
+OUTSIDE_BOX = Hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6", _outside_the_box)
+
+
+def _lemma8_constants(evidence: Evidence) -> Constants:
+    return {"largest_eta": conditions.largest_safe_eta(), "eta": _box_size(evidence)}

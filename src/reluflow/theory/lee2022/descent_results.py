@@ -17,14 +17,10 @@ from reluflow.single_neuron.descent_bounds import (
     descent_angle_band,
     descent_magnitude_band,
 )
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022.flow_measurements import start_constants
 from reluflow.theory.lee2022.model import (
-    EXAMPLE,
-    LAYERS,
-    POPULATION_MODEL,
-    SETTING,
     largest_step_rate,
     layers,
     once_turning,
@@ -32,15 +28,11 @@ from reluflow.theory.lee2022.model import (
 )
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.theorem import Constants, Hypothesis
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
-
-STEP = Parameter("step", 0.01, "step size times the fastest rate of the flow", low=0.0, high=1.0)
-AIM = Parameter("gap", 1e-3, "angle to the teacher until which descent is followed", low=1e-9, high=3.14)
 
 
 def step_size(evidence: Evidence) -> float:
@@ -111,24 +103,6 @@ def _exact_side(evidence: Evidence, side: str) -> Measurement:
     return at_least(value, 0.0, allowance=ROUNDING, detail=f"smallest slack {value:.3g} v*, {ROUNDING:g} forgiven")
 
 
-_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
-
-THEOREM_A_1 = _theorem(
-    "thmA.1",
-    "For q = 0, 0 < eta < 2 and T >= 1, with x = (1 - eta/2)^T: "
-    "(1-eps_0)(1-x) v* + |w_0| x < |w(T)| < (1-x) v* + |w_0| x.",
-    hypotheses=POPULATION_MODEL,
-    conclusions=(
-        Conclusion("lower", "|w(T)| is above the lower curve", lambda e: _exact_side(e, "lower")),
-        Conclusion("upper", "|w(T)| is below the upper curve", lambda e: _exact_side(e, "upper")),
-    ),
-    constants=lambda e: {**start_constants(e), "eta": step_size(e)},
-    parameters=(Parameter("eta", 0.5, "step size", low=0.0, high=2.0),),
-    plan=lambda e: PopulationPlan(DESCENT, {"q": 0, "eta": step_size(e), "steps": max(60.0 / step_size(e), 100.0)}),
-    departs="The paper asks for eta << 2; projection and the growing angle prove it for every eta below 2.",
-)
-
-
 # Theorems A.2 and 4.2 -------------------------------------------------------------------------------------------------
 
 
@@ -152,49 +126,13 @@ def _angle_side(evidence: Evidence, side: str) -> Measurement:
     return _up_to_allowance(evidence, slack, "log(pi - phi)")
 
 
-@conclusion("grows", "phi(T) increases")
 def _angle_grows(evidence: Evidence) -> Measurement:
     gap = _run(evidence).gap
     smallest = float(np.min(np.log(gap[:-1] / gap[1:])))
     return at_least(smallest, 0.0, detail=f"log(pi - phi) falls by at least {smallest:.3g} between recorded steps")
 
 
-_ANGLE_CONCLUSIONS = (
-    Conclusion("lower", "pi - phi(T) is above the lower curve up to O(eta)", lambda e: _angle_side(e, "lower")),
-    Conclusion("upper", "pi - phi(T) is below the upper curve up to O(eta)", lambda e: _angle_side(e, "upper")),
-    _angle_grows,
-)
-
-THEOREM_A_2 = _theorem(
-    "thmA.2",
-    "For q = 0 the bounds of Theorem 3.4 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
-    "(1 - c eta)^(3T), up to O(eta).",
-    hypotheses=(*POPULATION_MODEL, SMALL_STEP),
-    conclusions=_ANGLE_CONCLUSIONS,
-    constants=_constants,
-    parameters=(STEP, AIM),
-    plan=_plan,
-    erratum="E6: printed with (1 - 3c eta)^T; the proof's function gives (1 - c eta)^(3T).",
-    departs="r and R are the least and largest magnitude of the run.",
-)
-
-THEOREM_4_2 = _theorem(
-    "thm4.2",
-    "For q >= 1 the bounds of Theorem 3.9 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
-    "(1 - c eta)^(3T), up to O(eta).",
-    hypotheses=(*POPULATION_MODEL, SMALL_STEP),
-    conclusions=_ANGLE_CONCLUSIONS,
-    constants=_constants,
-    parameters=(LAYERS, STEP, AIM),
-    plan=_plan,
-    erratum="E5, E6: true up to O(eta) only, and the cubic term is misprinted.",
-    departs="r and R are the least and largest magnitude of the run.",
-)
-
-
 # Theorem A.3 ----------------------------------------------------------------------------------------------------------
-
-_TWO_LAYERS = Parameter("q", 1.0, "number of scalar layers; the result is about 1", low=0.5, high=1.5)
 
 
 def _magnitude_side(evidence: Evidence, side: str, part: str) -> Measurement:
@@ -205,7 +143,6 @@ def _magnitude_side(evidence: Evidence, side: str, part: str) -> Measurement:
     return _up_to_allowance(evidence, slack[1:], f"log |{part}|")
 
 
-@conclusion("drift", "descent leaves balance by the stated amount")
 def _drift(evidence: Evidence) -> Measurement:
     """(|w|^2 - v^2)/eta at the end of the run against its leading value."""
     run = _run(evidence)
@@ -214,29 +151,6 @@ def _drift(evidence: Evidence) -> Measurement:
     relative = run.step_size * largest_step_rate(run.start)
     words = f"(|w|^2 - v^2)/eta = {measured:.6g}, leading value {expected:.6g}"
     return at_most(abs(measured / expected - 1.0), 5.0 * relative, detail=words)
-
-
-THEOREM_A_3 = _theorem(
-    "thmA.3",
-    "For q = 1 the bounds of Theorem 3.8 hold for |w(T)| and v(T) under descent with (1 - (1-eps) v*^2 eta)^T for "
-    "the exponential, up to O(eta); |w|^2 - v^2 tends to eta times the integral of v^2 (dphi/dt)^2.",
-    hypotheses=(*POPULATION_MODEL, SMALL_STEP),
-    conclusions=(
-        Conclusion(
-            "lower-w", "|w(T)| is above the lower curve up to O(eta)", lambda e: _magnitude_side(e, "lower", "w")
-        ),
-        Conclusion(
-            "upper-w", "|w(T)| is below the upper curve up to O(eta)", lambda e: _magnitude_side(e, "upper", "w")
-        ),
-        Conclusion("lower-v", "v(T) is above the lower curve up to O(eta)", lambda e: _magnitude_side(e, "lower", "v")),
-        Conclusion("upper-v", "v(T) is below the upper curve up to O(eta)", lambda e: _magnitude_side(e, "upper", "v")),
-        _drift,
-    ),
-    constants=lambda e: {**_constants(e), "drift": balance_drift(start(e))},
-    parameters=(_TWO_LAYERS, STEP, AIM),
-    plan=_plan,
-    erratum="E5: printed as strict bounds; v breaks the lower one at T = 1, and |w| ends above v*.",
-)
 
 
 # Corollary 4.3 --------------------------------------------------------------------------------------------------------
@@ -264,39 +178,45 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
 
 
 def _stays_above(evidence: Evidence) -> Judgement:
-    if not isinstance(evidence.population, NeuronDescent):
-        return undecided("no descent was run")
+    need(isinstance(evidence.population, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
     return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
 
 
-@conclusion("aligned", "pi - phi(T) < angle beyond the stopping step")
 def _aligned_after(evidence: Evidence) -> Measurement:
     """Largest angle at a recorded step beyond the stopping step, against the angle aimed at."""
     run, bound = _run(evidence), stopping_step(evidence)
     later = (run.steps > bound) & (run.steps >= 1)
-    if not np.any(later):
-        return missing(f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
+    need(np.any(later), f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
     largest = float(np.max(run.gap[later]))
     first = run.steps[np.flatnonzero(run.gap < evidence.parameter("angle"))]
     words = f"bound T > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at T = {first[:1]}"
     return at_most(largest, evidence.parameter("angle"), detail=words)
 
 
-COROLLARY_4_3 = _theorem(
-    "cor4.3",
-    "For q >= 1 and |w(T)| > r, phi(T) > pi - angle for every T > log((angle/2) tan(phi_0/2)) / "
-    "log(1 - phi_0 r^(q-1) V eta/(2 pi)).",
-    locator="Corollary 4.3",
-    hypotheses=(
-        *POPULATION_MODEL,
-        SMALL_STEP,
-        Hypothesis(
-            "magnitude-range", "r < |w(T)|, v_k(T) along the run", once_turning(_stays_above), needs_trajectory=True
-        ),
-    ),
-    conclusions=(_aligned_after,),
-    constants=lambda e: {**start_constants(e), "eta": step_size(e), "r": _smallest_magnitude(e), "T": stopping_step(e)},
-    parameters=(LAYERS, STEP, Parameter("angle", 0.1, "angle to the teacher aimed at", low=0.0, high=3.14)),
-    plan=_stopping_plan,
+MAGNITUDE_RANGE = Hypothesis(
+    "magnitude-range", "r < |w(T)|, v_k(T) along the run", once_turning(_stays_above), needs_trajectory=True
 )
+
+
+def _cor4_3_constants(evidence: Evidence) -> Constants:
+    return {
+        **start_constants(evidence),
+        "eta": step_size(evidence),
+        "r": _smallest_magnitude(evidence),
+        "T": stopping_step(evidence),
+    }
+
+
+def _thma_1_constants(evidence: Evidence) -> Constants:
+    return {**start_constants(evidence), "eta": step_size(evidence)}
+
+
+def _thma_1_plan(evidence: Evidence) -> PopulationPlan:
+    return PopulationPlan(
+        DESCENT, {"q": 0, "eta": step_size(evidence), "steps": max(60.0 / step_size(evidence), 100.0)}
+    )
+
+
+def _thma_3_constants(evidence: Evidence) -> Constants:
+    return {**_constants(evidence), "drift": balance_drift(start(evidence))}

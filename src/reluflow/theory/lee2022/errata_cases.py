@@ -9,15 +9,19 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.losses import SquareLoss
+from reluflow.single_neuron.angle import overlap
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.bounds import magnitude_band
 from reluflow.single_neuron.comparison import comparison_solution, inflection, printed_upper_curve
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
+from reluflow.single_neuron.gaussian_moments import half_space_moment
 from reluflow.single_neuron.one_layer import one_layer_flow
 from reluflow.single_neuron.phases import switches
+from reluflow.single_neuron.population import NeuronParameters, population_gradient
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lee2022.conditions import active_covariance_is_definite
+from reluflow.theory.lee2022.gaussian_results import sector_integrals
 from reluflow.theory.lee2022.implicit_time import printed_antiderivative
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
@@ -160,6 +164,27 @@ def _strict(time: float) -> Measurement:
     return at_least(slack, 1e-12, detail=f"slack {slack:.3g} at t = {time:g}")
 
 
+def _eigenvalues(*, printed: bool) -> Measurement:
+    """(pi - theta +- sin theta)/(2 pi) at theta = 1 against the eigenvalues of E[1{u} xx^T] or E[1{u} 1{v} xx^T]."""
+    theta = 1.0
+    matrix = half_space_moment(2) if printed else sector_integrals(theta)
+    stated = (np.pi - theta + np.array([-1.0, 1.0]) * np.sin(theta)) / (2.0 * np.pi)
+    gap = float(np.max(np.abs(np.linalg.eigvalsh(matrix) - stated)))
+    name = "one indicator" if printed else "two indicators"
+    words = f"the matrix of {name} misses (pi - theta +- sin theta)/(2 pi) by {gap:.4f} at theta = 1"
+    return at_most(gap, 1e-12, detail=words)
+
+
+def _balance(norm: float) -> Measurement:
+    """dv/dt of a scalar layer v = 1, q = 1, against Eq. (9): the layers agree with each other, |w| is `norm`."""
+    one, other = NeuronParameters([norm, 0.0], [1.0]), NeuronParameters([0.0, 1.2], [1.0])
+    moved = -float(population_gradient(one, other).v[0])
+    stated = -0.5 * (1.0 - 1.2 * float(overlap(0.5 * np.pi)))
+    return equals(
+        moved, stated, atol=1e-12, detail=f"with |w| = {norm:g} v moves at {moved:.6g}, Eq. (9) says {stated:.6g}"
+    )
+
+
 CASES: dict[str, Cases] = {
     "E1": both(_curve_start),
     "E2": both(_early_upper),
@@ -173,6 +198,8 @@ CASES: dict[str, Cases] = {
     "E10": both(_convex),
     "E11": on_each(_phases, 2.6, 1.0),
     "E13": both(_angle),
+    "E14": on_each(_balance, 0.5, 1.0),
+    "E15": both(_eigenvalues),
     "E16": on_each(_layer_velocity, 0.0, 1e-9),
     "E18": on_each(_strict, 0.0, 0.1),
 }

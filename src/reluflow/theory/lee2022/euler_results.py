@@ -12,13 +12,12 @@ from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, start_constants
-from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SETTING, layers, once_turning, start
+from reluflow.theory.lee2022.flow_measurements import ROUNDING
+from reluflow.theory.lee2022.model import layers, once_turning, start
 from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
 from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter
+from reluflow.theory.measurement import Measurement, at_least, at_most
+from reluflow.theory.theorem import Constants, Hypothesis
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,6 @@ def _leading_constant(evidence: Evidence) -> float:
     return float(0.5 * curve.level * np.max(np.abs(x * curve.slope(x) * bend)))
 
 
-@conclusion("uniform", "max_T error is eta times its leading constant", Level.SCALING)
 def _uniform(evidence: Evidence) -> Measurement:
     """Largest error over eta at the smallest step, relative to its leading constant."""
     runs = run_of(evidence, EulerRuns)
@@ -103,7 +101,6 @@ def _uniform(evidence: Evidence) -> Measurement:
     return at_most(abs(ratio - 1.0), 20.0 * relative, detail=words)
 
 
-@conclusion("second-order", "what the leading term leaves is O(eta^2)", Level.SCALING)
 def _second_order(evidence: Evidence) -> Measurement:
     """Order in eta of what the leading term leaves, from the two smaller steps."""
     left = _errors(evidence, corrected=True)
@@ -127,41 +124,15 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
-
-THEOREM_4_1 = _theorem(
-    "thm4.1",
-    "Euler's method on a flow g(e^(-ct)), g' without a zero on [0, 1], gives g(x) + c eta x g'(x) "
-    "log(g'(x)/g'(1))/2 + O(eta^2) at x = (1 - c eta)^T, so its error is O(eta) uniformly in T.",
-    hypotheses=(
-        *POPULATION_MODEL,
-        Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves)),
-        Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True),
-    ),
-    conclusions=(_uniform, _second_order),
-    constants=_constants,
-    parameters=(
-        Parameter("q", 1.0, "the scalar equation is that of one scalar layer", low=0.5, high=1.5),
-        Parameter("step", 0.004, "c eta of the largest of three step sizes", low=0.0, high=1.0),
-        Parameter("relaxations", 12.0, "length of the run in units of 1/c", low=0.0),
-    ),
-    plan=lambda e: PopulationPlan(EULER, {"step": e.parameter("step"), "relaxations": e.parameter("relaxations")}),
-    erratum="E4: the printed constant c eta M_3/(2 (2 - c eta)) is not a bound; the leading term replaces it.",
-    departs="Checked on u' = -u (u^2 - A)/2, the comparison equation of two layers, from the problem's start.",
-)
-
-
 # Lemma C.2 ------------------------------------------------------------------------------------------------------------
 
 
-@conclusion("ordered", "the solution of the smaller right-hand side stays below")
 def _ordered(evidence: Evidence) -> Measurement:
     curves = run_of(evidence, ComparisonCurves)
     slack = float(np.min((curves.upper - curves.lower)[1:])) / curves.start.teacher_magnitude
     return at_least(slack, 0.0, allowance=ROUNDING, detail=f"smallest v - u is {slack:.3g} v* after t = 0")
 
 
-@conclusion("closed-forms", "both solutions are the elementary ones", Level.EXACT)
 def _closed_forms(evidence: Evidence) -> Measurement:
     """Integrated curves against the elementary solution."""
     curves, neuron = run_of(evidence, ComparisonCurves), start(evidence)
@@ -172,14 +143,13 @@ def _closed_forms(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-8, detail=f"largest relative difference {worst:.2g}")
 
 
-LEMMA_C_2 = _theorem(
-    "lemmaC.2",
-    "u' = f(u), v' = g(v), f <= g, f or g locally Lipschitz, and u <= v at first imply u <= v for ever.",
-    hypotheses=POPULATION_MODEL,
-    conclusions=(_ordered, _closed_forms),
-    constants=start_constants,
-    parameters=(LAYERS, GAP),
-    plan=lambda e: PopulationPlan(COMPARISON, {"q": layers(e), "gap": e.parameter("gap")}),
-    erratum="E9: the Lipschitz hypothesis is missing; f = g = sqrt|x| has ordered starts and crossing solutions.",
-    departs="Checked on the two comparison equations of Theorem 3.8, the use the paper makes of it.",
-)
+MOVING_START = Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves))
+SMALL_STEP = Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True)
+
+
+def _thm4_1_plan(evidence: Evidence) -> PopulationPlan:
+    return PopulationPlan(EULER, {"step": evidence.parameter("step"), "relaxations": evidence.parameter("relaxations")})
+
+
+def _lemmac_2_plan(evidence: Evidence) -> PopulationPlan:
+    return PopulationPlan(COMPARISON, {"q": layers(evidence), "gap": evidence.parameter("gap")})

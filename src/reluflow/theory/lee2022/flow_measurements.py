@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,18 +9,15 @@ from reluflow.arrays import FloatArray
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import Band, angle_band, angle_rates, magnitude_band, magnitude_range
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
-from reluflow.theory.lee2022.runs import balanced_flow_plan, run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.stating import theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Parameter
+from reluflow.theory.lee2022.model import start
+from reluflow.theory.lee2022.runs import run_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
 
 ARRIVED = 1e-10  # in units of v*
 SMALLEST_GAP = 1e-12  # radians; below it an angle is rounding
-
-GAP = Parameter("gap", 1e-4, "angle to the teacher until which the run is followed densely", low=1e-9, high=3.14)
 
 
 def flow(evidence: Evidence) -> BalancedTrajectory:
@@ -33,8 +28,7 @@ def flow(evidence: Evidence) -> BalancedTrajectory:
 def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Measurement:
     """The smallest slack over t > 0, with its time; a value that is no number counts as the smallest."""
     later = np.flatnonzero((times > 0.0) & (slack < np.inf) | np.isnan(slack))
-    if later.size == 0:
-        return missing("a recorded time at which the bound says something")
+    need(later.size != 0, "a recorded time at which the bound says something")
     index = later[np.argmin(slack[later])]
     value = float(slack[index])
     words = f"smallest slack {value:.3g} {unit}, at t = {times[index]:.4g}; {ROUNDING:g} forgiven"
@@ -138,17 +132,10 @@ def distance_at_end(evidence: Evidence) -> Measurement:
 
 CONVERGED = 1e-9  # the run ends 40 relaxation times after the angle has passed `gap`
 
-flow_theorem = theorems_of(
-    "lee2022", hypotheses=POPULATION_MODEL, plan=balanced_flow_plan, setting=SETTING, example=EXAMPLE
-)
 
-ANGLE_CONCLUSIONS = (
-    Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),
-    Conclusion("upper", "pi - phi is below the upper curve", gap_below_upper),
-    Conclusion("sharp-lower", "pi - phi > 2 arctan(y e^(-Ct))", partial(gap_above_lower, sharp=True)),
-    Conclusion("sharp-upper", "pi - phi < 2 arctan(y e^(-ct))", partial(gap_below_upper, sharp=True)),
-)
-MAGNITUDE_CONCLUSIONS = (
-    Conclusion("lower", "v(t) is above the lower curve", lambda e: above_lower(e, magnitudes(e))),
-    Conclusion("upper", "v(t) is below the upper curve", lambda e: below_upper(e, magnitudes(e))),
-)
+def _thm3_3_lower(evidence: Evidence) -> Measurement:
+    return above_lower(evidence, magnitudes(evidence))
+
+
+def _thm3_3_upper(evidence: Evidence) -> Measurement:
+    return below_upper(evidence, magnitudes(evidence))

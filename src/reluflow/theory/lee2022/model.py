@@ -17,12 +17,9 @@ from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
 from reluflow.theory.lee2022.conditions import single_neuron_realizable
 from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
-from reluflow.theory.theorem import Hypothesis, Parameter, Setting
+from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")
-EXAMPLE = "lee-single-neuron:n=2000,d=5,layers=1,std=0.45"
-
-LAYERS = Parameter("q", 2.0, "number of scalar layers above the neuron, a whole number", low=0.0, high=20.0)
 
 
 def layers(evidence: Evidence) -> int:

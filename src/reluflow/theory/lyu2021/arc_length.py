@@ -12,13 +12,12 @@ import numpy as np
 
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
-from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Constants, Parameter
+from reluflow.theory.lyu2021.smoothed_margin import MarginState, states_of
+from reluflow.theory.measurement import Measurement, at_least, fitted_slope, need
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 _NUM_TIMES = 40
 
@@ -32,8 +31,7 @@ def _is_max_margin(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return undecided("no run was made")
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return undecided(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     kind = limit.certificate.kind
     return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
 
@@ -60,20 +58,17 @@ def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
     return [best - state.smooth_gamma for state in states], [float(length) for length in left]
 
 
-@conclusion("below", "gamma~ stays below the limit's margin")
 def _stays_below(evidence: Evidence) -> Measurement:
     gaps, _ = remaining_arc(evidence)
     return at_least(min(gaps), 0.0, detail=f"gamma* - gamma~ falls from {gaps[0]:.4g} to {gaps[-1]:.4g}")
 
 
-@conclusion("rises", "gamma~ rises while the direction moves")
 def _rises(evidence: Evidence) -> Measurement:
     """Smallest decrease of gamma* - gamma~ between snapshots: wherever the direction moves the margin rises."""
     gaps, _ = remaining_arc(evidence)
     return at_least(-float(np.max(np.diff(gaps))), 0.0, allowance=1e-9 * _best_margin(evidence))
 
 
-@conclusion("vanishes", "the arc length left vanishes with gamma* - gamma~", Level.SCALING)
 def _vanishes(evidence: Evidence) -> Measurement:
     """Exponent p in (arc length left) ~ (gamma* - gamma~)^p over the later half; it must be above 0."""
     gaps, left = remaining_arc(evidence)
@@ -91,27 +86,3 @@ def _constants(evidence: Evidence) -> Constants:
         "log_rho_0": float(np.log(bracket / best) / (2.0 - kappa)),
         "tangential_threshold": float(best / bracket),
     }
-
-
-_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
-
-LEMMA_F_11 = _theorem(
-    "lemmaF.11",
-    "Near a max-margin direction the arc length of theta/|theta| is controlled by a function of gamma* - gamma~ "
-    "that vanishes at 0.",
-    hypotheses=(
-        loss_among("logistic"),
-        data_assumption("linearly-separable"),
-        no_ridge_met,
-        loss_gets_small,
-        _is_max_margin,
-    ),
-    conclusions=(_stays_below, _rises, _vanishes),
-    constants=_constants,
-    parameters=(
-        Parameter("kappa", 1.5, "the exponent that splits the two regimes", low=1.0, high=2.0),
-        Parameter("late_margin", 60.0, "smallest margin y h at which the limit is first asked for", low=1.0),
-    ),
-    plan=_plan,
-    departs="The function of the lemma is not named there; a power is fitted instead.",
-)

@@ -13,11 +13,10 @@ from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import leaky_activation
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
 
 _ROUNDING = 1e-9
@@ -122,7 +121,6 @@ def _direction(evidence: Evidence) -> ClosedFormDirection:
     return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, cosine))
 
 
-@conclusion("stated", "the stated multipliers satisfy the KKT equations", Level.EXACT)
 def _stated_multipliers(evidence: Evidence) -> Measurement:
     residual = _direction(evidence).residual(evidence.dataset.X)
     return at_most(
@@ -130,19 +128,16 @@ def _stated_multipliers(evidence: Evidence) -> Measurement:
     )
 
 
-@conclusion("kkt", "a linear program finds multipliers as well", Level.EXACT)
 def _some_multipliers(evidence: Evidence) -> Measurement:
     residual = kkt_certificate(_direction(evidence).network, evidence.dataset).residual
     return at_most(residual, 1e-8, detail=f"smallest residual over all multipliers {residual:.2g}")
 
 
-@conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", Level.EXACT)
 def _margin_formula(evidence: Evidence) -> Measurement:
     direction = _direction(evidence)
     return equals(normalized_margin(direction.network, evidence.dataset), direction.margin, atol=1e-9)
 
 
-@conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger")
 def _suboptimal(evidence: Evidence) -> Measurement:
     """The best margin, (1 + leak)/4, recomputed, over the direction's own."""
     best = best_network(evidence)
@@ -152,7 +147,6 @@ def _suboptimal(evidence: Evidence) -> Measurement:
     return at_least(ratio, 1.0 + 1e-9, detail=f"best margin {best.margin:.7g}, {ratio:.7g} times this one")
 
 
-@conclusion("nonlinear", "the function is not linear")
 def _nonlinear(evidence: Evidence) -> Measurement:
     """Largest |f(u) + f(-u)| over unit vectors, relative to the smallest margin; a linear function has 0."""
     angles = np.linspace(0.0, np.pi, 181)
@@ -160,26 +154,6 @@ def _nonlinear(evidence: Evidence) -> Measurement:
     network = _direction(evidence).network
     odd = float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
     return at_least(odd, 1e-6)
-
-
-_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-symmetric")
-
-APPENDIX_I_1_1 = _theorem(
-    "appI.1.1",
-    "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for every "
-    "cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
-    locator="Appendix I.1.1",
-    hypotheses=(_six_points,),
-    conclusions=(_stated_multipliers, _some_multipliers, _margin_formula, _suboptimal, _nonlinear),
-    constants=lambda e: {
-        "c_star": symmetric_angle(e.leak)[0],
-        "lambda_1": float(_direction(e).multipliers[0]),
-        "lambda_5": float(_direction(e).multipliers[4]),
-        "slope": _direction(e).slope,
-        "margin": _direction(e).margin,
-    },
-    departs="The paper's quadratic for b has the spurious root leak = 1; c* is from the other factor.",
-)
 
 
 @dataclass(frozen=True)
@@ -217,12 +191,10 @@ def _middle(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, words)
 
 
-@conclusion("neuron", "w^+, gamma^+ and S^+ are as stated", Level.EXACT)
 def _best_neuron(evidence: Evidence) -> Measurement:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
     points, side = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak), side_of(evidence, 1)
-    if points is None:
-        return missing("the samples are not those of I.1.2")
+    points = need(points, "the samples are not those of I.1.2")
     stated = np.array([points.nearest, 0.0, points.offset])
     length, X = float(np.linalg.norm(stated)), evidence.dataset.X
     expected = np.flatnonzero((evidence.dataset.y > 0) & (np.abs(X[:, 0] - points.nearest) <= _ROUNDING))
@@ -237,14 +209,12 @@ def _best_neuron(evidence: Evidence) -> Measurement:
     )
 
 
-@conclusion("kkt", "the single neuron is a KKT direction", Level.EXACT)
 def _one_neuron_is_kkt(evidence: Evidence) -> Measurement:
     w = evidence.witness("w", lambda: side_of(evidence, 1).w)
     residual = kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
     return at_most(residual, 1e-8, detail=f"KKT residual {residual:.2g}")
 
 
-@conclusion("suboptimal", "some network has a larger margin")
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
     best = best_network(evidence)
     half = 0.5 * side_of(evidence, 1).margin
@@ -259,14 +229,11 @@ def _middle_constants(evidence: Evidence) -> Constants:
     return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.have - points.need}
 
 
-APPENDIX_I_1_2 = _theorem(
-    "appI.1.2",
-    "For (x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2 the best single neuron is "
-    "(eps, 0, c)/sqrt(eps^2 + c^2); it is a KKT direction and suboptimal.",
-    locator="Appendix I.1.2",
-    hypotheses=(leaky_activation, _middle),
-    conclusions=(_best_neuron, _one_neuron_is_kkt, _middle_is_suboptimal),
-    constants=_middle_constants,
-    example="lyu-middle",
-    departs="The paper asks for c < eps and eps/eps' much below the leak; the exact condition is derived.",
-)
+def _appi_1_1_constants(evidence: Evidence) -> Constants:
+    return {
+        "c_star": symmetric_angle(evidence.leak)[0],
+        "lambda_1": float(_direction(evidence).multipliers[0]),
+        "lambda_5": float(_direction(evidence).multipliers[4]),
+        "slope": _direction(evidence).slope,
+        "margin": _direction(evidence).margin,
+    }

@@ -7,12 +7,11 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Hypothesis, Setting
+from reluflow.theory.measurement import Measurement, at_least, at_most
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants, Hypothesis, Setting
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 
@@ -57,13 +56,11 @@ def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]
     return left, float(np.min(y * along)) / largest if largest > 0.0 else np.inf
 
 
-@conclusion("inequality", "the direction satisfies A.1")
 def _a1_inequality(evidence: Evidence) -> Measurement:
     left, right = principal_tangents(evidence, _principal(evidence))
     return at_most(left, right)
 
 
-@conclusion("angle", "all of K lies within arctan(left side) of it")
 def _cone_angle(evidence: Evidence) -> Measurement:
     """Largest angle of an element of K with the principal direction, attained at a vertex."""
     cone, w = correct_cone(evidence), _principal(evidence)
@@ -74,23 +71,9 @@ def _cone_angle(evidence: Evidence) -> Measurement:
     return at_most(angle, float(np.arctan(principal_tangents(evidence, w)[0])), allowance=1e-12)
 
 
-@conclusion("a2", "A.2 holds")
 def _a2_slack(evidence: Evidence) -> Measurement:
     margin = pairwise_condition(evidence.facts).margin
     return at_least(-np.inf if margin is None else margin, 0.0)
-
-
-_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-hinted")
-
-LEMMA_G_1 = _theorem(
-    "lemmaG.1",
-    "A principal direction (A.1) implies A.2: K lies within the angle arctan(left side) of it, and the signs are "
-    "constant within arctan(right side).",
-    hypotheses=(binary_labels, leaky_activation, data_assumption("principal-direction")),
-    conclusions=(_a1_inequality, _cone_angle, _a2_slack),
-    constants=lambda e: dict(zip(("left", "right"), principal_tangents(e, _principal(e)), strict=True)),
-    erratum="E15: A.1 is the stronger assumption; the half-angle is arctan(gamma/max|P x|), not arcsin(gamma/max|x|).",
-)
 
 
 def _boxes(evidence: Evidence) -> FloatArray:
@@ -99,7 +82,6 @@ def _boxes(evidence: Evidence) -> FloatArray:
     return evidence.witness("slopes", lambda: np.where(cone.extremes, 1.0, cone.leak))
 
 
-@conclusion("minimum", "the minimum over the vertices is the formula", Level.EXACT)
 def _minimum_formula(evidence: Evidence) -> Measurement:
     """Largest |min over vertices - formula| over samples, relative to the largest |z_i|^2."""
     facts, z = evidence.facts, evidence.dataset.X * evidence.dataset.y[:, None]
@@ -110,7 +92,6 @@ def _minimum_formula(evidence: Evidence) -> Measurement:
     return at_most(error, 1e-12, detail=f"relative difference {error:.2g}")
 
 
-@conclusion("equivalence", "A.2's slack and delta have the same sign", Level.EXACT)
 def _same_sign(evidence: Evidence) -> Measurement:
     """A.2's slack and delta of K have the same sign."""
     margin, delta = pairwise_condition(evidence.facts).margin, correct_cone(evidence).delta
@@ -119,11 +100,9 @@ def _same_sign(evidence: Evidence) -> Measurement:
     return Measurement(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
 
 
-LEMMA_G_2 = _theorem(
-    "lemmaG.2",
-    "A.2 holds exactly when every element of K classifies every sample: the smallest <z_i, mean of beta_j z_j> "
-    "over beta in [leak, 1]^n is leak <mu, z_i> - (1 - leak)/n sum_j max(-<z_i, z_j>, 0).",
-    hypotheses=(binary_labels, leaky_activation),
-    conclusions=(_minimum_formula, _same_sign),
-    constants=lambda e: {"delta": correct_cone(e).delta, "factor": correct_cone(e).factor},
-)
+def _lemmag_1_constants(evidence: Evidence) -> Constants:
+    return dict(zip(("left", "right"), principal_tangents(evidence, _principal(evidence)), strict=True))
+
+
+def _lemmag_2_constants(evidence: Evidence) -> Constants:
+    return {"delta": correct_cone(evidence).delta, "factor": correct_cone(evidence).factor}

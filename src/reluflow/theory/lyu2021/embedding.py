@@ -8,28 +8,24 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
-from reluflow.theory.lyu2021.symmetric_flow import embed, good_embedding, network_of, symmetric_flow
+from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import (
     DRAW_SEED,
-    LYU_SETTING,
     m_norm,
-    mean_logistic,
     neuron_rows,
     pull,
     unit_ball,
     velocity,
 )
-from reluflow.theory.measurement import Level, Measurement, at_most, missing
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Parameter
+from reluflow.theory.measurement import Measurement, at_most, missing, need
+from reluflow.theory.stating import hypothesis
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen
 NUM_PAIRS = 30
 Embedding = Callable[[FloatArray, FloatArray], FloatArray]
-_embedding_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _embedding(evidence: Evidence) -> Embedding:
@@ -46,7 +42,6 @@ def _pairs(evidence: Evidence) -> list[FloatArray]:
     return pairs
 
 
-@conclusion("function", "f of pi_b(theta) is f of theta", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest |f of the embedded - f of the pair| / |theta|^2."""
     X, b, worst = unit_ball(evidence).X, symmetric_flow(evidence).embedding, 0.0
@@ -56,7 +51,6 @@ def _same_function(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING)
 
 
-@conclusion("norm", "|pi_b(theta)| = |theta|", Level.EXACT)
 def _same_norm(evidence: Evidence) -> Measurement:
     """Largest ||pi_b(theta)| - |theta|| / |theta|."""
     b = symmetric_flow(evidence).embedding
@@ -67,7 +61,6 @@ def _same_norm(evidence: Evidence) -> Measurement:
     return at_most(max(gaps), ROUNDING)
 
 
-@conclusion("gradient", "grad L(pi_b(theta)) = pi_b(grad L(theta))", Level.EXACT)
 def _same_gradient(evidence: Evidence) -> Measurement:
     """Largest |grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M."""
     ball, b, worst = unit_ball(evidence), symmetric_flow(evidence).embedding, 0.0
@@ -78,15 +71,6 @@ def _same_gradient(evidence: Evidence) -> Measurement:
         gap = m_norm(gradients[1] - _embedding(evidence)(gradients[0], b))
         worst = max(worst, gap / m_norm(gradients[0]))
     return at_most(worst, ROUNDING)
-
-
-LEMMA_E2 = _embedding_theorem(
-    "lemmaE.2",
-    "pi_b keeps the function and the norm, and maps subgradients of L to subgradients of L.",
-    hypotheses=(mean_logistic(), good_embedding),
-    conclusions=(_same_function, _same_norm, _same_gradient),
-    departs="Tried at random pairs, where L is differentiable.",
-)
 
 
 def _start(evidence: Evidence) -> FloatArray:
@@ -109,13 +93,11 @@ def _pair_plan(evidence: Evidence) -> FlowPlan:
 
 @hypothesis("non-branching", "the pair and its embedding are non-branching: no ridge was met", needs_trajectory=True)
 def _no_ridge_for_either(evidence: Evidence) -> Judgement:
-    if not evidence.companions:
-        return undecided("the pair was not run")
+    need(evidence.companions, "the pair was not run")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
     return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
 
-@conclusion("commutes", "difference of the two runs", Level.EXACT)
 def _flow_commutes(evidence: Evidence) -> Measurement:
     """Largest |pi_b(theta(t)) - theta_b(t)|_M / |theta_b(t)|_M over the snapshots of the two runs."""
     pair, embedded = (evidence.companions.get(name) for name in ("pair", "embedded"))
@@ -129,12 +111,9 @@ def _flow_commutes(evidence: Evidence) -> Measurement:
     return at_most(worst, COMMUTES)
 
 
-@conclusion("velocity", "pi_b of the velocity is the velocity at pi_b", Level.EXACT)
 def _embedded_is_a_trajectory(evidence: Evidence) -> Measurement:
     """Largest |v(pi_b(theta)) - pi_b(v(theta))|_M, v the velocity, relative to |theta|_M, along the pair's run."""
-    run = evidence.companions.get("pair")
-    if run is None:
-        return missing("the pair was not run")
+    run = need(evidence.companions.get("pair"), "the pair was not run")
     b, worst = symmetric_flow(evidence).embedding, 0.0
     for s in run.snapshots:
         moved = velocity(s.network, s.outputs, evidence.dataset, evidence.loss)
@@ -145,29 +124,3 @@ def _embedded_is_a_trajectory(evidence: Evidence) -> Measurement:
         largest = float(np.sum(np.abs(forces))) * symmetric_flow(evidence).ball.radius * m_norm(neuron_rows(wide))
         worst = max(worst, m_norm(embed(moved, b) - there) / largest)
     return at_most(worst, COMMUTES)
-
-
-_PAIR_PARAMETERS = (
-    Parameter("size", 0.05, "M-norm of the pair at the start", low=0.0),
-    Parameter("until", 150.0, "unit-ball time up to which the runs are followed", low=0.0),
-)
-
-LEMMA_5_3 = _embedding_theorem(
-    "lemma5.3",
-    "Where the flow is unique it commutes with pi_b.",
-    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
-    conclusions=(_flow_commutes,),
-    parameters=_PAIR_PARAMETERS,
-    plan=_pair_plan,
-    departs="The pair is made of the first two neurons of the draw, with a_1 > 0 > a_2.",
-)
-
-LEMMA_E1 = _embedding_theorem(
-    "lemmaE.1",
-    "pi_b of a trajectory of two neurons is a trajectory of m neurons.",
-    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
-    conclusions=(_embedded_is_a_trajectory,),
-    parameters=_PAIR_PARAMETERS,
-    plan=_pair_plan,
-    departs="As Lemma 5.3; judged on velocities along the pair's run.",
-)

@@ -10,8 +10,7 @@ from reluflow.geometry.alignment import AlignedState
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
-from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
+from reluflow.theory.hypotheses import regime
 from reluflow.theory.lyu2021.early_constants import (
     constants_of,
     correct_cone,
@@ -19,8 +18,7 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     where_cone_serves,
 )
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 40
@@ -51,7 +49,6 @@ def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
     return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
 
 
-@conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)")
 def _enters(evidence: Evidence) -> Measurement:
     time, state = _idealised(evidence)
     cone = correct_cone(evidence)
@@ -61,7 +58,6 @@ def _enters(evidence: Evidence) -> Measurement:
     )
 
 
-@conclusion("stays", "and at later times too")
 def _stays(evidence: Evidence) -> Measurement:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
     time, cone = _idealised(evidence)[0], correct_cone(evidence)
@@ -69,26 +65,6 @@ def _stays(evidence: Evidence) -> Measurement:
     states = [idealised_state(evidence, late) for late in later]
     depth = min((float(cone.depths(s.w, s.a).min()) for s in states), default=-np.inf)
     return at_least(depth, 0.5 * cone.delta)
-
-
-_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-hinted")
-
-LEMMA_G_3 = _theorem(
-    "lemmaG.3",
-    "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
-    hypotheses=(
-        binary_labels,
-        loss_among("logistic"),
-        leaky_activation,
-        data_assumption("lyu-a2"),
-        balanced_start(),
-        off_the_rays(),
-    ),
-    conclusions=(_enters, _stays),
-    constants=lambda e: {"delta": correct_cone(e).delta, "T0": _idealised(e)[0]},
-    erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
-    departs="The idealised flow is followed in closed form, neuron by neuron.",
-)
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -111,10 +87,8 @@ def _at_proof_time(evidence: Evidence) -> AlignedState:
 _TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"
 
 
-@conclusion("in-cone", "at T0 every sign(a) w lies in C_(delta/3)")
 def _in_cone(evidence: Evidence) -> Measurement:
-    if not _below_sigma_max(evidence).holds:
-        return missing(_TOO_LARGE)
+    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
     constants, cone = constants_of(evidence), correct_cone(evidence)
     state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
     depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
@@ -122,7 +96,6 @@ def _in_cone(evidence: Evidence) -> Measurement:
     return at_least(depth, constants.delta / 3.0, detail=words)
 
 
-@conclusion("time", "the neurons are there before T0")
 def _sooner(evidence: Evidence) -> Measurement:
     """First snapshot after which every neuron is in C_(delta/3), against the T0 of the proof."""
     constants, cone = constants_of(evidence), correct_cone(evidence)
@@ -135,11 +108,9 @@ def _sooner(evidence: Evidence) -> Measurement:
     return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
 
 
-@conclusion("norms", "A sigma <= |w_k(T0)| <= B sigma")
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
-    if not _below_sigma_max(evidence).holds:
-        return missing(_TOO_LARGE)
+    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
     state = _at_proof_time(evidence)
     before, after = (np.log(np.linalg.norm(w, axis=1)) for w in (evidence.network.w, state.w))
     grown = after + state.log_norms - before
@@ -148,7 +119,6 @@ def _norms(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(grown))), bound, detail=words)
 
 
-@conclusion("monotone", "Gamma_i grows by at least delta/3 times the way a neuron goes")
 def _monotone(evidence: Evidence) -> Measurement:
     """Smallest of (increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
 
@@ -199,24 +169,12 @@ def _below_sigma_max(evidence: Evidence) -> Judgement:
     )
 
 
-LEMMA_G_4 = _theorem(
-    "lemmaG.4",
-    "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in -C_(delta/3) "
-    "at T0, with norms between A sigma and B sigma.",
-    hypotheses=(
-        binary_labels,
-        mean_logistic(),
-        leaky_activation,
-        data_assumption("lyu-a2"),
-        balanced_start(),
-        off_the_rays(),
-        regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max)),
-    ),
-    conclusions=(_in_cone, _sooner, _norms, _monotone),
-    constants=_constants,
-    plan=_plan,
-    log_scale=lambda e: min(0.0, constants_of(e).log_scale - e.network.log_scale - 1.0),
-    example="lyu-counterexample-sharp",
-    erratum="E7: the excluded rays; E16: sqrt(eps/(2m)) in sigma_max and min in D-bar.",
-    departs="eps is half the paper's min(eps_1, eps_2); eps_2 and d-bar' are explicit lower bounds of ours.",
-)
+def _lemmag_3_constants(evidence: Evidence) -> Constants:
+    return {"delta": correct_cone(evidence).delta, "T0": _idealised(evidence)[0]}
+
+
+SCALE = regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max))
+
+
+def _lemmag_4_log_scale(evidence: Evidence) -> float:
+    return min(0.0, constants_of(evidence).log_scale - evidence.network.log_scale - 1.0)

@@ -202,6 +202,17 @@ def _output_sign(w: float) -> Measurement:
     return at_least(least, 0.0, detail=f"a falls to {least:.4g} from a(0) = 0.5, w(0) = {w:g}")
 
 
+def _pair_coefficient(sign: float) -> Measurement:
+    """f of two neurons (w, a), (-w, -a) against ((1 + leak)/2) <u_1 + u_2, x>, u_1 = a_1 w_1 and u_2 = sign a_2 w_2."""
+    w, X = np.array([0.6, -0.3]), load("lyu-symmetric").X
+    outputs = Network([w, -w], [0.5, -0.5], leak=LEAK).outputs(X)
+    stated = 0.5 * (1.0 + LEAK) * X @ (0.5 * w + sign * (-0.5) * (-w))
+    gap = float(np.max(np.abs(outputs - stated)))
+    return at_most(
+        gap, 1e-12, detail=f"with u_2 = {'-' if sign < 0 else ''}a_2 w_2 the function is missed by {gap:.4f}"
+    )
+
+
 CASES: dict[str, Cases] = {
     "E1": on_each(_pull_of_mean, 0.5, 0.25),
     "E2": on_each(_gradient_on_the_cone, 1.0, 0.5),
@@ -217,6 +228,7 @@ CASES: dict[str, Cases] = {
     "E13": both(_forces),
     "E14": on_each(_rate, 2.0, 1.0),
     "E15": both(_implication),
+    "E17": on_each(_pair_coefficient, -1.0, 1.0),
     "E18": on_each(_smoothed_gradient, 1.0, -1.0),
     "E19": on_each(_output_sign, -1.0, -0.5),
 }

@@ -16,7 +16,7 @@ from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
-from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
+from reluflow.theory.lyu2021.cones_of_appendix_g import binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     constants_of,
@@ -27,9 +27,9 @@ from reluflow.theory.lyu2021.early_constants import (
     where_cone_serves,
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
-from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Hypothesis, Parameter
+from reluflow.theory.measurement import Measurement, all_of, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 12
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
@@ -79,8 +79,7 @@ def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evid
     """The same judgement, undecided where there is no cone or some neuron never enters it."""
 
     def guarded(evidence: Evidence) -> Judgement:
-        if not np.isfinite(entry_time(evidence)):
-            return undecided("some neuron never enters the cone of correct signs")
+        need(np.isfinite(entry_time(evidence)), "some neuron never enters the cone of correct signs")
         return judge(evidence)
 
     return where_cone_serves(guarded)
@@ -93,8 +92,7 @@ def in_cone_at_entry() -> Hypothesis:
         if evidence.trajectory is None:
             return undecided("no run was made")
         cone, network = correct_cone(evidence), _at_entry(evidence)
-        if network is None:
-            return undecided("the run has no snapshot at T0 with neurons that a double holds")
+        network = need(network, "the run has no snapshot at T0 with neurons that a double holds")
         margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
         return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
 
@@ -137,12 +135,10 @@ def _window_scale(evidence: Evidence) -> float:
 
 RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 _UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
-_WINDOW = Parameter("folds", 4.0, "e-folds of growth in the window the run is followed over", low=0.0)
 _IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
 _STARTS = (balanced_start(), off_the_rays())
 
 
-@conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M")
 @needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
 def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
@@ -155,22 +151,6 @@ def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     return at_most(worst, 1.0, allowance=1e-12)
 
 
-_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-counterexample-sharp")
-
-LEMMA_G_6 = _theorem(
-    "lemmaG.6",
-    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
-    hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(_growth_ratio,),
-    constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
-    parameters=(_WINDOW,),
-    plan=_window_plan,
-    log_scale=_window_scale,
-    erratum="E2: lambda_0^+ = |mu^+|/2.",
-)
-
-
-@conclusion("error", "the error of the linearised flow is below its bound")
 @needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
 def _linearisation(evidence: Evidence, network: Network) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
@@ -187,23 +167,8 @@ def _linearisation(evidence: Evidence, network: Network) -> Measurement:
             if bound < error < RESOLVED:
                 return missing("the error is that of the integration; its bound is below it at this scale")
             ratios.append(error / bound)
-    if not ratios:
-        return missing(f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    need(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
-
-
-LEMMA_G_7 = _theorem(
-    "lemmaG.7",
-    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
-    "linearisation, until the window closes.",
-    hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(_linearisation,),
-    constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1), "eps": constants_of(e).eps},
-    parameters=(_WINDOW,),
-    plan=_window_plan,
-    log_scale=_window_scale,
-    erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
-)
 
 
 @kept
@@ -270,7 +235,6 @@ def _below_r_max(evidence: Evidence) -> Judgement:
     return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
 
 
-@conclusion("error", "the error is at most C_2 r^3")
 def _error_bound(evidence: Evidence) -> Measurement:
     if evidence.network.log_scale < SMALLEST_LOG:
         return missing(_TOO_SMALL)
@@ -281,20 +245,17 @@ def _error_bound(evidence: Evidence) -> Measurement:
     return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
 
 
-@conclusion("order", "the error is of order r^3", Level.SCALING)
 def _error_order(evidence: Evidence) -> Measurement:
     if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
         return missing(_TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
-    if len(points) < 3:
-        return missing("a sweep of at least three scales is needed")
+    need(len(points) >= 3, "a sweep of at least three scales is needed")
     if any(error < RESOLVED * r for r, error in points):
         return missing(_UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
 
-@conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons")
 def _sizes_of_b(evidence: Evidence) -> Measurement:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
     if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
@@ -309,21 +270,20 @@ def _sizes_of_b(evidence: Evidence) -> Measurement:
     return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
 
 
-LEMMA_G_5 = _theorem(
-    "lemmaG.5",
-    "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
-    "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
-    "and of order sigma^kappa for negative neurons.",
-    hypotheses=(
-        *_IN_CONE,
-        *_STARTS,
-        regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max)),
-        in_cone_at_entry(),
-    ),
-    conclusions=(_error_bound, _error_order, _sizes_of_b),
-    constants=lambda e: {**growth_constants(e), "T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
-    plan=_growth_plan,
-    log_scale=_growth_scale,
-    erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
-    departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
-)
+RADIUS = regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max))
+
+
+def _lemmag_5_constants(evidence: Evidence) -> Constants:
+    return {**growth_constants(evidence), "T0": entry_time(evidence), "lambda_0_plus": correct_cone(evidence).growth(1)}
+
+
+def _lemmag_6_constants(evidence: Evidence) -> Constants:
+    return {"T0": entry_time(evidence), "lambda_0_plus": correct_cone(evidence).growth(1)}
+
+
+def _lemmag_7_constants(evidence: Evidence) -> Constants:
+    return {
+        "T0": entry_time(evidence),
+        "lambda_0_plus": correct_cone(evidence).growth(1),
+        "eps": constants_of(evidence).eps,
+    }

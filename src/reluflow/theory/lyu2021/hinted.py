@@ -11,27 +11,20 @@ from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
 from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import (
-    PARAMETERS,
     against,
-    approach,
-    factor_to_regime,
     finite_or_none,
     largest_scale,
     late_exponent,
     limit_function,
     limit_margin,
-    limit_plan,
-    scale_is_small,
     side_of,
-    winning_sign,
 )
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Setting
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing, need
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +74,16 @@ def _hints(evidence: Evidence) -> Hints | None:
     return hints_of(evidence)
 
 
-@conclusion("margin", "the normalised margin tends to eps/2", Level.EXACT)
 def _limit_margin(evidence: Evidence) -> Measurement:
     hints = _hints(evidence)
     return missing("no hints found") if hints is None else limit_margin(evidence, 0.5 * hints.conditions.eps)
 
 
-@conclusion("one-neuron", "the limit is one neuron along w*", Level.EXACT)
 def _limit_function(evidence: Evidence) -> Measurement:
     hints = _hints(evidence)
     return missing("no hints found") if hints is None else limit_function(evidence, hints.separator, 1)
 
 
-@conclusion("consequences", "the assumptions of Theorem A.7 follow", Level.EXACT)
 @needs(_hints, "no hints found")
 def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
@@ -116,7 +106,6 @@ def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     )
 
 
-@conclusion("optimality", "the limit is suboptimal exactly above the threshold of K")
 @needs(_hints, "no hints found")
 def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
@@ -128,14 +117,12 @@ def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     return at_most(best.upper / limit, 1.0, allowance=1e-6, detail=f"{words}: the limit is the best of all widths")
 
 
-@conclusion("late-law", "the negative share falls like |theta|^(2(leak - 1))", Level.SCALING)
 def _late_law(evidence: Evidence) -> Measurement:
     """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
     if np.all(evidence.network.a > 0.0):
         return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative, so their share is 0 throughout")
     exponent, expected = late_exponent(evidence, 1), 2.0 * (evidence.leak - 1.0)
-    if exponent is None:
-        return missing("fewer than five late snapshots with a share above 0; raise `late_margin`")
+    exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
     earlier = late_exponent(evidence, 1, until=0.75)
     if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):
@@ -166,43 +153,3 @@ def _predictions(evidence: Evidence) -> Constants:
     margin = float("nan") if hints is None else 0.5 * hints.conditions.eps
     probability = 1.0 - 0.5**evidence.network.num_neurons
     return {"margin": margin, "share_exponent": 2.0 * (evidence.leak - 1.0), "probability": probability}
-
-
-_theorem = theorems_of(
-    "lyu2021",
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),
-    example="lyu-hinted",
-)
-
-THEOREM_6_2 = _theorem(
-    "thm6.2",
-    "With admissible hints a small balanced leaky net with a positive neuron ends as (1/2) phi(<w*, x>), at margin "
-    "eps/2, below the best margin where K > eps sqrt((3 + leak)/(1 - leak)).",
-    hypotheses=(
-        loss_among("logistic"),
-        leaky_activation,
-        data_assumption("hinted"),
-        balanced_start(),
-        winning_sign(1),
-        scale_is_small,
-        no_ridge_met,
-    ),
-    conclusions=(
-        _limit_margin,
-        _limit_function,
-        Conclusion("approach", "the run itself has come close to its limit", approach),
-        _consequences,
-        _optimality,
-        _late_law,
-    ),
-    constants=_constants,
-    predictions=_predictions,
-    parameters=PARAMETERS,
-    plan=limit_plan,
-    log_scale=factor_to_regime,
-    erratum=(
-        "E6: suboptimal only above a threshold of K, and never for one neuron; E11: probability 1 - 2^-m over the "
-        "balanced draw, and the condition on H made explicit."
-    ),
-    departs="The regime is that of Lemma G.4; the late law is derived from the proof, not stated in the paper.",
-)

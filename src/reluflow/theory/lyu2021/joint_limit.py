@@ -6,26 +6,20 @@ bound between the two.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
-from reluflow.theory.hypotheses import no_ridge_met
 from reluflow.theory.lyu2021.phase_two import threshold_time
 from reluflow.theory.lyu2021.symmetric_flow import (
     embed,
-    good_embedding,
     own_network,
-    small_enough,
     symmetric_flow,
-    symmetric_hypotheses,
 )
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, m_norm
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.lyu2021.unit_ball import m_norm
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 LOG_RADII = {"wide": float(np.log(1e-2)), "narrow": float(np.log(1e-3))}  # of the runs that show the order in r
@@ -119,7 +113,6 @@ def _errors(evidence: Evidence) -> FloatArray | None:
 _MISSING = "the pair, or the sweep of scales, was not run"
 
 
-@conclusion("scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", Level.SCALING)
 @needs(_errors, _MISSING)
 def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     """Smallest order in sigma, over the recorded t, at which theta(T12 + t) tends to pi_b(theta~(t))."""
@@ -132,7 +125,6 @@ def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     return at_least(worst, 1.0 - ORDER_ATOL, detail=words)
 
 
-@conclusion("radius-order", "order in r of the convergence to theta~(t)", Level.SCALING)
 def _order_in_radius(evidence: Evidence) -> Measurement:
     """Smallest order in r, over the recorded t >= 0, at which phi(r theta-hat, T2(r) + t) tends to theta~(t)."""
     wide, narrow, limit = (_pair_rows(evidence, name) for name in ("wide", "narrow", "limit"))
@@ -145,23 +137,18 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
     return equals(min(slopes), 2.0, atol=0.15, detail=f"order {min(slopes):.4f} in r, 2 expected")
 
 
-@conclusion("not-zero", "|theta~(t)|_M >= e^(lambda_0 t) |theta-hat|_M / 2 up to t0")
 def _limit_is_not_zero(evidence: Evidence) -> Measurement:
     """Smallest |theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) over the recorded t <= t0; Lemma E.8 keeps it near 1."""
     rows, flow = _pair_rows(evidence, "limit"), symmetric_flow(evidence)
-    if rows is None:
-        return missing(_MISSING)
+    rows = need(rows, _MISSING)
     size = m_norm(flow.aligned_pair)
     shares = [m_norm(row) / (np.exp(flow.growth * t) * size) for t, row in zip(_early(evidence), rows, strict=False)]
     return at_least(min(shares), 0.5, detail=f"smallest |theta~(t)|_M over its exponential is {min(shares):.6g}")
 
 
-@conclusion("exponential", "distance of theta~ to e^(lambda_0 t) theta-hat over its bound")
 def _limit_is_exponential(evidence: Evidence) -> Measurement:
     """Largest |theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
-    rows = _pair_rows(evidence, "limit")
-    if rows is None:
-        return missing(_MISSING)
+    rows = need(_pair_rows(evidence, "limit"), _MISSING)
     flow, ratios = symmetric_flow(evidence), []
     pair = flow.aligned_pair
     for t, row in zip(_early(evidence), rows, strict=True):
@@ -188,52 +175,12 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-_joint_theorem = theorems_of(
-    "lyu2021",
-    hypotheses=(*symmetric_hypotheses(), good_embedding, small_enough, _late_enough, no_ridge_met),
-    constants=_constants,
-    log_scale=_log_scale,
-    setting=LYU_SETTING,
-    example="lyu-symmetric",
-)
-_ORDER = _order_in_scale
-
-LEMMA_5_4 = _joint_theorem(
-    "lemma5.4",
-    "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero, and as the scale vanishes theta(T12 + t) "
-    "tends to pi_b(theta~(t)).",
-    locator="Lemma 5.4, (4) and (5)",
-    conclusions=(_order_in_radius, _limit_is_not_zero, _ORDER),
-    plan=partial(_joint_plan, late=True, early=True),
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E10: theta-hat is (b_+ mu-bar, b_- mu-bar, b_+, b_-).",
-    departs="theta~ is taken at r <= 1e-6, whose error is of order r^2; the paper proves limits, orders are measured.",
-)
-
-LEMMA_E8 = _joint_theorem(
-    "lemmaE.8",
-    "For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
-    conclusions=(_limit_is_exponential, _ORDER),
-    plan=partial(_joint_plan, late=False, early=True),
-    erratum="E1, E10, as Lemma 5.4.",
-    departs="As Lemma 5.4.",
-)
-
-LEMMA_E9 = _joint_theorem(
-    "lemmaE.9",
-    "If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
-    conclusions=(_ORDER,),
-    plan=partial(_joint_plan, late=True, early=False),
-    departs="As Lemma 5.4, at four times after t0.",
-)
-
-
 def _lipschitz_plan(evidence: Evidence) -> FlowPlan:
     flow = symmetric_flow(evidence)
     times = np.linspace(joint_threshold(evidence), 3.0 / flow.growth, 41)
     return FlowPlan(times=_positive_times(evidence, tuple(float(t) for t in times)))
 
 
-@conclusion("lipschitz", "largest speed between snapshots; logarithms")
 def _lipschitz(evidence: Evidence) -> Measurement:
     """Largest ln of |theta(s) - theta(t)| / |s - t| between snapshots against ln(|theta(T12 + t0)| e^(t_s - t0))."""
     ball, snapshots = symmetric_flow(evidence).ball, evidence.run.snapshots
@@ -246,11 +193,3 @@ def _lipschitz(evidence: Evidence) -> Measurement:
     ]
     bound = float(np.log(np.linalg.norm(rows[0]))) + float(times[-1] - times[0])
     return at_most(float(np.log(max(speeds))), bound, detail=f"ln of the largest speed against {bound:.4g}")
-
-
-LEMMA_E11 = _joint_theorem(
-    "lemmaE.11",
-    "On [t0, t_s] the map t -> theta(T12 + t) is Lipschitz with constant |theta(T12 + t0)| e^(t_s - t0).",
-    conclusions=(_lipschitz,),
-    plan=_lipschitz_plan,
-)

@@ -11,14 +11,12 @@ from reluflow.dynamics.stopping import FirstOf, Stationary
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, missing
-from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
-from reluflow.theory.theorem import Conclusion
+from reluflow.theory.lyu2021.unit_ball import unit_ball
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, missing, need
+from reluflow.theory.stating import hypothesis, needs
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -73,10 +71,8 @@ def _small_loss(evidence: Evidence) -> Judgement:
 def loss_vanishes(evidence: Evidence) -> Measurement:
     """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
     losses = [row[0] for row in _tail(evidence)]
-    if len(losses) < 2:
-        return missing(_TOO_FEW)
-    if not _has_moved(evidence):
-        return missing(_NO_CHANGE)
+    need(len(losses) >= 2, _TOO_FEW)
+    need(_has_moved(evidence), _NO_CHANGE)
     rise = float(np.max(np.diff(np.log(losses))))
     if rise >= 0.0:
         return at_most(rise, -np.finfo(float).tiny, detail=f"ln L changes by {rise:.3g} between two snapshots")
@@ -90,12 +86,9 @@ def norm_grows(evidence: Evidence) -> Measurement:
     d|theta|^2/dt = (4/n) sum g_i q_i with g_i >= l_i/(2 ln 2) and q_i >= -ln(e^(nL) - 1), which grows as L falls. So
     between s and t it gains at least (2/ln 2) L(t) (-ln(e^(nL(s)) - 1)) (t - s), whose sum diverges.
     """
-    gains = _gains(evidence)
-    if not gains:
-        return missing(_TOO_FEW)
+    gains = need(_gains(evidence), _TOO_FEW)
     ratios = [(after - before) / least for before, after, least in gains if least > _ROUNDING * before]
-    if not ratios:
-        return missing(_NO_CHANGE)
+    need(ratios, _NO_CHANGE)
     words = f"|theta|^2 grows from {gains[0][0]:.6g} to {gains[-1][1]:.6g}, at least {min(ratios):.4g} times its least"
     return at_least(min(ratios), 1.0, detail=words)
 
@@ -124,7 +117,6 @@ def _log_norm(network: Network) -> float:
     return 0.5 * float(np.log(network.replace(log_scale=0.0).squared_norm())) + network.log_scale
 
 
-@conclusion("smoothed-margin", "the smoothed margin does not decrease")
 @needs(_tail, _TOO_FEW, at_least=2)
 def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> Measurement:
     """Smallest relative growth of the smoothed margin between snapshots."""
@@ -132,45 +124,22 @@ def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) 
     return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
 
 
-@conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", Level.EXACT)
 def _limit_is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset).residual
     return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
 
 
-@conclusion("direction", "theta/|theta| closes in on that limit")
 def _direction_closes_in(evidence: Evidence) -> Measurement:
     """Distance of the run's own direction to the solved limit, over the snapshots with n L < ln 2."""
     limit, n = limit_of(evidence), evidence.dataset.n
     tail = [s for s in evidence.run.snapshots if n * s.loss < np.log(2.0)]
     if not limit.is_proof or len(tail) < 2:
         return missing(_TOO_FEW if limit.is_proof else limit.reason)
-    if not _has_moved(evidence):
-        return missing(_NO_CHANGE)
+    need(_has_moved(evidence), _NO_CHANGE)
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
-
-
-_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
-
-THEOREM_3_1 = _theorem(
-    "thm3.1",
-    "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction.",
-    locator="Thm 3.1",
-    hypotheses=(mean_logistic(), no_ridge_met, _small_loss),
-    conclusions=(
-        Conclusion("loss", "L falls to 0", loss_vanishes),
-        Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
-        _smoothed_margin_grows,
-        _limit_is_kkt,
-        _direction_closes_in,
-    ),
-    plan=until_limit,
-    departs="Convergence is read off a finite run: the limit is solved for and the run is near it and closing in.",
-)
 
 
 def _kkt(evidence: Evidence) -> KKTCertificate:
@@ -187,7 +156,6 @@ def _is_kkt(evidence: Evidence) -> Judgement:
     return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
 
 
-@conclusion("balanced", "||a_k| - |w_k|| relative to the largest neuron", Level.EXACT)
 def _balance(evidence: Evidence) -> Measurement:
     """Largest ||a_k| - |w_k|| over the largest neuron; a residual e relative to |theta| allows sqrt(m) e."""
     certificate = _kkt(evidence)
@@ -195,7 +163,6 @@ def _balance(evidence: Evidence) -> Measurement:
     return at_most(certificate.balance, bound, allowance=ROUNDING)
 
 
-@conclusion("run", "the run's own direction grows balanced")
 def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
     """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the first and the last snapshot; the numerator is conserved."""
     return closes_in([_imbalance(evidence, k) for k in (0, -1)], floor=INTEGRATION)
@@ -206,19 +173,5 @@ def _imbalance(evidence: Evidence, snapshot: int) -> float:
     return float(np.max(np.abs(network.balancedness())))
 
 
-LEMMA_B9 = _theorem(
-    "lemmaB.9",
-    "Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
-    hypotheses=(mean_logistic(), leaky_activation, data_assumption("linearly-separable"), _is_kkt),
-    conclusions=(
-        _balance,
-        Conclusion(
-            "multiplier-sum",
-            "|2 gamma sum_i lambda_i - 1|, by Euler's identity",
-            lambda evidence: at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL),
-            Level.EXACT,
-        ),
-        _run_is_less_unbalanced,
-    ),
-    plan=until_limit,
-)
+def _lemmab_9_multiplier_sum(evidence: Evidence) -> Measurement:
+    return at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL)

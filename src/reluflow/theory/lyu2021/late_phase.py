@@ -10,15 +10,14 @@ from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met, width_at_least
 from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
-from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
-from reluflow.theory.theorem import Parameter, Setting
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 _NO_PAIR = "no run of the pair was made"
 
@@ -70,51 +69,23 @@ def _target(evidence: Evidence) -> Network:
     return opposite_pair(separator_of(evidence).w)
 
 
-@conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)")
 def _limit_is_the_pair(evidence: Evidence) -> Measurement:
     """Distance of the limit to (1/2)(w*, -w*, 1, -1)."""
     limit = _pair_limit(evidence)
     return missing(_NO_PAIR) if limit is None else at_most(direction_distance(limit.network, _target(evidence)), 1e-6)
 
 
-@conclusion("run", "the run's own direction closes in")
 @needs(_pair_run, _NO_PAIR)
 def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
     """Distance of the run's direction to that pair, over the snapshots."""
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
-@conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*")
 @needs(_pair_limit, _NO_PAIR)
 def _pair_margin(evidence: Evidence, limit: CertifiedLimit) -> Measurement:
     """Margin of the limit over ((1 + leak)/4) gamma*."""
     return equals(normalized_margin(limit.network, evidence.dataset) / best_margin(evidence), 1.0, atol=MARGIN_RTOL)
 
-
-_theorem = theorems_of(
-    "lyu2021",
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
-    example="lyu-symmetric",
-)
-
-THEOREM_5_5 = _theorem(
-    "thm5.5",
-    "On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
-    locator="Thm 5.5",
-    hypotheses=(
-        mean_logistic(),
-        leaky_activation,
-        data_assumption("linearly-separable"),
-        data_assumption("symmetric"),
-        width_at_least(2),
-        _pair_is_unique,
-    ),
-    predictions=lambda evidence: {"margin": best_margin(evidence)},
-    conclusions=(_limit_is_the_pair, _run_closes_in, _pair_margin),
-    plan=_pair_plan,
-    erratum="E3: the limit is (1/2)(w*, -w*, 1, -1), of norm 1; the paper prints 1/4.",
-    departs="The start is made of the first two neurons of the draw: balanced and put on their sides of w*.",
-)
 
 _SIZES = (0.1, 0.01, 0.001)
 
@@ -181,7 +152,6 @@ def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
 _NO_LIMITS = "the perturbed runs, or their limits, are missing"
 
 
-@conclusion("margin", "margin of the limits over that of the maximiser")
 @needs(_limits, _NO_LIMITS)
 def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Measurement:
     """Smallest margin of a limit over that of the maximiser."""
@@ -189,7 +159,6 @@ def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Mea
     return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
 
 
-@conclusion("distance", "distance of the limits to it, over the size of the perturbation")
 def _nearby(evidence: Evidence) -> Measurement:
     """Largest distance of a limit to the maximiser over the size of the perturbation."""
     limits, best = _limits(evidence), _maximiser(evidence)
@@ -199,18 +168,9 @@ def _nearby(evidence: Evidence) -> Measurement:
     return at_most(max(distances), evidence.parameter("reach"))
 
 
-THEOREM_5_6 = _theorem(
-    "thm5.6",
-    "Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
-    locator="Thm 5.6",
-    hypotheses=(mean_logistic(), _has_maximiser, no_ridge_met),
-    constants=lambda evidence: {"margin": best_network(evidence).margin},
-    conclusions=(_same_margin, _nearby),
-    parameters=(
-        Parameter("start_margin", 30.0, "smallest output margin at the start, which fixes the norm", low=1.0),
-        Parameter("reach", 3.0, "largest distance travelled to be accepted, over the perturbation", low=0.0),
-    ),
-    plan=_perturbed_plan,
-    setting=Setting(loss="logistic", leak=None, init="lyu-gaussian", width=4, scale="1e-3"),
-    departs="The theorem asserts that some radius and norm suffice: three perturbations of the maximiser are tried.",
-)
+def _thm5_5_predictions(evidence: Evidence) -> Constants:
+    return {"margin": best_margin(evidence)}
+
+
+def _thm5_6_constants(evidence: Evidence) -> Constants:
+    return {"margin": best_network(evidence).margin}

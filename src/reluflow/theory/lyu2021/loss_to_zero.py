@@ -12,15 +12,13 @@ from reluflow.dynamics.stopping import AbstractStoppingRule, Check
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
-from reluflow.theory.lyu2021.kkt_directions import loss_vanishes, norm_grows
-from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Parameter
+from reluflow.theory.hypotheses import data_assumption, leaky_activation
+from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-_driven_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _separator(evidence: Evidence) -> tuple[FloatArray, float]:
@@ -106,7 +104,6 @@ def _driven_plan(evidence: Evidence) -> FlowPlan:
     )
 
 
-@conclusion("output-weight", "a_k^2 / c is at least 1")
 def _output_weight_stays(evidence: Evidence) -> Measurement:
     """Smallest a_k^2 / c of the driving neuron over the snapshots."""
     k = _driver(evidence)
@@ -118,7 +115,6 @@ def _output_weight_stays(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, allowance=INTEGRATION)
 
 
-@conclusion("loss-rate", "-dL/dt >= c (leak gamma*/2n)^2 while L >= ln 2/n; logarithms")
 def _loss_rate(evidence: Evidence) -> Measurement:
     """Smallest ln(-dL/dt) over the snapshots with L >= ln 2 / n, against ln of its lower bound."""
     rates = []
@@ -126,17 +122,14 @@ def _loss_rate(evidence: Evidence) -> Measurement:
         if s.loss >= np.log(2.0) / evidence.dataset.n:
             speed = np.linalg.norm(velocity(s.network, s.outputs, evidence.dataset, evidence.loss))
             rates.append(2.0 * (s.network.log_scale + float(np.log(speed))))
-    if not rates:
-        return missing("no snapshot has L >= ln 2 / n")
+    need(rates, "no snapshot has L >= ln 2 / n")
     return at_least(min(rates), loss_rate_bound(evidence), detail=f"ln(-dL/dt) >= {min(rates):.4g}")
 
 
-@conclusion("hitting-time", "L < ln 2/n by (L(0) - ln 2/n)/(c (leak gamma*/2n)^2); logarithms")
 def _hitting_time(evidence: Evidence) -> Measurement:
     """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
     bound, run = log_hitting_time_bound(evidence), evidence.run
-    if not np.isfinite(bound):
-        return missing("L < ln 2 / n holds at the start, so there is no time to bound")
+    need(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
     below = np.flatnonzero(run.losses < np.log(2.0) / evidence.dataset.n)
     if below.size:
         first = float(run.log_times[below[0]])
@@ -148,27 +141,7 @@ def _hitting_time(evidence: Evidence) -> Measurement:
 
 _SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
 
-THEOREM_B19 = _driven_theorem(
-    "thmB.19",
-    "If sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0 for some k, then a_k^2 >= c for ever, "
-    "L -> 0 and |theta| -> infinity.",
-    locator="Thm B.19",
-    hypotheses=(*_SEPARABLE, _has_driver, no_ridge_met),
-    constants=_constants,
-    conclusions=(
-        _output_weight_stays,
-        _loss_rate,
-        _hitting_time,
-        Conclusion("loss", "L falls to 0", loss_vanishes),
-        Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
-    ),
-    parameters=(Parameter("until", 300.0, "unit-ball time up to which snapshots are taken", low=0.0),),
-    plan=_driven_plan,
-    erratum="E14: the rate is c (leak gamma*/2n)^2, not c^2 (...)^2, and w* is a unit vector.",
-)
 
-
-@conclusion("pull", "<sgn(a_k) dw_k/dt, w*> over its lower bound")
 def _pull_along_separator(evidence: Evidence) -> Measurement:
     """Smallest ratio of <sgn(a_k) dw_k/dt, w*> to |a_k| leak gamma* (1 - exp(-nL))/n over neurons and snapshots."""
     separator, margin = _separator(evidence)
@@ -181,7 +154,6 @@ def _pull_along_separator(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, allowance=INTEGRATION)
 
 
-@conclusion("forces", "sum_i g_i over 1 - exp(-nL)")
 def _total_force(evidence: Evidence) -> Measurement:
     """Smallest ratio of sum_i g_i to 1 - exp(-nL) over the snapshots."""
     ratios = []
@@ -190,16 +162,6 @@ def _total_force(evidence: Evidence) -> Measurement:
         ratios.append(total / -np.expm1(-evidence.dataset.n * s.loss))
     return at_least(min(ratios), 1.0, allowance=INTEGRATION)
 
-
-LEMMA_B20 = _driven_theorem(
-    "lemmaB.20",
-    "<sgn(a_k) dw_k/dt, w*> >= |a_k| leak gamma* (1 - exp(-nL))/n, for sum_i g_i >= 1 - exp(-nL).",
-    hypotheses=(*_SEPARABLE, no_ridge_met),
-    conclusions=(_pull_along_separator, _total_force),
-    parameters=(Parameter("until", 300.0, "unit-ball time up to which the run is followed", low=0.0),),
-    plan=_plan,
-    erratum="E13: the step through 1 - exp(-max l_i) goes the wrong way; 1 - prod(1 - g_i) <= sum g_i serves.",
-)
 
 _GRID = np.linspace(0.0, 3.0, 301)
 
@@ -244,31 +206,16 @@ def subsolutions(evidence: Evidence) -> tuple[FloatArray, ...]:
     return tuple(solved)
 
 
-LEMMA_B1 = _driven_theorem(
-    "lemmaB.1",
-    "u <= alpha + int beta u gives u <= alpha + int alpha beta exp(int beta) <= alpha exp(int beta).",
-    locator="Lemma B.1, (11) and (12)",
-    hypotheses=(),
-    conclusions=(
-        Conclusion(
-            "integral-form",
-            "u over the bound (11)",
-            lambda e: at_most(max(float(np.max(u / _gronwall_bound())) for u in subsolutions(e)[1:]), 1.0),
-        ),
-        Conclusion(
-            "attained",
-            "the solution of u = alpha + int beta u equals (11)",
-            lambda e: at_most(float(np.max(np.abs(subsolutions(e)[0] / _gronwall_bound() - 1.0))), 1e-8),
-            Level.EXACT,
-        ),
-        Conclusion(
-            "closed-form",
-            "u over the bound (12), alpha non-decreasing",
-            lambda e: at_most(
-                max(float(np.max(u / (_level(_GRID) * np.exp(_rate_integral(_GRID))))) for u in subsolutions(e)[1:]),
-                1.0,
-            ),
-        ),
-    ),
-    departs="Tried on solutions of differential inequalities with known alpha and beta.",
-)
+def _lemmab_1_integral_form(evidence: Evidence) -> Measurement:
+    return at_most(max(float(np.max(u / _gronwall_bound())) for u in subsolutions(evidence)[1:]), 1.0)
+
+
+def _lemmab_1_attained(evidence: Evidence) -> Measurement:
+    return at_most(float(np.max(np.abs(subsolutions(evidence)[0] / _gronwall_bound() - 1.0))), 1e-8)
+
+
+def _lemmab_1_closed_form(evidence: Evidence) -> Measurement:
+    return at_most(
+        max(float(np.max(u / (_level(_GRID) * np.exp(_rate_integral(_GRID))))) for u in subsolutions(evidence)[1:]),
+        1.0,
+    )

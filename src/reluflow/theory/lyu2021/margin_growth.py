@@ -10,18 +10,13 @@ from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import (
-    MARGIN_HYPOTHESES,
-    MARGIN_PARAMETERS,
-    MARGIN_SETTING,
     SLIDING,
     TIME_STEP,
     MarginState,
-    margin_plan,
     smooth_states_of,
     states_of,
 )
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -39,12 +34,10 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
     return found
 
 
-@conclusion("rate", "d gamma~/dt is the sum of the two products", Level.EXACT)
 def _rate(evidence: Evidence) -> Measurement:
     """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
     worst, triples = 0.0, _triples(evidence)
-    if len(triples) < 3:
-        return missing(f"only {len(triples)} triples of snapshots lie on smooth pieces")
+    need(len(triples) >= 3, f"only {len(triples)} triples of snapshots lie on smooth pieces")
     for (before, low), (_, state), (after, high) in triples:
         measured = (high.smooth_gamma - low.smooth_gamma) / (after.time - before.time)
         steep, speed = state.split(state.smooth_gradient), state.split(state.ascent)
@@ -54,21 +47,6 @@ def _rate(evidence: Evidence) -> Measurement:
     return at_most(worst, _DERIVATIVE, detail=words)
 
 
-_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
-
-LEMMA_F_6 = _theorem(
-    "lemmaF.6",
-    "Once n L < ln 2, d gamma~/dt is the product of the radial parts of grad gamma~ and grad L plus that of the "
-    "tangential parts.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_rate,),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="The derivative is taken from snapshots a part 1e-4 of the time apart, so to about that squared.",
-)
-
-
-@conclusion("rate", "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|")
 def _cosine_rate(evidence: Evidence) -> Measurement:
     """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
     ratios = []
@@ -77,8 +55,7 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
         needed = 2.0 * (state.cosine**-2 - 1.0) * (np.log(high.norm) - np.log(low.norm))
         if needed > 1e-12:  # below that the differences are rounding
             ratios.append(gained / needed)
-    if len(_triples(evidence)) < 3:
-        return missing(f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
+    need(len(_triples(evidence)) >= 3, f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
     if not ratios:
         return at_least(1.0, 1.0, detail="1 - beta is rounding throughout")
     return at_least(
@@ -99,69 +76,38 @@ def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
     return at_most(exponent, 0.0, detail=words)
 
 
-@conclusion("cosine", "1 - beta falls", Level.SCALING)
 def _cosines(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
-    if len(pairs) < 5:
-        return missing(SLIDING)
+    need(len(pairs) >= 5, SLIDING)
     gaps = np.array([1.0 - state.cosine for _, state in pairs])
     if gaps[-1] <= 1e-13:
         return at_most(float(gaps[-1]), 1e-13, detail=f"1 - beta = {gaps[-1]:.2g}, rounding")
     return _falls("1 - beta", pairs, gaps)
 
 
-LEMMA_F_8 = _theorem(
-    "lemmaF.8",
-    "The cosine beta of theta and its velocity tends to 1 along some sequence of times, since "
-    "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_cosine_rate, _cosines),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="The lemma gives no rate; a power of |theta| is fitted over the recorded times.",
-)
-
-
-@conclusion("critical", "(1 + |theta|)|grad gamma~| falls", Level.SCALING)
 def _critical(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
-    if len(pairs) < 5:
-        return missing(SLIDING)
+    need(len(pairs) >= 5, SLIDING)
     values = [(1.0 + state.norm) * float(np.linalg.norm(state.smooth_gradient)) for _, state in pairs]
     return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
 
 
-@conclusion("value", "gamma~ stays below the limit's margin")
 def _value(evidence: Evidence) -> Measurement:
     """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     target = MarginState(limit.network, evidence.dataset.X, evidence.dataset.y).gamma
     largest = max(state.smooth_gamma for _, state in states_of(evidence))
     return at_most(largest, target, allowance=1e-9 * target)
 
 
-@conclusion("kkt", "the limit direction satisfies the KKT conditions", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the certified limit: its margin is then a critical value."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual
     return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")
-
-
-THEOREM_F_9 = _theorem(
-    "thmF.9",
-    "The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
-    hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(_is_kkt, _value, _critical),
-    parameters=MARGIN_PARAMETERS,
-    plan=margin_plan,
-    departs="A power of |theta| is fitted over the recorded times.",
-)

@@ -9,9 +9,8 @@ from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
 from reluflow.network.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.early_constants import (
     cone_obstacle,
@@ -21,12 +20,10 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
 )
 from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need, nothing
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.theorem import Constants, Hypothesis
 
-LATE_MARGIN = 60.0  # y h at which the limit is first asked for: two e-folds of the norm to fit the late law on
-LOG_HORIZON = 700.0  # log of the last time; the largest double is about e^709
 _NUM_TIMES = 24
 _EARLY_SHARE = 1e-5
 
@@ -48,8 +45,7 @@ def winning_sign(sign: int) -> Hypothesis:
 def scale_is_small(evidence: Evidence) -> Judgement:
     """The early phase is over before the outputs matter, by the bound of Lemma G.4 with the measured alignment time."""
     allowed = largest_scale(evidence)
-    if not np.isfinite(allowed):
-        return undecided(cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
+    need(np.isfinite(allowed), cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
     margin = allowed - evidence.network.log_scale
     words = f"log scale {evidence.network.log_scale:.4g} against at most {allowed:.4g}"
     return Judgement(margin >= 0.0, margin, words)
@@ -131,8 +127,7 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
 def limit_margin(evidence: Evidence, expected: float) -> Measurement:
     """The normalised margin of the certified limit against the foretold one."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return equals(
         normalized_margin(limit.network, evidence.dataset), expected, atol=evidence.parameter("rtol") * expected
     )
@@ -141,8 +136,7 @@ def limit_margin(evidence: Evidence, expected: float) -> Measurement:
 def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> Measurement:
     """How far the limit network is from one neuron along w."""
     limit = limit_of(evidence)
-    if not limit.is_proof:
-        return missing(f"the limit was not identified: {limit.reason}")
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return at_most(one_neuron_distance(unit_norm(limit.network), w, sign), evidence.parameter("rtol"))
 
 
@@ -175,9 +169,9 @@ def share_falls(evidence: Evidence, sign: int) -> Measurement:
     """The other sign's share falls at the end of the run."""
     if np.all(np.sign(evidence.network.a) == sign):
         return nothing("no neuron has the other sign")
-    exponent = late_exponent(evidence, sign)
-    if exponent is None:
-        return missing("fewer than five late snapshots with a share above 0; raise `late_margin`")
+    exponent = need(
+        late_exponent(evidence, sign), "fewer than five late snapshots with a share above 0; raise `late_margin`"
+    )
     words = f"the share of the losing sign changes like |theta|^{exponent:.4g} at the end"
     first, last = (losing_share(late_networks(evidence, sign)[k], sign) for k in (0, -1))
     if exponent >= 0.0 and last <= RISING * first:
@@ -186,123 +180,32 @@ def share_falls(evidence: Evidence, sign: int) -> Measurement:
 
 
 RISING = 10.0  # a share that must fall and has become so many times larger at the end rises, however late the run is
-PARAMETERS = (
-    Parameter("rtol", 1e-7, "allowed relative error of the certified limit (the KKT solver's is about 1e-12)", low=0.0),
-    Parameter("close", 0.05, "largest distance of the run's last direction to the limit", low=0.0),
-    Parameter("late_margin", LATE_MARGIN, "smallest margin y h at which the limit is first asked for", low=0.0),
-    Parameter("log_horizon", LOG_HORIZON, "natural logarithm of the time at which to give up", low=0.0),
-)
 
 
-def _theorem(
-    key: str,
-    locator: str,
-    sign: int,
-    conditions: tuple[str, ...],
-    example: str,
-    leak: float | None,
-    width: int,
-    **words: str,
-) -> Theorem:
-    symbol = "+" if sign > 0 else "-"
-
-    def constants(evidence: Evidence) -> Constants:
-        side, other = side_of(evidence, sign), against(evidence, sign)
-        return {
-            "gamma": side.margin,
-            "w": side.w.tolist(),
-            "kappa": _kappa(evidence, sign),
-            "V": other.any_multipliers,
-            "V_star": other.dual_multipliers,
-            "log_scale_needed": finite_or_none(largest_scale(evidence)),
-        }
-
-    def predictions(evidence: Evidence) -> Constants:
-        other = against(evidence, sign)
-        return {
-            "margin": other.threshold,
-            "share_exponent": 2.0 * (other.dual_multipliers / other.threshold - 1.0),
-            "probability": 1.0 - 0.5**evidence.network.num_neurons,
-        }
-
-    return Theorem(
-        key=key,
-        reference=Reference("lyu2021", locator),
-        statement=words["statement"],
-        hypotheses=(
-            loss_among("logistic"),
-            leaky_activation,
-            *(data_assumption(condition) for condition in conditions),
-            balanced_start(),
-            winning_sign(sign),
-            scale_is_small,
-            no_ridge_met,
-        ),
-        conclusions=(
-            Conclusion(
-                "margin",
-                f"the normalised margin tends to gamma^{symbol}/2",
-                lambda e: limit_margin(e, against(e, sign).threshold),
-                level=Level.EXACT,
-            ),
-            Conclusion(
-                "one-neuron",
-                f"the limit network is one neuron along w^{symbol}, shared by the neurons of its sign",
-                lambda e: limit_function(e, side_of(e, sign).w, sign),
-                level=Level.EXACT,
-            ),
-            Conclusion("approach", "the run itself has come close to its limit", approach),
-            Conclusion(
-                "share-falls",
-                "the other sign's share of the squared norm falls",
-                lambda e: share_falls(e, sign),
-            ),
-        ),
-        constants=constants,
-        predictions=predictions,
-        parameters=PARAMETERS,
-        plan=limit_plan,
-        log_scale=lambda evidence: factor_to_regime(evidence, sign),
-        setting=Setting(loss="logistic", leak=leak, init="lyu-balanced", width=width, scale="1e-3"),
-        example=example,
-        erratum=words["erratum"],
-        departs=(
-            "The paper gives no sigma_max for the whole theorem; the one of its early phase (Lemma G.4) is asked for. "
-            "The limit is identified and certified, not waited for. The foretold exponent of the losing share is that "
-            "of very late times, when the losing neurons have turned."
-        ),
-    )
+def _constants(evidence: Evidence, sign: int) -> Constants:
+    side, other = side_of(evidence, sign), against(evidence, sign)
+    return {
+        "gamma": side.margin,
+        "w": side.w.tolist(),
+        "kappa": _kappa(evidence, sign),
+        "V": other.any_multipliers,
+        "V_star": other.dual_multipliers,
+        "log_scale_needed": finite_or_none(largest_scale(evidence)),
+    }
 
 
-THEOREM_A_7 = _theorem(
-    "lyu2021:thmA.7",
-    "Theorem A.7",
-    1,
-    ("linearly-separable", "lyu-a2", "lyu-a3", "lyu-a5-star"),
-    "lyu-counterexample-sharp",
-    None,  # that of the dataset
-    6,
-    statement=(
-        "Under A.2, A.3, A.5* and A.6 a small balanced leaky net with a positive neuron ends as (1/2) phi(<w^+, x>): "
-        "the margin tends to gamma^+/2."
-    ),
-    erratum=(
-        "E4: with A.5 as printed the theorem is false (lyu-counterexample); A.5* bounds the dual multipliers of w^+. "
-        "E11: the draw is the balanced one."
-    ),
-)
+def _predictions(evidence: Evidence, sign: int) -> Constants:
+    other = against(evidence, sign)
+    return {
+        "margin": other.threshold,
+        "share_exponent": 2.0 * (other.dual_multipliers / other.threshold - 1.0),
+        "probability": 1.0 - 0.5**evidence.network.num_neurons,
+    }
 
-THEOREM_A_10 = _theorem(
-    "lyu2021:thmA.10",
-    "Theorem A.10",
-    -1,
-    ("linearly-separable", "lyu-a2", "lyu-a8", "lyu-a9"),
-    "orthogonally-separable:n=4,d=3,mu=0.8",
-    0.7,
-    4,
-    statement=(
-        "Under A.2, A.8, A.9 and the mirrored A.6 a small balanced leaky net with a negative neuron ends as "
-        "-(1/2) phi(-<w^-, x>): the margin tends to gamma^-/2."
-    ),
-    erratum="E5: A.9 speaks of a_k >= 0, A.6 is mirrored, and A.9 needs the repair of A.5*.",
-)
+
+def _margin_of_side(evidence: Evidence, sign: int) -> Measurement:
+    return limit_margin(evidence, against(evidence, sign).threshold)
+
+
+def _one_neuron_of_side(evidence: Evidence, sign: int) -> Measurement:
+    return limit_function(evidence, side_of(evidence, sign).w, sign)

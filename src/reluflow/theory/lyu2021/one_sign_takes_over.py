@@ -15,23 +15,20 @@ from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, no_ridge_met, regime
+from reluflow.theory.hypotheses import regime
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.lyu2021.growth_in_the_cone import (
     entry_norm,
     entry_time,
     growth_constants,
-    in_cone_at_entry,
     stacked,
     where_entry_exists,
 )
-from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of, winning_sign
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, nothing
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Parameter
+from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, nothing
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 NUM_SOLVED = 10  # of each kind of perturbation
@@ -107,7 +104,6 @@ def _log_sigmas(evidence: Evidence) -> FloatArray:
     return np.array([each.network.log_scale for each in (evidence, *evidence.sweep)])
 
 
-@conclusion("losers", "negative neurons vanish like sigma^kappa", Level.SCALING)
 @needs(_late_states, _TOO_FEW)
 def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Exponent in sigma of the size of the negative neurons at T12, between the two smallest scales: kappa."""
@@ -123,7 +119,6 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     return equals(exponents[-1], kappa, atol=0.05 * kappa, detail=words)
 
 
-@conclusion("winners", "positive neurons converge as sigma falls", Level.SCALING)
 @needs(_late_states, _TOO_FEW)
 def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Largest ratio of successive changes of the positive neurons as sigma falls tenfold, over the three times.
@@ -138,7 +133,6 @@ def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measureme
     return at_most(ratio, 1.0, detail=words)
 
 
-@conclusion("embedding", "their limit is one neuron in fixed shares")
 @needs(_late_states, _TOO_FEW)
 def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
@@ -152,42 +146,10 @@ def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     return at_most(worst, bound, detail=f"relative distance {worst:.3g} to pi_b of one neuron")
 
 
-@conclusion("non-zero", "the limit is not zero")
 @needs(_late_states, _TOO_FEW)
 def _is_not_zero(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     smallest = min(entry_norm(state) for state in states[-1])
     return at_least(smallest, 0.1 * growth_constants(evidence)["A_bar"])
-
-
-_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-counterexample-sharp")
-
-LEMMA_G_8 = _theorem(
-    "lemmaG.8",
-    "As sigma tends to 0 the network at T12(sigma) + t tends to pi_b of one positive neuron, not zero; the "
-    "negative neurons vanish like sigma^kappa.",
-    hypotheses=(
-        binary_labels,
-        mean_logistic(),
-        leaky_activation,
-        data_assumption("lyu-a2"),
-        data_assumption("lyu-a3"),
-        balanced_start(),
-        off_the_rays(),
-        winning_sign(1),
-        regime("late", "the first of the times comes after T0", where_entry_exists(_after_entry)),
-        in_cone_at_entry(),
-        no_ridge_met,
-    ),
-    conclusions=(_losers_vanish, _winners_converge, _is_embedded, _is_not_zero),
-    constants=lambda e: {"T0": entry_time(e), "T12": float(_times(e)[1]), "kappa": growth_constants(e)["kappa"]},
-    parameters=(
-        Parameter("embedding", 1e-3, "allowed relative distance to one neuron at the smallest scale", low=0.0),
-    ),
-    plan=_plan,
-    log_scale=lambda e: min(0.0, np.log(1e-5) - e.network.log_scale),
-    erratum="E2, E11: lambda_0^+ = |mu^+|/2, balanced draw.",
-    departs="The limits are read off four scales a factor 10 apart.",
-)
 
 
 @drawn("network")
@@ -227,7 +189,6 @@ def perturbations(evidence: Evidence, size: float, count: int, rng: np.random.Ge
     return found
 
 
-@conclusion("local-maximum", "no nearby network of these signs has a larger margin")
 def _local_maximum(evidence: Evidence) -> Measurement:
     """Largest gain of margin over perturbations of sizes 0.05, 0.01 and 0.002, relative to gamma^+/2."""
     rng = np.random.default_rng(0)
@@ -255,7 +216,6 @@ def _maximisers_nearby(evidence: Evidence) -> list[Network]:
     return found
 
 
-@conclusion("same-function", "those of equal margin are the same function", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest difference of the outputs, at random unit points, of maximisers found nearby and of pi_b(theta^)."""
     centre, others = _one_neuron_network(evidence), _maximisers_nearby(evidence)
@@ -269,19 +229,16 @@ def _same_function(evidence: Evidence) -> Measurement:
     )
 
 
-THEOREM_G_11 = _theorem(
-    "thmG.11",
-    "Under A.5* pi_b((w^+, 1)/sqrt 2) locally maximises the margin among networks of the same signs, and nearby "
-    "networks of equal margin are the same function.",
-    hypotheses=(
-        binary_labels,
-        leaky_activation,
-        data_assumption("linearly-separable"),
-        data_assumption("lyu-a5-star"),
-        winning_sign(1),
-    ),
-    conclusions=(_local_maximum, _same_function),
-    constants=lambda e: {"V_star": against(e, 1).dual_multipliers, "gamma_plus_half": against(e, 1).threshold},
-    erratum="E4: A.5 as printed does not suffice; A.5* does.",
-    departs="Nearby networks are sampled, 1200 of them, half along the way up that a failing A.5* opens.",
-)
+LATE = regime("late", "the first of the times comes after T0", where_entry_exists(_after_entry))
+
+
+def _lemmag_8_constants(evidence: Evidence) -> Constants:
+    return {"T0": entry_time(evidence), "T12": float(_times(evidence)[1]), "kappa": growth_constants(evidence)["kappa"]}
+
+
+def _lemmag_8_log_scale(evidence: Evidence) -> float:
+    return float(min(0.0, np.log(1e-5) - evidence.network.log_scale))
+
+
+def _thmg_11_constants(evidence: Evidence) -> Constants:
+    return {"V_star": against(evidence, 1).dual_multipliers, "gamma_plus_half": against(evidence, 1).threshold}

@@ -11,12 +11,10 @@ from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network, row_norms
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
-from reluflow.theory.measurement import Level, Measurement, at_most, equals, missing
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Setting
+from reluflow.theory.measurement import Measurement, at_most, equals, missing
+from reluflow.theory.theorem import Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
 _NUM_STARTS = 12
@@ -79,7 +77,6 @@ def _are_kkt(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(found)} directions")
 
 
-@conclusion("same-function", "all are the same function", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest difference of outputs on random points from margin * (phi(<w_Q^+, x>) - phi(<w_Q^-, x>))."""
     vectors, points = class_vectors(evidence), np.random.default_rng(1).standard_normal((200, evidence.dataset.d))
@@ -88,7 +85,6 @@ def _same_function(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"outputs differ by at most {worst:.2g} on 200 random points")
 
 
-@conclusion("global", "their margin is the largest of any network", Level.EXACT)
 def _global_optimum(evidence: Evidence) -> Measurement:
     """The formula's margin against the largest margin of any network, found without it."""
     best = best_network(evidence)
@@ -111,25 +107,6 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-orthogonal")
-
-THEOREM_H_2 = _theorem(
-    "thmH.2",
-    "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to scale, "
-    "so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
-    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
-    conclusions=(
-        Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        _same_function,
-        _global_optimum,
-    ),
-    constants=_constants,
-    erratum="E12: f = phi(<w_Q^+, x>) minus phi(<w_Q^-, x>), and |theta|^2 = 2(|w_Q^+| + |w_Q^-|).",
-    departs="KKT directions are built with random shares and searched from random starts.",
-)
-
-
-@conclusion("class-vector", "every neuron is its class's vector", Level.EXACT)
 def _scaled_neurons(evidence: Evidence) -> Measurement:
     """Largest |(sum of a_j^2 over its sign) w_k/|a_k| - w_Q| over neurons, relative to |w_Q|, at smallest margin 1."""
     vectors, worst, count = class_vectors(evidence), 0.0, 0
@@ -146,23 +123,6 @@ def _scaled_neurons(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-6, detail=f"relative difference {worst:.2g} over {count} neurons")
 
 
-@conclusion("balanced", "|a_k| = |w_k|", Level.EXACT)
 def _balanced(evidence: Evidence) -> Measurement:
     worst = max(float(np.max(np.abs(np.abs(n.a) - row_norms(n.w)))) for n in kkt_directions(evidence))
     return equals(worst, 0.0, atol=1e-9, detail=f"||a_k| - |w_k|| is at most {worst:.2g}")
-
-
-LEMMA_H_3 = _theorem(
-    "lemmaH.3",
-    "At a KKT point of smallest margin 1, |a_k| = |w_k| and (sum of a_j^2 over the neurons of its sign) w_k/|a_k| "
-    "is the shortest w with <w, x_i> >= 1 on that class.",
-    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
-    conclusions=(
-        Conclusion("kkt", "the points satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        _balanced,
-        _scaled_neurons,
-    ),
-    constants=_constants,
-    erratum="E12: w_k/|a_k|, not w_k/a_k.",
-    departs="KKT directions are built with random shares and searched from random starts.",
-)

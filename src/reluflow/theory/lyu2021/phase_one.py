@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import no_ridge_met
 from reluflow.theory.lyu2021.symmetric_flow import (
-    log_scale_for_radius,
     relative_linear_flow,
-    small_enough,
     symmetric_flow,
-    symmetric_hypotheses,
 )
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, m_norm
-from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Parameter
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13
 LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
 NUM_DRAWS = 20_000
-_phase_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -81,7 +74,6 @@ def _angles(evidence: Evidence) -> FloatArray:
     return np.array([flow.growth * flow.ball.radius * s.time for s in evidence.run.snapshots])
 
 
-@conclusion("gap", "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)")
 def _follows_linear_flow(evidence: Evidence) -> Measurement:
     """Largest |theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
     flow, worst = symmetric_flow(evidence), 0.0
@@ -94,44 +86,14 @@ def _follows_linear_flow(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0)
 
 
-@conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M")
 def _stays_below_twice(evidence: Evidence) -> Measurement:
     """Largest |theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
     return at_most(max(0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))), 1.0)
 
 
-LEMMA_D2 = _phase_theorem(
-    "lemmaD.2",
-    "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
-    hypotheses=(*symmetric_hypotheses(width=1), _has_window, no_ridge_met),
-    constants=_constants,
-    predictions=lambda evidence: {"window_end": _window(evidence) / symmetric_flow(evidence).growth},
-    conclusions=(_follows_linear_flow, _stays_below_twice),
-    plan=_window_plan,
-    log_scale=_window_log_scale,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
-)
-
-
 def _linearised(evidence: Evidence) -> tuple[FloatArray, ...]:
     """theta~ at lambda_0 t = 0, 1, ..., 12 in units of e^(lambda_0 t) |theta_0|_M, or the one given as a witness."""
     return evidence.witness("linearised", lambda: tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES)))
-
-
-LEMMA_D1 = _phase_theorem(
-    "lemmaD.1",
-    "The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
-    hypotheses=symmetric_hypotheses(width=1),
-    constants=_constants,
-    conclusions=(
-        Conclusion(
-            "growth",
-            "|theta~(t)|_M over e^(lambda_0 t) |theta~_0|_M, lambda_0 t = 1, ..., 12",
-            lambda evidence: at_most(max(m_norm(rows) for rows in _linearised(evidence)[1:]), 1.0),
-        ),
-    ),
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|.",
-)
 
 
 def _early_plan(evidence: Evidence) -> FlowPlan:
@@ -153,14 +115,12 @@ def _vanishing_scale(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
 
 
-@conclusion("boost", "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M", Level.EXACT)
 def _is_boost(evidence: Evidence) -> Measurement:
     """Largest |theta - exp(t M) theta_0|_M / (e^(lambda_0 t) |theta_0|_M) over the snapshots."""
     gaps = [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
     return at_most(max(gaps), 1e-8)
 
 
-@conclusion("direction", "rate of every neuron's angle to (mu-bar, 1)", Level.SCALING)
 def _alignment_rates(evidence: Evidence) -> Measurement:
     """Slowest rate over neurons, per lambda_0 t, at which the tangent of the angle to +-(mu-bar, 1) falls.
 
@@ -178,20 +138,6 @@ def _alignment_rates(evidence: Evidence) -> Measurement:
     slowest = max(fitted_slope(angles[late], np.log(column)) for column in np.array(tangents).T)
     words = f"slowest rate {slowest:.6f} per lambda_0 t, against -1"
     return at_most(slowest, -1.0, allowance=1e-6, detail=words)
-
-
-EQUATION_3 = _phase_theorem(
-    "eq3",
-    "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose angle to "
-    "(mu-bar, 1) falls like e^(-lambda_0 t).",
-    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale, no_ridge_met),
-    constants=_constants,
-    conclusions=(_is_boost, _alignment_rates),
-    plan=_early_plan,
-    log_scale=lambda evidence: -25.0 - symmetric_flow(evidence).log_size,
-    erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
-    departs="Tried at sqrt(m) |theta_0|_M = e^-25, where the outputs are below rounding up to lambda_0 t = 9.",
-)
 
 
 def _phase_one_plan(evidence: Evidence) -> FlowPlan:
@@ -212,7 +158,6 @@ def phase_one_constant(evidence: Evidence) -> float:
     return float(4.0 / symmetric_flow(evidence).growth + np.sqrt(2.0))
 
 
-@conclusion("bound", "|Delta theta|_M over C r^3/sqrt(m)")
 def _phase_one_bound(evidence: Evidence) -> Measurement:
     """Largest |Delta theta|_M / (C r^3/sqrt m) over the sweep."""
     ratios = []
@@ -222,37 +167,15 @@ def _phase_one_bound(evidence: Evidence) -> Measurement:
     return at_most(float(max(ratios)), 1.0)
 
 
-@conclusion("order", "order of |Delta theta|_M in r", Level.SCALING)
 def _phase_one_order(evidence: Evidence) -> Measurement:
     """Order in r of |Delta theta|_M over the sweep."""
-    if len(evidence.sweep) < 2:
-        return missing("the sweep of scales was not run")
+    need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     if min(phase_one_error(each) for each in (evidence, *evidence.sweep)) < INTEGRATION:
         return missing("the error is below that of the integration; the order shows at larger scales only")
     radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]
     errors = [np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.sweep), radii, strict=True)]
     slope = fitted_slope(radii, errors)
     return equals(slope, 3.0, atol=0.1, detail=f"order {slope:.4f} in r, 3 expected")
-
-
-LEMMA_5_2 = _phase_theorem(
-    "lemma5.2",
-    "At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
-    hypotheses=(*symmetric_hypotheses(width=1), small_enough, no_ridge_met),
-    constants=lambda evidence: {
-        **_constants(evidence),
-        "C": phase_one_constant(evidence),
-        "r": float(np.exp(symmetric_flow(evidence).log_radius)),
-        "T1": symmetric_flow(evidence).ball.own_time(
-            symmetric_flow(evidence).phase_one_time(symmetric_flow(evidence).log_radius)
-        ),
-    },
-    predictions=lambda evidence: {"b": symmetric_flow(evidence).embedding.tolist()},
-    conclusions=(_phase_one_bound, _phase_one_order),
-    plan=_phase_one_plan,
-    log_scale=partial(log_scale_for_radius, fraction=0.3),
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E9: C depends on the data and r <= sqrt(lambda_0)/2 is needed.",
-)
 
 
 @hypothesis("mean", "mu is not 0, so mu-bar exists")
@@ -272,7 +195,6 @@ def _good_fraction(evidence: Evidence) -> float:
     return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
 
 
-@conclusion("frequency", f"frequency over {NUM_DRAWS} draws", Level.EXACT)
 def _probability(evidence: Evidence) -> Measurement:
     """Frequency of good draws; 4 standard deviations of the binomial law are allowed."""
     exact = 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
@@ -280,12 +202,32 @@ def _probability(evidence: Evidence) -> Measurement:
     return equals(_good_fraction(evidence), exact, atol=4.0 * deviation)
 
 
-LEMMA_E7 = _phase_theorem(
-    "lemmaE.7",
-    "Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
-    hypotheses=(_has_mean,),
-    predictions=lambda evidence: {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)},
-    conclusions=(_probability,),
-    parameters=(Parameter("output_ratio", 1.0, "c_ainit, standard deviation of a over that of w", low=0.0),),
-    departs="By simulation.",
-)
+def _eq3_log_scale(evidence: Evidence) -> float:
+    return -25.0 - symmetric_flow(evidence).log_size
+
+
+def _lemma5_2_constants(evidence: Evidence) -> Constants:
+    return {
+        **_constants(evidence),
+        "C": phase_one_constant(evidence),
+        "r": float(np.exp(symmetric_flow(evidence).log_radius)),
+        "T1": symmetric_flow(evidence).ball.own_time(
+            symmetric_flow(evidence).phase_one_time(symmetric_flow(evidence).log_radius)
+        ),
+    }
+
+
+def _lemma5_2_predictions(evidence: Evidence) -> Constants:
+    return {"b": symmetric_flow(evidence).embedding.tolist()}
+
+
+def _lemmad_1_growth(evidence: Evidence) -> Measurement:
+    return at_most(max(m_norm(rows) for rows in _linearised(evidence)[1:]), 1.0)
+
+
+def _lemmad_2_predictions(evidence: Evidence) -> Constants:
+    return {"window_end": _window(evidence) / symmetric_flow(evidence).growth}
+
+
+def _lemmae_7_predictions(evidence: Evidence) -> Constants:
+    return {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)}

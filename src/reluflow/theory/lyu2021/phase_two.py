@@ -16,13 +16,13 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
-from reluflow.theory.stating import hypothesis, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants
+from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, UnitBall, m_norm
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, none_of
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time
@@ -135,8 +135,7 @@ def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
 
 @hypothesis("non-branching", "no ridge was met up to t0", needs_trajectory=True)
 def _runs_are_unique(evidence: Evidence) -> Judgement:
-    if len(evidence.companions) < 2 * len(RADII):
-        return undecided("the runs from r theta-hat were not made")
+    need(len(evidence.companions) >= 2 * len(RADII), "the runs from r theta-hat were not made")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
     return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
@@ -202,31 +201,6 @@ def _same_limit(evidence: Evidence) -> Measurement:
     return at_least(slope, KAPPA, allowance=0.1, detail=f"order {slope:.4f} in r, at least {KAPPA:g} expected")
 
 
-_phase_theorem = theorems_of(
-    "lyu2021",
-    hypotheses=(*symmetric_hypotheses(), _runs_are_unique),
-    constants=_constants,
-    plan=_plan,
-    setting=LYU_SETTING,
-    example="lyu-symmetric",
-)
-
-THEOREM_E4 = _phase_theorem(
-    "thmE.4",
-    "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to "
-    "e^(lambda t) theta-hat, and nearby starts have the same one.",
-    locator="Thm E.4",
-    conclusions=(
-        Conclusion("limit", "difference of runs at r and r' over its bound, of order r^2", _with_runs(_limit_exists)),
-        Conclusion(
-            "exponential", "distance to e^(lambda t) theta-hat over its bound", _with_runs(_stays_near_exponential)
-        ),
-        Conclusion("same-limit", "order in r of the perturbed runs' distance", _with_runs(_same_limit), Level.SCALING),
-    ),
-    departs="theta-hat is made of the draw: rows b_k (mu-bar, 1), the last one zero.",
-)
-
-
 def _patterns_stay(evidence: Evidence) -> Measurement:
     """How many (neuron, sample, time) of the active neurons have another sign than theta-hat."""
     start, changed, total = aligned_start(evidence), 0, 0
@@ -253,8 +227,7 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Measurement:
     """Largest deviation of the active or of the zero neurons from e^(lambda t) theta-hat, over its bound."""
     start, ratios = aligned_start(evidence), []
     part = (np.linalg.norm(start.rows, axis=1) > 0.0) == is_active
-    if not np.any(part):
-        return missing("there is no such neuron")
+    need(np.any(part), "there is no such neuron")
     for k, log_r in enumerate(start.log_radii):
         small = start.strength * np.exp(KAPPA * log_r)
         for t, rows in zip(start.times, _rows(evidence, "near", k), strict=True):
@@ -263,21 +236,6 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Measurement:
             bound = small * growth + _deviation_bound(start, t) if is_active else 2.0 * small * growth
             ratios.append(gap / (bound * (1.0 + INTEGRATION)))
     return at_most(float(max(ratios)), 1.0)
-
-
-LEMMA_E5 = _phase_theorem(
-    "lemmaE.5",
-    "From |theta_0 - r theta-hat|_M <= C r^(1 + kappa), r <= r_max, patterns and sizes stay up to t0.",
-    conclusions=(
-        Conclusion("patterns", "active neurons keep their patterns", _with_runs(_patterns_stay), Level.EXACT),
-        Conclusion("norm", "|theta|_M over 2 e^(lambda t) |theta-hat|_M", _with_runs(_norm_stays)),
-        Conclusion(
-            "active", "active neurons' deviation over its bound", _with_runs(partial(_part_stays, is_active=True))
-        ),
-        Conclusion("zero", "zero neurons' deviation over its bound", _with_runs(partial(_part_stays, is_active=False))),
-    ),
-    departs="As Theorem E.4; C is chosen so that the largest r is r_max, and kappa = 1.",
-)
 
 
 def _runs_stay_together(evidence: Evidence) -> Measurement:
@@ -291,10 +249,5 @@ def _runs_stay_together(evidence: Evidence) -> Measurement:
     return at_most(float(max(ratios)), 1.0)
 
 
-LEMMA_E6 = _phase_theorem(
-    "lemmaE.6",
-    "As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
-    conclusions=(Conclusion("distance", "distance of the two runs over its bound", _with_runs(_runs_stay_together)),),
-    erratum="E18: the proof combines (23) and (24).",
-    departs="As Lemma E.5.",
-)
+_lemmae_5_active = _with_runs(partial(_part_stays, is_active=True))
+_lemmae_5_zero = _with_runs(partial(_part_stays, is_active=False))

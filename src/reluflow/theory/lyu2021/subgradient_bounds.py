@@ -17,32 +17,27 @@ from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.lyu2021.unit_ball import (
-    LYU_SETTING,
     State,
     m_norm,
-    mean_logistic,
     neuron_rows,
     pull,
     states,
     unit_ball,
     velocity,
 )
-from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Conclusion, Parameter
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing
+from reluflow.theory.stating import hypothesis
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
 NUM_TIMES = 25
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-_bound_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric", hypotheses=(mean_logistic(),))
 
 
 def _width(evidence: Evidence) -> int:
     return evidence.network.num_neurons
 
 
-@conclusion("outputs", "|f(x)| over its bound")
 def _output_bound(evidence: Evidence) -> Measurement:
     """Largest |f(x_i)| / (m |theta|_M^2)."""
     ratios = [
@@ -52,7 +47,6 @@ def _output_bound(evidence: Evidence) -> Measurement:
     return at_most(max(ratios), 1.0)
 
 
-@conclusion("differences", "|f_1(x) - f_2(x)| over its bound")
 def _difference_bound(evidence: Evidence) -> Measurement:
     """Largest |f_theta - f_theta'| / (m |theta - theta'|_M (|theta|_M + |theta'|_M)) over consecutive networks."""
     ratios, drawn = [], states(evidence)
@@ -61,13 +55,6 @@ def _difference_bound(evidence: Evidence) -> Measurement:
         bound = _width(evidence) * m_norm(first - second) * (m_norm(first) + m_norm(second))
         ratios.append(float(np.max(np.abs(one.outputs - two.outputs))) / bound)
     return at_most(max(ratios), 1.0)
-
-
-LEMMA_B10 = _bound_theorem(
-    "lemmaB.10",
-    "|f| <= m |theta|_M^2, and |f_1 - f_2| <= m |theta_1 - theta_2|_M (|theta_1|_M + |theta_2|_M).",
-    conclusions=(_output_bound, _difference_bound),
-)
 
 
 def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
@@ -89,35 +76,12 @@ def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Measurem
     return at_most(worst, 1.0)
 
 
-LEMMA_B11 = _bound_theorem(
-    "lemmaB.11",
-    "The derivatives of L - L~ by w_k and a_k are at most m |theta|_M^2 |a_k| and m |theta|_M^2 |w_k|.",
-    conclusions=(
-        Conclusion("input", "by w_k, over its bound", partial(_by_neuron, by_input=True, factor=1.0)),
-        Conclusion("output", "by a_k, over its bound", partial(_by_neuron, by_input=False, factor=1.0)),
-        Conclusion("input-sharp", "by w_k, with m/4 for m", partial(_by_neuron, by_input=True, factor=SHARP)),
-        Conclusion("output-sharp", "by a_k, with m/4 for m", partial(_by_neuron, by_input=False, factor=SHARP)),
-    ),
-    erratum="E18: the sign of the remainder integral; the bounds stand, and hold with m/4 since l'' <= 1/4.",
-)
-
-
 def _whole_gap(evidence: Evidence, *, factor: float) -> Measurement:
     ratios = [
         m_norm(_gradient_gap(s, evidence)) / (factor * _width(evidence) * m_norm(neuron_rows(s.network)) ** 3)
         for s in states(evidence)
     ]
     return at_most(max(ratios), 1.0)
-
-
-LEMMA_B12 = _bound_theorem(
-    "lemmaB.12",
-    "|subdiff(L - L~)|_M <= m |theta|_M^3.",
-    conclusions=(
-        Conclusion("gap", "|grad(L - L~)|_M over its bound", partial(_whole_gap, factor=1.0)),
-        Conclusion("gap-sharp", "the same with m/4 for m", partial(_whole_gap, factor=SHARP)),
-    ),
-)
 
 
 def _velocity_gap(evidence: Evidence) -> Measurement:
@@ -130,13 +94,6 @@ def _velocity_gap(evidence: Evidence) -> Measurement:
         )
         worst = max(worst, m_norm(gap) / (_width(evidence) * m_norm(neuron_rows(s.network)) ** 3))
     return at_most(worst, 1.0)
-
-
-COROLLARY_B13 = _bound_theorem(
-    "corB.13",
-    "Where L~ is smooth, every Clarke subgradient of L is within m |theta|_M^3 of grad L~ in M-norm.",
-    conclusions=(Conclusion("subgradient", "|v - v~|_M over its bound", _velocity_gap),),
-)
 
 
 _NONE_SMALL = "no network is small enough"
@@ -164,7 +121,6 @@ def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
     return at_most(max(ratios), 1.0) if ratios else missing(_NONE_SMALL)
 
 
-@conclusion("eps", "eps_i = |2 g_i - 1| <= eps")
 def _deviation_below_eps(evidence: Evidence) -> Measurement:
     """Largest eps_i = |2 g_i - 1| over the small networks."""
     y = unit_ball(evidence).y
@@ -172,22 +128,6 @@ def _deviation_below_eps(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(eps)), evidence.parameter("eps")) if eps else missing(_NONE_SMALL)
 
 
-_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
-
-LEMMA_B14 = _theorem(
-    "lemmaB.14",
-    "If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
-    hypotheses=(mean_logistic(), _some_are_small),
-    conclusions=(
-        _deviation_below_eps,
-        Conclusion("by-output", "|2 g_i - 1| <= 2 |f(x_i)|", partial(_force_deviation, factor=2.0)),
-        Conclusion("by-output-sharp", "|2 g_i - 1| <= |f(x_i)|/2", partial(_force_deviation, factor=0.5)),
-    ),
-    parameters=(Parameter("eps", 0.1, "allowed relative change of the forces", low=0.0, high=1.0),),
-)
-
-
-@conclusion("loss", "|L - L~| over max f^2/8")
 def _loss_gap(evidence: Evidence) -> Measurement:
     """Largest |L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
     ball, ratios = unit_ball(evidence), []
@@ -200,7 +140,6 @@ def _loss_gap(evidence: Evidence) -> Measurement:
     return at_most(max(ratios), 1.0)
 
 
-@conclusion("order", "the gap is of fourth order in the scale", Level.SCALING)
 def _loss_gap_order(evidence: Evidence) -> Measurement:
     """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
     ball, state = unit_ball(evidence), states(evidence)[-1]
@@ -213,18 +152,6 @@ def _loss_gap_order(evidence: Evidence) -> Measurement:
     return equals(slope, 4.0, atol=0.05, detail=f"order {slope:.4f} in the scale, 4 expected")
 
 
-EQUATION_2 = _bound_theorem(
-    "eq2",
-    "Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
-    conclusions=(
-        _loss_gap,
-        _loss_gap_order,
-        Conclusion("velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", _velocity_gap),
-    ),
-)
-
-
-@conclusion("subgradient", "|g| over |theta|")
 def _subgradient_bound(evidence: Evidence) -> Measurement:
     """Largest |grad L|_2 / |theta|_2 over the drawn networks."""
     data = evidence.dataset.replace(X=unit_ball(evidence).X)
@@ -235,7 +162,6 @@ def _subgradient_bound(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(ratios)), 1.0)
 
 
-@conclusion("steps", "|theta(t + h) - theta(t)| over its bound")
 def _steps_bound(evidence: Evidence) -> Measurement:
     """Largest |theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
     ball, snapshots, ratios = unit_ball(evidence), evidence.run.snapshots, []
@@ -253,10 +179,6 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in np.linspace(0.0, until, NUM_TIMES)))
 
 
-LEMMA_E10 = _bound_theorem(
-    "lemmaE.10",
-    "Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
-    conclusions=(_subgradient_bound, _steps_bound),
-    parameters=(Parameter("until", 40.0, "unit-ball time up to which the run is followed", low=0.0),),
-    plan=_plan,
-)
+_lemmab_11_input_sharp = partial(_by_neuron, by_input=True, factor=SHARP)
+_lemmab_11_output_sharp = partial(_by_neuron, by_input=False, factor=SHARP)
+_lemmab_12_gap_sharp = partial(_whole_gap, factor=SHARP)

@@ -12,12 +12,11 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import balanced_start, data_assumption
+from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Setting
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
@@ -57,7 +56,6 @@ def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
     return FeasiblePairs(first, second, *slopes)
 
 
-@conclusion("crossed", "crossing the slopes keeps the margin")
 def _crossed_margins(evidence: Evidence) -> Measurement:
     """Smallest crossed margin over the smallest margin of its pair, over pairs with a positive margin."""
     pairs, X, y, leak = feasible_pairs(evidence), evidence.dataset.X, evidence.dataset.y, evidence.leak
@@ -65,22 +63,9 @@ def _crossed_margins(evidence: Evidence) -> Measurement:
     margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
     crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
     feasible = margins > 1e-9
-    if not np.any(feasible):
-        return missing("no pair with a positive margin was drawn")
+    need(np.any(feasible), "no pair with a positive margin was drawn")
     worst = float(np.min(crossed[feasible] / margins[feasible]))
     return at_least(worst, 1.0, allowance=1e-12, detail=f"ratio at least {worst:.9g} over {int(feasible.sum())} pairs")
-
-
-_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-symmetric")
-
-LEMMA_F_1 = _theorem(
-    "lemmaF.1",
-    "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then "
-    "y(h_1 <u_2, x> + h_2 <u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>.",
-    hypotheses=_DATA,
-    conclusions=(_crossed_margins,),
-    departs="Drawn pairs; both sides are scaled to smallest margin 1 together.",
-)
 
 
 def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
@@ -130,7 +115,6 @@ def _are_kkt(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(networks)} directions")
 
 
-@conclusion("mirrored", "w_1 = -w_2 and a_1 = -a_2 = |w_1|", Level.EXACT)
 @needs(_two_active, "no KKT direction with two active neurons was found")
 def _is_mirrored(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| over the found directions with both neurons active."""
@@ -140,20 +124,6 @@ def _is_mirrored(evidence: Evidence, found: list[Network]) -> Measurement:
     return at_most(float(worst), 1e-6, detail=f"off by at most {worst:.2g} in {len(found)} directions")
 
 
-LEMMA_F_2 = _theorem(
-    "lemmaF.2",
-    "On symmetric data a KKT direction of two neurons with a_1 > 0 > a_2 has w_1 = -w_2, a_1 = -a_2 = |w_1|.",
-    hypotheses=_DATA,
-    conclusions=(
-        Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        _is_mirrored,
-    ),
-    erratum="E17: in the proof u_2 = a_2 w_2.",
-    departs="KKT directions are searched from 30 random starts.",
-)
-
-
-@conclusion("nothing-else", "random starts find no other")
 @needs(_found_directions, "no KKT direction was found from random starts")
 def _nothing_else(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest distance of a found direction to the nearest of the three."""
@@ -162,7 +132,6 @@ def _nothing_else(evidence: Evidence, found: list[Network]) -> Measurement:
     return at_most(worst, 1e-6, detail=f"{len(found)} different directions, at most {worst:.2g} from one of the three")
 
 
-@conclusion("margins", "their margins are as stated", Level.EXACT)
 def _margins(evidence: Evidence) -> Measurement:
     """Largest relative error of the three margins."""
     gamma, leak = float(evidence.facts.separator.margin) if evidence.facts.separator else np.nan, evidence.leak
@@ -170,22 +139,6 @@ def _margins(evidence: Evidence) -> Measurement:
     measured = [normalized_margin(network, evidence.dataset) for network in named_directions(evidence)]
     worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
-
-
-LEMMA_F_3 = _theorem(
-    "lemmaF.3",
-    "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), "
-    "(w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice.",
-    hypotheses=_DATA,
-    conclusions=(
-        Conclusion("kkt", "the three satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        _margins,
-        _nothing_else,
-    ),
-    constants=lambda e: {"linear_margin": e.facts.separator.margin if e.facts.separator else float("nan")},
-    erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
-    departs="KKT directions are searched from 30 random starts.",
-)
 
 
 @hypothesis("opposite-pair", "two neurons, one of each sign")
@@ -234,7 +187,6 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
     return float(rates[-1.0] - rates[1.0])
 
 
-@conclusion("rate", "the ratio changes at the foretold rate", Level.EXACT)
 def _ratio_law(evidence: Evidence) -> Measurement:
     """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
     w_star, worst, count = _separator(evidence), 0.0, 0
@@ -251,12 +203,10 @@ def _ratio_law(evidence: Evidence) -> Measurement:
         scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
         worst = max(worst, abs(measured - log_ratio_rate(evidence, middle.network, middle.outputs)) / scale)
         count += 1
-    if count < 3:
-        return missing(f"only {count} triples of snapshots lie on smooth pieces")
+    need(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
 
 
-@conclusion("angles", "both angles stay below 90 degrees")
 def _angles(evidence: Evidence) -> Measurement:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
     w_star, worst = _separator(evidence), 0.0
@@ -272,15 +222,5 @@ def _constants(evidence: Evidence) -> Constants:
     return {"lambda_0": 0.25 * (1.0 + evidence.leak) * mean}
 
 
-ANGLES = _theorem(
-    "appF.1",
-    "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, -w*>/"
-    "<w_1, w*>) is the proof's sum of forces over cosines.",
-    locator="Appendix F.1, proof of Theorem 5.5",
-    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair, _ahead),
-    conclusions=(_angles, _ratio_law),
-    constants=_constants,
-    plan=_plan,
-    erratum="E17: (1 - leak)/2, min for max, and cos eps > leak in the use of this quantity.",
-    departs="Judged from the first recorded time on, after alignment; the flow is autonomous.",
-)
+def _lemmaf_3_constants(evidence: Evidence) -> Constants:
+    return {"linear_margin": evidence.facts.separator.margin if evidence.facts.separator else float("nan")}

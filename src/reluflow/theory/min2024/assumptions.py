@@ -11,16 +11,11 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, regime, relu_activation
 from reluflow.theory.min2024.constants import data_constants, log_small_scale, proof_constants, starting_cosine
 from reluflow.theory.min2024.moving_neurons import cones_of
-from reluflow.theory.theorem import Hypothesis, Reference, Setting
+from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="exponential", reduction="sum", leak=0.0, init="min-balanced", width=12, scale="1e-3")
 EXAMPLE = "min-regression-case"
 SPATIAL = "orthogonally-separable:n=4,d=3,mu=0.766"  # of the same mu; in the plane a stable rank says nothing
-
-
-def reference(locator: str) -> Reference:
-    """Where a result stands in the paper."""
-    return Reference("min2024", locator)
 
 
 def _binary(evidence: Evidence) -> Judgement:

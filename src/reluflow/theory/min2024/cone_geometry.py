@@ -13,12 +13,10 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing, none_of
-from reluflow.theory.min2024.assumptions import BINARY, EXAMPLE, SEPARATED, SETTING, reference
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
+from reluflow.theory.theorem import Constants, Hypothesis
 
 NUM_DRAWS = 400
 ROUNDING = 1e-12
@@ -47,14 +45,12 @@ def _codes(data: DataConstants, points: FloatArray) -> FloatArray:
     return np.asarray(cones_of(points @ data.X.T > 0.0, data.y))
 
 
-@conclusion("cosine", "smallest cosine of drawn points of K")
 def _pairwise_cosine(evidence: Evidence) -> Measurement:
     points, mu = _cone_points(evidence), data_constants(evidence).mu
     smallest = float(np.min(points @ points.T))
     return at_least(smallest, mu, allowance=ROUNDING, detail=f"smallest cosine {smallest:.12g} against mu = {mu:.12g}")
 
 
-@conclusion("attained", "the generators attain mu", Level.EXACT)
 def _generators_attain(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     smallest = min(1.0, float(np.min(data.unit_signed @ data.unit_signed.T)))
@@ -74,7 +70,6 @@ def _members(evidence: Evidence, sign: int) -> FloatArray:
     return evidence.witness(f"members {sign}", draw)
 
 
-@conclusion("convex", "no positive combination leaves its cone", Level.EXACT)
 def _is_convex(evidence: Evidence) -> Measurement:
     data, rng = data_constants(evidence), seeded()
     outside = total = 0
@@ -87,19 +82,16 @@ def _is_convex(evidence: Evidence) -> Measurement:
         mixed = weights[0] * members[left] + weights[1] * members[right]
         outside += int(np.sum(_codes(data, mixed) != sign))
         total += NUM_DRAWS
-    if total == 0:
-        return missing("neither S_+ nor S_- held a drawn direction")
+    need(total != 0, "neither S_+ nor S_- held a drawn direction")
     return none_of(outside, total=total)
 
 
-@conclusion("depth", "smallest y_i <x_c, x_i>/|x_i|")
 def _inside_by_mu(evidence: Evidence) -> Measurement:
     data, points = data_constants(evidence), _cone_points(evidence)
     smallest = float(np.min(points @ data.unit_signed.T))
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=f"smallest y_i <x_c, x_i>/|x_i| is {smallest:.12g}")
 
 
-@conclusion("inside", "no point of +-K is outside its cone", Level.EXACT)
 def _inside_cones(evidence: Evidence) -> Measurement:
     data, points = data_constants(evidence), _cone_points(evidence)
     wrong = 0
@@ -128,14 +120,12 @@ def _cap_escapes(evidence: Evidence, zeta: float) -> int:
     return sum(int(np.sum(_codes(data, _cap_points(data, sign, zeta)) != sign)) for sign in signs)
 
 
-@conclusion("cap", "no point of the caps at 0.9999 zeta_1* is outside")
 def _cap_is_inside(evidence: Evidence) -> Measurement:
     factor = evidence.witness("cap factor", lambda: 0.9999)
     escaped = _cap_escapes(evidence, factor * data_constants(evidence).cap)
     return none_of(escaped, detail=f"{escaped} points of the caps at {factor:g} zeta_1* leave their cone")
 
 
-@conclusion("sharp", "some point of the caps at 1.02 zeta_1* is outside", Level.EXACT)
 def _cap_is_sharp(evidence: Evidence) -> Measurement:
     zeta = 1.02 * data_constants(evidence).cap
     if zeta >= 1.0:
@@ -144,7 +134,6 @@ def _cap_is_sharp(evidence: Evidence) -> Measurement:
     return at_least(escaped, 1.0, detail=f"{escaped} points of the caps at 1.02 zeta_1* leave their cone")
 
 
-@conclusion("size", "zeta_1* is at least mu^2")
 def _cap_at_least(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     return at_least(data.cap, data.mu**2, allowance=ROUNDING)
@@ -169,7 +158,6 @@ def _closest_outsider(data: DataConstants) -> FloatArray:
     return unit_rows(towards - (towards @ normal + JUST_OUTSIDE) * normal)
 
 
-@conclusion("cosine", "largest |cos| of drawn pairs")
 def _cosine_to_outside(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     largest = float(np.max(np.abs(_cone_points(evidence) @ _outsiders(evidence).T)))
@@ -177,7 +165,6 @@ def _cosine_to_outside(evidence: Evidence) -> Measurement:
     return at_most(largest, bound, allowance=ROUNDING, detail=f"largest |cos| {largest:.12g} against {bound:.12g}")
 
 
-@conclusion("attained", "1 - (largest cosine)^2 is mu^2", Level.EXACT)
 def _xi_is_attained(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     best = float(np.max(np.abs(data.unit_signed @ _closest_outsider(data))))
@@ -208,7 +195,6 @@ def _aggregate_ratio(evidence: Evidence, bound: Callable[[DataConstants, FloatAr
     return at_least(smallest, 1.0, allowance=ROUNDING, detail=f"smallest |x_a| over its bound is {smallest:.6g}")
 
 
-@conclusion("length", "|x_a| over sqrt(mu) n_a X_min is at least 1")
 def _aggregates_are_long(evidence: Evidence) -> Measurement:
     leak = evidence.leak
 
@@ -218,7 +204,6 @@ def _aggregates_are_long(evidence: Evidence) -> Measurement:
     return _aggregate_ratio(evidence, bound)
 
 
-@conclusion("length-sharp", "the same for the middle expression")
 def _aggregates_are_longer(evidence: Evidence) -> Measurement:
     def bound(data: DataConstants, k: FloatArray) -> FloatArray:
         return np.asarray(data.smallest_norm * np.sqrt(k + data.mu * k * (k - 1.0)))
@@ -226,7 +211,6 @@ def _aggregates_are_longer(evidence: Evidence) -> Measurement:
     return _aggregate_ratio(evidence, bound)
 
 
-@conclusion("extremal", "every extremum of G is a class aggregate", Level.EXACT)
 def _extreme_vectors(evidence: Evidence) -> Measurement:
     """Local maxima of sum_i y_i s(<x_i, w>) on the sphere are x_+, local minima x_- (both as unit vectors)."""
     data = data_constants(evidence)
@@ -254,85 +238,4 @@ def _geometry_constants(evidence: Evidence) -> Constants:
     }
 
 
-def geometric_result(
-    key: str,
-    locator: str,
-    statement: str,
-    conclusions: tuple[Conclusion, ...],
-    *more: Hypothesis,
-    example: str = EXAMPLE,
-) -> Theorem:
-    """A result on the data alone, under Assumption 1 and whatever `more` it asks for."""
-    return Theorem(
-        key=f"min2024:{key}",
-        reference=reference(locator),
-        statement=statement,
-        hypotheses=(SEPARATED, *more),
-        conclusions=conclusions,
-        constants=_geometry_constants,
-        setting=SETTING,
-        example=example,
-    )
-
-
-EXTREME_VECTORS = geometric_result(
-    "extreme-vectors",
-    "Sec. 3.1",
-    "The only attractors of (4) for positive neurons are x_+ and S_dead, for negative ones x_- and S_dead.",
-    (_extreme_vectors,),
-)
-LEMMA_5 = geometric_result(
-    "lemma5",
-    "Lemma 5",
-    "Any two vectors of K = cone{y_i x_i} have a cosine of at least mu.",
-    (
-        _pairwise_cosine,
-        _generators_attain,
-    ),
-)
-_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_6 = _theorem(
-    "lemma6",
-    "S_+ and S_- are convex cones.",
-    hypotheses=(BINARY,),
-    conclusions=(_is_convex,),
-)
-LEMMA_7 = geometric_result(
-    "lemma7",
-    "Lemma 7",
-    "K lies in the interior of S_+ and -K in that of S_-: y_i <x_c, x_i> >= mu |x_i| for unit x_c in K.",
-    (
-        _inside_by_mu,
-        _inside_cones,
-    ),
-)
-LEMMA_8 = geometric_result(
-    "lemma8",
-    "Lemma 8",
-    "The caps {cos(z, x_+-) >= sqrt(1 - zeta_1)} lie in S_+- exactly for zeta_1 < zeta_1*, and zeta_1* >= mu^2.",
-    (
-        _cap_is_inside,
-        _cap_is_sharp,
-        _cap_at_least,
-    ),
-)
-LEMMA_9 = geometric_result(
-    "lemma9",
-    "Lemma 9",
-    "|cos(x, z)| <= sqrt(1 - xi) for x in K and z outside S_+ and S_-, with xi = mu^2, which is best possible.",
-    (
-        _cosine_to_outside,
-        _xi_is_attained,
-    ),
-    Hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel", _pair_below_one),
-)
-LEMMA_11 = geometric_result(
-    "lemma11",
-    "Lemma 11",
-    "|x_a(w)| >= X_min sqrt(n_a + mu n_a (n_a - 1)) >= sqrt(mu) n_a X_min; with a leak n_a + leak (n - n_a) there.",
-    (
-        _aggregates_are_long,
-        _aggregates_are_longer,
-    ),
-)
+MU_BELOW_1 = Hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel", _pair_below_one)

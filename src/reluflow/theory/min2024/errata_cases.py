@@ -15,6 +15,7 @@ from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
+from reluflow.theory.min2024.boundary_solutions import LeavingPath, path_residual
 from reluflow.theory.min2024.constants import DataConstants
 from reluflow.theory.min2024.fitting import stable_rank_limit
 
@@ -147,11 +148,25 @@ def _closed(*, printed: bool) -> Measurement:
     return equals(float(np.sign(limit)), 1.0, atol=0.0, detail=words) if printed else at_least(limit, 0.0, detail=words)
 
 
+def _leaves_dead_cone(*, printed: bool) -> Measurement:
+    """w_1 at t = 2 of a solution from S_dead for x = (1, 0): of one that leaves, or of the regular one, which stays."""
+
+    def stays(times: FloatArray) -> FloatArray:
+        return np.column_stack([np.zeros_like(times), np.ones_like(times)])
+
+    path = LeavingPath() if printed else stays
+    residual = path_residual(path, 2.0, label=1.0, slope_at_zero=0.0)
+    reached = float(path(np.array([2.0]))[0, 0])
+    words = f"the path ends at w_1 = {reached:.4g}, and misses the equation by {residual:.6f}"
+    return at_most(reached if residual <= 1e-9 else -math.inf, 0.0, detail=words)  # what solves nothing breaks nothing
+
+
 CASES: dict[str, Cases] = {
     "E1": both(_cap),
     "E2": on_each(_output_bound, 4.0, 8.0),
     "E3": on_each(_order_of_t_1, 0.5, 2.5),
     "E4": on_each(_unit_force, LogisticLoss(reduction="sum"), LogisticLoss(reduction="sum", factor=2.0)),
+    "E5": both(_leaves_dead_cone),
     "E6": both(_path_steps),
     "E7": both(_time_of_one_sample),
     "E8": both(_opposite_classes),

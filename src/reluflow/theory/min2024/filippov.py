@@ -9,11 +9,10 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
-from reluflow.theory.min2024.cone_geometry import ROUNDING, geometric_result, seeded, unit_rows
+from reluflow.theory.measurement import Measurement, at_least, missing, need, none_of
+from reluflow.theory.min2024.cone_geometry import ROUNDING, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
-from reluflow.theory.stating import conclusion
 from reluflow.theory.theorem import Hypothesis
 
 
@@ -44,14 +43,12 @@ def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Gen
     return np.array([first, -first])
 
 
-@conclusion("one-way", "smallest cosine of a selection with a y_i x_i is at least mu")
 def _selections_push_one_way(evidence: Evidence) -> Measurement:
     """y_i <x_i, v>/(|x_i||v|) >= mu for every selection v != 0: v lies in K, so it crosses one way."""
     data, chosen = data_constants(evidence), _selections(evidence)
     lengths = np.linalg.norm(chosen, axis=1)
     moving = lengths > ROUNDING * data.largest_norm
-    if not np.any(moving):
-        return missing("no selection beside 0 was found")
+    need(np.any(moving), "no selection beside 0 was found")
     smallest = float(np.min((chosen[moving] / lengths[moving, None]) @ data.unit_signed.T))
     words = f"smallest cosine of {int(np.sum(moving))} selections with a y_i x_i is {smallest:.6g}, mu = {data.mu:.6g}"
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=words)
@@ -62,7 +59,6 @@ def _intersections(evidence: Evidence) -> list[tuple[FloatArray, tuple[int, int]
     return [(w, on) for on in combinations(range(data.n), 2) for w in _on_hyperplanes(data, on, rng)]
 
 
-@conclusion("exit", "every selection leaves every hyperplane on the same side", Level.EXACT)
 def _exit_is_unique(evidence: Evidence) -> Measurement:
     """At an intersection of two hyperplanes each side's velocity, whatever the selection, leaves both the same way."""
     data = data_constants(evidence)
@@ -86,17 +82,4 @@ def _dimension_three(evidence: Evidence) -> Judgement:
     return Judgement(d >= 3, float(d - 3), f"d = {d}; two hyperplanes of the plane meet in 0 only")
 
 
-REMARK_8 = geometric_result(
-    "remark8",
-    "Remark 8",
-    "A neuron at an intersection of hyperplanes crosses all of them at once, whatever the slopes there.",
-    (_exit_is_unique,),
-    Hypothesis("d-at-least-3", "hyperplanes meet outside 0", _dimension_three),
-    example="orthogonally-separable:n=6,d=3",
-)
-APPENDIX_F = geometric_result(
-    "appF",
-    "App. F",
-    "Every nonzero selection of Filippov's set-valued x_a lies in K, so crossings stay one-way.",
-    (_selections_push_one_way,),
-)
+D_AT_LEAST_3 = Hypothesis("d-at-least-3", "hyperplanes meet outside 0", _dimension_three)

@@ -7,32 +7,22 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, nothing
 from reluflow.theory.min2024.assumptions import (
     BOTH_CONES,
-    CLASSIFICATION,
-    EXAMPLE,
-    FLOW,
-    REGIME,
-    SETTING,
-    SPATIAL,
-    SUMMED,
-    UNIT_FORCE,
-    log_factor_28,
 )
 from reluflow.theory.min2024.class_neurons import dead_neurons, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time, whole_plan
+from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants, Hypothesis
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
@@ -58,16 +48,13 @@ def _is_linear(evidence: Evidence) -> Judgement:
 
 def _linear_decrease(evidence: Evidence, factor: float) -> Measurement:
     """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified."""
-    separator = evidence.facts.separator
-    if separator is None:
-        return missing("the max-margin separator")
+    separator = need(evidence.facts.separator, "the max-margin separator")
     ratios = []
     for moment in moments(evidence):
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
             output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
             ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * separator.margin**2))
-    if not ratios:
-        return missing("no snapshot with every y_i f_i >= 0")
+    need(ratios, "no snapshot with every y_i f_i >= 0")
     smallest = min(ratios) / factor
     words = f"smallest -dL/dt over its bound is {smallest:.6g} in {len(ratios)} snapshots, rho = {separator.margin:.6g}"
     return at_least(smallest, 1.0, allowance=1e-12, detail=words)
@@ -91,9 +78,7 @@ def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
 def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
     """|grad L|^2/(alpha_rate L^2) >= 1 from t_2 on."""
     rate = factor * proof_constants(evidence).rate
-    found = _fitted_moments(evidence)
-    if not found:
-        return missing("no snapshot after t_2")
+    found = need(_fitted_moments(evidence), "no snapshot after t_2")
     smallest = min(_gradient_square(moment) / moment.loss_value**2 for moment in found) / rate
     return at_least(smallest, 1.0, detail=f"smallest -dL/dt over alpha_rate L^2 is {smallest:.6g}")
 
@@ -101,8 +86,7 @@ def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
 def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
     """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
     found = _fitted_moments(evidence)
-    if len(found) < 2:
-        return missing("two snapshots after t_2")
+    need(len(found) >= 2, "two snapshots after t_2")
     first, rate = found[0], factor * proof_constants(evidence).rate
     ratios = [
         m.loss_value * (first.loss_value * rate * (m.time - first.time) + 1.0) / first.loss_value for m in found[1:]
@@ -111,7 +95,7 @@ def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
     return at_most(max(ratios), 1.0, detail=words)
 
 
-def stable_rank(w: NDArray[np.float64]) -> float:
+def stable_rank(w: FloatArray) -> float:
     """|W|_F^2/|W|_2^2.
 
     >>> stable_rank(np.diag([1.0, 1.0]))
@@ -159,9 +143,7 @@ def low_rank(evidence: Evidence) -> Measurement:
     if evidence.dataset.d < 3:
         return nothing(PLANE)
     constants = proof_constants(evidence)
-    found = moments_from(evidence, constants.t_1)
-    if not found:
-        return missing("no snapshot after t_1")
+    found = need(moments_from(evidence, constants.t_1), "no snapshot after t_1")
     worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
     return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
 
@@ -173,7 +155,6 @@ def _allowance(evidence: Evidence, moment: Moment) -> float:
     return math.exp(min(log_ratio, LARGEST_EXPONENT))
 
 
-@conclusion("invariant", "W_+-^T W_+- - a a^T does not change", Level.EXACT)
 def _invariant_is_kept(evidence: Evidence) -> Measurement:
     """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
     worst, count = 0.0, 0
@@ -186,12 +167,10 @@ def _invariant_is_kept(evidence: Evidence) -> Measurement:
             first = gram if first is None else first
             if size > 0.0:
                 worst, count = max(worst, float(np.max(np.abs(gram - first))) / size), count + 1
-    if count == 0:
-        return missing("no snapshot after t_1 in the range of doubles")
+    need(count != 0, "no snapshot after t_1 in the range of doubles")
     return at_most(worst, KEPT, detail=f"largest change over |W_+-|_F^2 is {worst:.3g}, allowed {KEPT:g}")
 
 
-@conclusion("invariant-size", "log of its bound minus log of its norm")
 def _invariant_is_small(evidence: Evidence) -> Measurement:
     """log of the spectral norm of the invariant at t_1 against log(4 eps W_max^2 |V~|/sqrt(m))."""
     gaps = []
@@ -201,8 +180,7 @@ def _invariant_is_small(evidence: Evidence) -> Measurement:
         norm = max(float(np.linalg.norm(w @ w.T - np.outer(a, a), 2)), float(np.finfo(float).tiny))
         bound = _log_group_bound(evidence, int(np.sum(group.neurons)))
         gaps.append(bound - math.log(norm) - 2.0 * network.log_scale)
-    if not gaps:
-        return missing("no neuron in its cone at t_1")
+    need(gaps, "no neuron in its cone at t_1")
     return at_least(min(gaps), 0.0, detail=f"log of the bound minus log of the norm is {min(gaps):.6g}")
 
 
@@ -231,7 +209,6 @@ def _group_rank(evidence: Evidence, sign: int) -> Measurement:
     return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
 
 
-@conclusion("eq43", "log |W_dead|_F^2 against its bound")
 def _dead_norm(evidence: Evidence) -> Measurement:
     """(43): log |W_dead|_F^2 against log(4 eps W_max^2 |V~_dead|/sqrt(m))."""
     dead = dead_neurons(evidence)
@@ -243,7 +220,6 @@ def _dead_norm(evidence: Evidence) -> Measurement:
     return at_most(largest, bound, detail=f"log |W_dead|_F^2 = {largest:.6g} for {int(np.sum(dead))} dead neurons")
 
 
-@conclusion("norm", "|W|_F grows after t_2")
 @needs(_fitted_moments, "three snapshots after t_2", at_least=3)
 def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
@@ -275,12 +251,10 @@ def _late_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(landmarks(evidence).last_fitted + math.exp(log_time) for log_time in LATE_LOG_TIMES))
 
 
-@conclusion("bound", "the predicted limit is at most 2/(1 + mu)")
 def _limit_below_bound(evidence: Evidence) -> Measurement:
     return at_most(stable_rank_limit(evidence.facts), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
 
 
-@conclusion("approach", "the distance to it falls, like 1/log t or 1/sqrt(log t)", Level.SCALING)
 def _approach(evidence: Evidence) -> Measurement:
     """Exponent of |stable rank - limit| in log t; or the gap is below rounding from the start.
 
@@ -289,8 +263,7 @@ def _approach(evidence: Evidence) -> Measurement:
     """
     limit = stable_rank_limit(evidence.facts)
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
-    if len(late) < 3:
-        return missing("three snapshots after t = e^7")
+    need(len(late) >= 3, "three snapshots after t = e^7")
     gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
     words = f"gap {gaps[0]:.3g} at t = {late[0].time:.3g}, {gaps[-1]:.3g} at t = {late[-1].time:.3g}"
     if np.all(gaps <= ROUNDING):
@@ -299,7 +272,6 @@ def _approach(evidence: Evidence) -> Measurement:
     return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
 
 
-@conclusion("ranks", "the stable rank at late times")
 def _late_ranks(evidence: Evidence) -> Measurement:
     """The largest stable rank at the late snapshots, at most 2."""
     if evidence.dataset.d < 3:
@@ -309,71 +281,10 @@ def _late_ranks(evidence: Evidence) -> Measurement:
 
 LINEAR = Hypothesis("linear", "the activation is the identity, leak 1", _is_linear)
 
-_theorem = theorems_of("min2024", setting=SETTING, example=SPATIAL)
 
-LEMMA_15 = _theorem(
-    "lemma15",
-    "For a linear two-layer network on data separable with margin rho, dL/dt <= -|a|^2 L^2 rho^2/4 "
-    "whenever every sample is classified; without the 1/4 for the exponential loss, with 1/(4 ln^2 2) for twice the "
-    "logistic loss.",
-    hypotheses=(data_assumption("linearly-separable"), CLASSIFICATION, UNIT_FORCE, SUMMED, LINEAR),
-    conclusions=(
-        Conclusion("decrease", "-dL/dt over |a|^2 L^2 rho^2/4", lambda e: _linear_decrease(e, 0.25)),
-        Conclusion("decrease-sharp", "the same with the best factor", lambda e: _linear_decrease(e, _best_factor(e))),
-    ),
-    plan=_linear_plan,
-    setting=Setting(loss="exponential", reduction="sum", leak=1.0, init="min-balanced", width=12, scale="1e-3"),
-    example=EXAMPLE,
-)
-RATE = _theorem(
-    "rate",
-    "From t_2 on dL/dt <= -alpha_rate L^2 with alpha_rate = (mu X_min)^2/(32 X_max), so L(t) = O(1/t); four "
-    "times that rate for the exponential loss.",
-    locator="App. D.2, convergence",
-    hypotheses=(*REGIME, BOTH_CONES),
-    conclusions=(
-        Conclusion("slope", "-dL/dt over alpha_rate L^2", lambda e: _slope_of_loss(e, 1.0)),
-        Conclusion("curve", "L(t) over its bound", loss_under_curve),
-        Conclusion(
-            "slope-sharp",
-            "the same with 4 alpha_rate for the exponential loss and 1/ln^2 2 of it for twice the logistic one",
-            lambda e: _slope_of_loss(e, 4.0 * _best_factor(e)),
-        ),
-    ),
-    constants=rate_constants,
-    plan=whole_plan,
-    log_scale=log_factor_28,
-    example=EXAMPLE,
-)
-APPENDIX_D3 = _theorem(
-    "appD.3",
-    "From t_1 on W_+^T W_+ - a_+ a_+^T is constant and of norm at most 4 eps W_max^2 |V~_+|/sqrt(m), so "
-    "W_+ and W_- are nearly of rank one, W_dead is small, and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
-    locator="App. D.3, Eqs. (41)-(43)",
-    hypotheses=(*REGIME, BOTH_CONES),
-    conclusions=(
-        _invariant_is_kept,
-        _invariant_is_small,
-        Conclusion("eq41", "log of the bound minus log of |W_+|_F^2 - |W_+|_2^2", lambda e: _group_rank(e, 1)),
-        Conclusion("eq42", "the same for W_-", lambda e: _group_rank(e, -1)),
-        _dead_norm,
-        Conclusion("sum", "stable rank against 2 plus the allowance", low_rank),
-        _norm_diverges,
-    ),
-    constants=rate_constants,
-    plan=whole_plan,
-    log_scale=log_factor_28,
-    erratum="E9: the limit of the stable rank is printed as equal to 2; it is at most 2.",
-)
-STABLE_RANK = _theorem(
-    "stable-rank",
-    "The stable rank of W tends to 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)) <= 2/(1 + mu), with p, q "
-    "the inverse margins of the classes and c the cosine of their max-margin directions.",
-    locator="App. D.3, limit",
-    hypotheses=(*FLOW, BOTH_CONES),
-    conclusions=(_limit_below_bound, _approach, _late_ranks),
-    predictions=_stable_rank_predictions,
-    plan=_late_plan,
-    erratum="E9: printed as a limit equal to 2.",
-    departs="Not in the paper: the limit follows from the max-margin direction of each class.",
-)
+def _lemma15_decrease_sharp(evidence: Evidence) -> Measurement:
+    return _linear_decrease(evidence, _best_factor(evidence))
+
+
+def _rate_slope_sharp(evidence: Evidence) -> Measurement:
+    return _slope_of_loss(evidence, 4.0 * _best_factor(evidence))

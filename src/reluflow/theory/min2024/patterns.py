@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.theory.evidence import Evidence, kept
@@ -52,7 +52,7 @@ class PatternHistory:
         """The stays of one neuron."""
         return tuple(stay for stay in self.stays if stay.neuron == neuron)
 
-    def settling_times(self) -> NDArray[np.float64]:
+    def settling_times(self) -> FloatArray:
         """When each neuron's pattern changed for the last time, shape (m,)."""
         last: dict[int, float] = {stay.neuron: stay.start for stay in self.stays}
         return np.array([last[neuron] for neuron in sorted(last)])

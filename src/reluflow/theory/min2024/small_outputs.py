@@ -14,23 +14,12 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, nothing
-from reluflow.theory.min2024.assumptions import (
-    APPROXIMATION,
-    BALANCED,
-    BINARY,
-    EXAMPLE,
-    NONZERO,
-    SETTING,
-    SUMMED,
-    UNIT_FORCE,
-    log_factor_small,
-)
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need, nothing
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
-from reluflow.theory.stating import conclusion, needs, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
+from reluflow.theory.stating import needs
+from reluflow.theory.theorem import Constants, Hypothesis
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
 SWEEP = (-3.0, -6.0, -9.0)  # three more scales, e^-3 apart
@@ -46,7 +35,6 @@ def _output_grid(evidence: Evidence) -> FloatArray:
     return evidence.witness("outputs", lambda: np.linspace(-1.0, 1.0, 4001))
 
 
-@conclusion("force", "the force is within 2|f| of the label")
 def _force_is_near_the_label(evidence: Evidence) -> Measurement:
     outputs = _output_grid(evidence)
     outputs = outputs[outputs != 0.0]
@@ -94,9 +82,7 @@ def _certified(evidence: Evidence) -> tuple[Moment, ...]:
 
 def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
-        found = _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        found = need(_certified(evidence), "no snapshot in [0, T]")
         measured = max(2.0 * float(np.max(moment.log_norms)) for moment in found)
         bound = _log_norm_bound(evidence) + math.log(factor)
         return at_most(
@@ -108,9 +94,7 @@ def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
 
 def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
-        found = _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        found = need(_certified(evidence), "no snapshot in [0, T]")
         measured = max(moment.log_largest_output for moment in found)
         bound = _log_output_bound(evidence) + math.log(factor)
         return log_at_most(
@@ -120,16 +104,13 @@ def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     return measure
 
 
-@conclusion("growth", "each |w_j|^2 grows at most like exp(2 n X_max (1 + ...) t)")
 def _growth_per_neuron(evidence: Evidence) -> Measurement:
     """Groenwall: log |w_j(t)|^2 <= log |w_j(0)|^2 + 2 n X_max (1 + 4 eps sqrt(m) X_max W_max^2) t."""
     data, found = data_constants(evidence), _certified(evidence)
     start = evidence.network
     first = np.log(row_norms(start.w)) + start.log_scale
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
-    later = [moment for moment in found if moment.time > 0.0]
-    if not later:
-        return missing("no snapshot in (0, T]")
+    later = need([moment for moment in found if moment.time > 0.0], "no snapshot in (0, T]")
     excess = max(float(np.max(moment.log_norms - first - rate * moment.time)) for moment in later)
     return at_most(
         excess, 0.0, allowance=1e-9, detail=f"log |w_j(t)| exceeds its bound by at most {excess:.3g} (rounding 1e-9)"
@@ -140,7 +121,6 @@ def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return tuple(moment for moment in moments(evidence) if moment.log_largest_output <= 0.0)
 
 
-@conclusion("error", "error over 2 n X_max max|f| is at most 1")
 @needs(_small_moments, "no snapshot with max|f| <= 1")
 def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     data = data_constants(evidence)
@@ -148,7 +128,6 @@ def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
 
 
-@conclusion("identity", "the error is |P_j sum_i sigma' (g_i - y_i) x_i|", Level.EXACT)
 def _error_identity(evidence: Evidence) -> Measurement:
     """The error from the two velocities against the one from the excess force, where f is not tiny."""
     found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
@@ -166,8 +145,7 @@ def _error_identity(evidence: Evidence) -> Measurement:
 def _lemma_1_error(factor: float) -> Callable[[Evidence], Measurement]:
     def measure(evidence: Evidence) -> Measurement:
         data, found = data_constants(evidence), _certified(evidence)
-        if not found:
-            return missing("no snapshot in [0, T]")
+        need(found, "no snapshot in [0, T]")
         log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
         worst = max(_log_error(moment) for moment in found)
         return log_at_most(worst, log_bound, detail=f"log of the error is {worst:.6g} against at most {log_bound:.6g}")
@@ -180,21 +158,17 @@ def _log_error(moment: Moment) -> float:
     return math.log(largest) + moment.log_largest_output if largest > 0.0 else -math.inf
 
 
-@conclusion("order", "the largest error on [0, T] vanishes at least like eps", Level.SCALING)
 def _error_exponent(evidence: Evidence) -> Measurement:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
     runs = (evidence, *evidence.sweep)
-    if len(runs) < 3:
-        return missing("a sweep of at least two more scales")
+    need(len(runs) >= 3, "a sweep of at least two more scales")
     scales = [run.network.log_scale for run in runs]
     errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
-    if not np.all(np.isfinite(errors)):
-        return missing("the error vanishes at every snapshot")
+    need(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
     exponent = fitted_slope(scales, errors)
     return at_least(exponent, 1.0, detail=f"the largest error on [0, T] scales like eps^{exponent:.4g}, claimed O(eps)")
 
 
-@conclusion("error", "error over 2 n X_max max|f| is at most 1")
 @needs(_small_moments, "no snapshot with max|f| <= 1")
 def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
@@ -208,7 +182,6 @@ def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g}")
 
 
-@conclusion("formula", "(psi_ra - psi_rj psi_aj)|x_a| = <x_r, P_j x_a>", Level.EXACT)
 def _psi_formula(evidence: Evidence) -> Measurement:
     """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
     worst, across = 0.0, evidence.witness("projection", lambda: Moment.across)
@@ -242,68 +215,10 @@ def _whenever_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, 6.0, 25)))
 
 
-_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
-
-LEMMA_2 = _theorem(
-    "lemma2",
-    "|-dl/df(y, f) - y| <= 2|f| for y = +-1 and |f| <= 1.",
-    hypotheses=(Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope),),
-    conclusions=(_force_is_near_the_label,),
-    erratum="E4: the main text's logistic loss lacks the factor 2; its force at 0 is y/2.",
-)
-
-LEMMA_3 = _theorem(
-    "lemma3",
-    "For eps <= 1/(4 sqrt(m) X_max W_max^2) norms and outputs stay below twice eps W_max^2/sqrt(m) and twice "
-    "eps sqrt(m) X_max W_max^2 until T = log(1/(sqrt(m) eps))/(4 n X_max).",
-    hypotheses=APPROXIMATION,
-    conclusions=(
-        Conclusion("norms", "max |w_j|^2 <= 2 eps W_max^2/sqrt(m); logarithms compared", _norms_stay_small(2.0)),
-        Conclusion("outputs", "max |f| <= 2 eps sqrt(m) X_max W_max^2; logarithms", _outputs_stay_small(2.0)),
-        Conclusion("norms-sharp", "the same without the factor 2", _norms_stay_small(1.0)),
-        Conclusion("outputs-sharp", "the same without the factor 2", _outputs_stay_small(1.0)),
-        _growth_per_neuron,
-    ),
-    constants=_constants_of_lemma_3,
-    plan=alignment_plan,
-    log_scale=log_factor_small,
-)
-
-LEMMA_4 = _theorem(
-    "lemma4",
-    "Whenever max|f| <= 1, |d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| <= 2 n X_max max|f| for every neuron.",
-    hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
-    conclusions=(_error_ratio, _error_identity),
-    plan=_whenever_plan,
-)
-
-LEMMA_1 = _theorem(
-    "lemma1",
-    "Under Lemma 3's scale the error in (4) is at most 4 eps n sqrt(m) X_max^2 W_max^2 on [0, T].",
-    hypotheses=APPROXIMATION,
-    conclusions=(
-        Conclusion("error", "logarithm of the error against the bound", _lemma_1_error(4.0)),
-        Conclusion("error-sharp", "the same with factor 2, from the sharp Lemma 3", _lemma_1_error(2.0)),
-    ),
-    constants=_constants_of_lemma_3,
-    plan=alignment_plan,
-    log_scale=log_factor_small,
-)
-
-EQUATION_4 = _theorem(
-    "eq4",
-    "d/dt(w_j/|w_j|) = s_j P_j x_a(w_j) up to O(eps) on [0, T], so exactly as eps -> 0.",
-    hypotheses=APPROXIMATION,
-    conclusions=(_error_exponent,),
-    constants=_constants_of_lemma_3,
-    plan=_swept_plan,
-    log_scale=log_factor_small,
-)
-
-LEMMA_10 = _theorem(
-    "lemma10",
-    "Whenever max|f| <= 1, d/dt <x_r, w_j/|w_j|> = s_j (psi_ra - psi_rj psi_aj)|x_a| up to 2 n X_max max|f|.",
-    hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
-    conclusions=(_psi_error, _psi_formula),
-    plan=_whenever_plan,
-)
+_lemma1_error = _lemma_1_error(4.0)
+_lemma1_error_sharp = _lemma_1_error(2.0)
+UNIT_SLOPE = Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope)
+_lemma3_norms = _norms_stay_small(2.0)
+_lemma3_outputs = _outputs_stay_small(2.0)
+_lemma3_norms_sharp = _norms_stay_small(1.0)
+_lemma3_outputs_sharp = _outputs_stay_small(1.0)

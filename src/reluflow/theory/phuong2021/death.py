@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import DEAD, align
 from reluflow.geometry.basins import circle_basins
 from reluflow.theory.evidence import Evidence
@@ -32,22 +33,19 @@ class Death:
 
 def one_neuron_death(evidence: Evidence) -> Death:
     """Exact arcs in d = 2, else the share of random neurons carried to their end."""
-    return evidence.witness(
-        "death", lambda: exact_death(evidence) if evidence.dataset.d == 2 else sampled_death(evidence)
-    )
-
-
-def exact_death(evidence: Evidence) -> Death:
-    """Lengths of the dead arcs of the circle."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
+    return evidence.witness("death", lambda: exact_death(X, forces) if X.shape[1] == 2 else sampled_death(X, forces))
+
+
+def exact_death(X: FloatArray, forces: FloatArray) -> Death:
+    """Lengths of the dead arcs of the circle."""
     shares = [sum(b.probability for b in circle_basins(X, forces, sign=sign) if b.end == "dead") for sign in (1, -1)]
     return Death(shares[0], shares[1], is_exact=True)
 
 
-def sampled_death(evidence: Evidence, *, num_draws: int = NUM_DRAWS) -> Death:
+def sampled_death(X: FloatArray, forces: FloatArray, *, num_draws: int = NUM_DRAWS) -> Death:
     """Shares of `num_draws` random neurons of each sign that die under frozen forces."""
-    X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
-    w = np.random.default_rng(0).standard_normal((num_draws, evidence.dataset.d))
+    w = np.random.default_rng(0).standard_normal((num_draws, X.shape[1]))
     norms = np.linalg.norm(w, axis=1)
     shares = [float(np.mean(align(X, forces, w, sign * norms).ends == DEAD)) for sign in (1.0, -1.0)]
     return Death(shares[0], shares[1], is_exact=False)

@@ -10,10 +10,8 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
-from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, need, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
-from reluflow.theory.phuong2021.extremal_directions import SETTING
 from reluflow.theory.phuong2021.sectors import (
     DEAD,
     LEFT,
@@ -25,8 +23,7 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter
+from reluflow.theory.theorem import Constants, Hypothesis
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
@@ -64,9 +61,7 @@ def _outputs_at(evidence: Evidence, time: float) -> float | None:
 
 
 def _forces_still_frozen(evidence: Evidence) -> Judgement:
-    largest = _outputs_at(evidence, sorting_time(evidence))
-    if largest is None:
-        return undecided("no snapshot at the sorting time")
+    largest = need(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
     return Judgement(
         largest <= bound, bound - largest, f"largest output {largest:.2g} at T = {sorting_time(evidence):.4g}"
@@ -101,12 +96,12 @@ def _sorted_codes(evidence: Evidence, network: Network) -> NDArray[np.int64]:
     return groups(network, X, sector_of(strict_extrema(extremal, 1), X), sector_of(strict_extrema(extremal, -1), X))
 
 
-@conclusion("sorted", "at T every neuron is dead or in an extremal sector", Level.EXACT)
 def _sorted(evidence: Evidence) -> Measurement:
     """Neurons that are at T neither dead nor in an extremal sector of their sign."""
-    snapshot = next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None)
-    if snapshot is None:
-        return missing("no snapshot at the sorting time")
+    snapshot = need(
+        next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None),
+        "no snapshot at the sorting time",
+    )
     code = _sorted_codes(evidence, snapshot.network)
     left = int(np.sum(code == LEFT))
     counts = ", ".join(
@@ -115,12 +110,10 @@ def _sorted(evidence: Evidence) -> Measurement:
     return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at T = {snapshot.time:.4g}")
 
 
-@conclusion("dead-stay", "neurons dead at T do not move afterwards", Level.EXACT)
 def _dead_stay(evidence: Evidence) -> Measurement:
     """Largest relative change after T of a neuron that is dead at T."""
     after = [s.network for s in evidence.run.snapshots if s.time >= sorting_time(evidence)]
-    if not after:
-        return missing("no snapshot at the sorting time")
+    need(after, "no snapshot at the sorting time")
     dead = np.all(sector_of(after[0].w, evidence.dataset.X) <= 0, axis=1)
     if not np.any(dead):
         return at_most(0.0, DEAD_STAYS, detail="no neuron is dead")
@@ -149,34 +142,6 @@ def _lemma_1_constants(evidence: Evidence) -> Constants:
     }
 
 
-_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-dead-cone")
-
-LEMMA_1 = _theorem(
-    "lemma1",
-    "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
-    "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on.",
-    hypotheses=(
-        loss_among("logistic"),
-        relu_activation,
-        balanced_start(),
-        Hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique", _generic_draw),
-        Hypothesis(
-            "small-scale",
-            "the outputs are still below `smallness` when the vanishing-scale limit has sorted every neuron",
-            _forces_still_frozen,
-            is_regime=True,
-            needs_trajectory=True,
-        ),
-    ),
-    conclusions=(_sorted, _dead_stay),
-    constants=_lemma_1_constants,
-    parameters=(Parameter("smallness", 1e-2, "largest output at T that counts as small", low=0.0, high=1.0),),
-    plan=_lemma_1_plan,
-    log_scale=_shrink,
-    departs="The paper's threshold is not explicit; here T is the sorting time of the vanishing-scale limit.",
-)
-
-
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
 
 
@@ -189,12 +154,10 @@ def entry_indices(evidence: Evidence) -> NDArray[np.int64]:
     return entered
 
 
-@conclusion("absorbed", "no pattern changes after entry", Level.EXACT)
 def _absorbed(evidence: Evidence) -> Measurement:
     """Pattern changes after entry, over the snapshots and in the event log."""
     entered = entry_indices(evidence)
-    if not np.any(entered >= 0):
-        return missing("no neuron has entered an extremal sector")
+    need(np.any(entered >= 0), "no neuron has entered an extremal sector")
     snapshots, events = evidence.run.snapshots, evidence.run.events
     left = 0
     for index, snapshot in enumerate(snapshots):
@@ -218,19 +181,17 @@ def sorting_times(evidence: Evidence) -> tuple[float, ...]:
     return tuple(np.concatenate([np.linspace(0.0, rise, 9), np.geomspace(1.2 * rise, max(late, 2.0 * rise), 8)]))
 
 
-LEMMA_3 = _theorem(
-    "lemma3",
-    "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever.",
-    hypotheses=(
-        loss_among("logistic", "exponential"),
-        relu_activation,
-        balanced_start(),
-        data_assumption("orthogonally-separable"),
-        data_assumption("support-spans"),
-    ),
-    conclusions=(_absorbed,),
-    parameters=(Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0),),
-    plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    example="phuong-toy",
-    erratum="P5: the case of a zero in the sector is vacuous under the span assumption.",
+GENERIC_DRAW = Hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique", _generic_draw)
+
+
+SMALL_SCALE = Hypothesis(
+    "small-scale",
+    "the outputs are still below `smallness` when the vanishing-scale limit has sorted every neuron",
+    _forces_still_frozen,
+    is_regime=True,
+    needs_trajectory=True,
 )
+
+
+def _lemma3_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=sorting_times(evidence))

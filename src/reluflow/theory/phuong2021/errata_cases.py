@@ -6,12 +6,15 @@ import numpy as np
 
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
+from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.conditions import support_spans
+from reluflow.theory.phuong2021.death import exact_death
+from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, squared_norms
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
@@ -83,11 +86,40 @@ def _span(name: str) -> Measurement:
     return at_least(margin if judged.holds else min(margin, -1e-9), 0.0, detail=f"{judged.detail} ({name})")
 
 
+def _someone_lives(*, printed: bool) -> Measurement:
+    """The chance that one of three neurons lives on `phuong-dead-cone`, exactly, held equal to 1 - 2^-3 or above it."""
+    data = load("phuong-dead-cone")
+    death = exact_death(data.X, LogisticLoss().label_forces(data.y)).average
+    lives, stated = 1.0 - death**3, 1.0 - 0.5**3
+    words = f"one of 3 neurons lives with probability {lives:.6g}, {'' if printed else 'at least '}{stated:.6g} stated"
+    return equals(lives, stated, atol=1e-9, detail=words) if printed else at_least(lives, stated, detail=words)
+
+
+def _weights_of_limit(*, printed: bool) -> Measurement:
+    """f/|theta|^2 of the limit on `phuong-toy` against u s(<w_+, x>) - z s(<w_-, x>) of Eq. (10).
+
+    The constants share their letters with the vectors of Theorem 1: with those vectors' norms, or as corrected.
+    """
+    facts = _facts(load("phuong-toy"))
+    plus, minus = facts.one_class.positive, facts.one_class.negative
+    if plus is None or minus is None:
+        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
+    u, z = np.sqrt(squared_norms(plus.norm, minus.norm))
+    limit = TwoNeuronLimit(plus.w, minus.w, np.array([u, 0.0]), np.array([0.0, z]))
+    first, second = (u, z) if printed else np.full(2, 0.5 / (plus.norm + minus.norm))
+    X = facts.dataset.X
+    stated = first * np.maximum(X @ plus.w, 0.0) - second * np.maximum(X @ minus.w, 0.0)
+    gap = float(np.max(np.abs(np.maximum(X @ limit.W.T, 0.0) @ limit.a / 2.0 - stated)))
+    return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
+
+
 CASES: dict[str, Cases] = {
     "P1": on_each(_growth, 1.0, 2.0),
     "P2": both(_negative_side),
     "P3": on_each(_ascent, (1.0, 0.0), (0.0, -1.0)),
     "P4": both(_strict_maximum),
     "P6": both(_orthants),
+    "P7": both(_someone_lives),
     "P13": on_each(_span, "phuong-orthants", "phuong-toy"),
+    "P16": both(_weights_of_limit),
 }

@@ -12,11 +12,10 @@ from reluflow.geometry.alignment import DEAD, MAXIMUM, MINIMUM, align
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import data_assumption, relu_activation
-from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, missing, need, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
-from reluflow.theory.stating import conclusion, hypothesis, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants, Setting
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried
@@ -60,8 +59,7 @@ def _direction(evidence: Evidence, sign: Sign) -> FloatArray:
 
 def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
     """Number and place of the strict local maxima (minima) by enumeration of all cones."""
-    if not evidence.facts.has_affordable_cones:
-        return missing("the cones are too many to enumerate")
+    need(evidence.facts.has_affordable_cones, "the cones are too many to enumerate")
     found = strict_extrema(evidence.facts.extremal, sign)
     if len(found) != 1:
         return none_of(max(abs(len(found) - 1), 1), detail=f"{len(found)} extremal directions instead of one")
@@ -72,7 +70,6 @@ def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
 _SIGNS: tuple[Sign, Sign] = (1, -1)
 
 
-@conclusion("sectors", "their sectors are Eqs. (13) and (14)", Level.EXACT)
 def _sectors(evidence: Evidence) -> Measurement:
     """Entries of Eqs. (13), (14) that differ from the signs of X D."""
     differ = 0
@@ -82,7 +79,6 @@ def _sectors(evidence: Evidence) -> Measurement:
     return none_of(differ, total=2 * evidence.dataset.n)
 
 
-@conclusion("ascent", "every start ends at one of them or in the dead cone", Level.EXACT)
 def _ascent(evidence: Evidence) -> Measurement:
     """Random directions carried along the frozen flow: ends other than D_+, D_- and the dead cone."""
     num_starts = int(evidence.parameter("starts"))
@@ -111,30 +107,9 @@ def _lemma_2_constants(evidence: Evidence) -> Constants:
     return constants
 
 
-_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
-
-LEMMA_2 = _theorem(
-    "lemma2",
-    "G has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates D_+ "
-    "and D_- of the two classes, in the sectors of Eqs. (13) and (14).",
-    hypotheses=(relu_activation, _both_classes, data_assumption("orthogonally-separable")),
-    conclusions=(
-        Conclusion("one-maximum", "one positive extremal direction, D_+/|D_+|", lambda e: _one_extremum(e, 1)),
-        Conclusion("one-minimum", "one negative extremal direction, D_-/|D_-|", lambda e: _one_extremum(e, -1)),
-        _sectors,
-        _ascent,
-    ),
-    constants=_lemma_2_constants,
-    parameters=(Parameter("starts", 400, "random directions carried to their end", low=1.0),),
-    erratum="P3, P4: the proof's two steps fail where G <= 0; with the explicit directions the statement stands.",
-    departs="The explicit directions and the absence of zeros under the span assumption (P5) are not in the paper.",
-)
-
-
 # Lemma A.1 ------------------------------------------------------------------------------------------------------------
 
 
-@conclusion("eigen", "|g(w) - G(w) w| vanishes", Level.EXACT)
 def _extremal_is_eigen(evidence: Evidence) -> Measurement:
     """Largest |g(w) - G(w) w| over the extremal directions, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
@@ -150,15 +125,6 @@ def _extremal_is_eigen(evidence: Evidence) -> Measurement:
         for w in found
     ]
     return at_most(max(residuals) / size, ROUNDING, detail=f"{max(residuals):.2g} over {len(found)} directions")
-
-
-LEMMA_A_1 = _theorem(
-    "lemmaA.1",
-    "An extremal direction w satisfies g(w) = C w with C = G(w); the condition is necessary only.",
-    hypotheses=(relu_activation,),
-    conclusions=(_extremal_is_eigen,),
-    erratum="P10: the proof writes the sector for the vector; C = G(w), because <w, g(w)> = G(w).",
-)
 
 
 # Lemma A.2 ------------------------------------------------------------------------------------------------------------
@@ -196,7 +162,6 @@ def _displacements(evidence: Evidence) -> tuple[Displacement, ...]:
     return tuple(cases)
 
 
-@conclusion("expansion", "the two sides agree to rounding", Level.EXACT)
 def _expansion(evidence: Evidence) -> Measurement:
     """Largest difference of the two sides of Lemma A.2, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
@@ -212,14 +177,3 @@ def _expansion(evidence: Evidence) -> Measurement:
         worst = max(worst, abs(left - right))
     size = float(np.sum(np.abs(forces) * np.linalg.norm(X, axis=1)))
     return at_most(worst / size, ROUNDING, detail=f"largest difference {worst:.2g}")
-
-
-LEMMA_A_2 = _theorem(
-    "lemmaA.2",
-    "For 0 <= eps <= eps_max, G((w + eps v)/|w + eps v|) = [G(w) + eps sum of r_i <v, x_i> over the samples active "
-    "at w + eps v]/|w + eps v|.",
-    hypotheses=(relu_activation,),
-    conclusions=(_expansion,),
-    parameters=(Parameter("cases", 300, "random (w, v, eps)", low=0.0),),
-    erratum="P9: the proof refers to Eq. (47) and means Eq. (39).",
-)

@@ -9,21 +9,14 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.measurement import Measurement, at_most, missing
+from reluflow.theory.measurement import Measurement, at_most, need
 from reluflow.theory.phuong2021.sectors import LEFT, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, limit_of
-from reluflow.theory.theorem import Constants, Hypothesis, Parameter
-
-LATEST = 600.0  # log t of the last snapshot: forces of e^-607 still fit a double
-
-PARAMETERS = (
-    Parameter("log_time", LATEST, "logarithm of the last time of the run", low=25.0, high=1.001 * LATEST),
-    Parameter("closeness", 1.0, "C of the C/log t by which shares and growth rates may still differ", low=0.0),
-)
+from reluflow.theory.theorem import Constants, Hypothesis
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
 
@@ -53,8 +46,7 @@ def _is_late(evidence: Evidence) -> Judgement:
 
 
 def _all_sorted(evidence: Evidence) -> Judgement:
-    if not _is_late(evidence).holds:
-        return undecided("there is no late snapshot")
+    need(_is_late(evidence).holds, "there is no late snapshot")
     code = two_groups(late_networks(evidence)[-1][1], evidence.dataset)
     left = int(np.sum(code == LEFT))
     sizes = f"{int(np.sum(code == 1))} in J+, {int(np.sum(code == -1))} in J-, {int(np.sum(code == 0))} dead"
@@ -62,8 +54,7 @@ def _all_sorted(evidence: Evidence) -> Judgement:
 
 
 def _someone_lives(evidence: Evidence) -> Judgement:
-    if not _is_late(evidence).holds:
-        return undecided("there is no late snapshot")
+    need(_is_late(evidence).holds, "there is no late snapshot")
     alive = int(np.sum(two_groups(late_networks(evidence)[-1][1], evidence.dataset) != 0))
     return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
 
@@ -108,8 +99,7 @@ def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measureme
 
     A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
     """
-    if len(found) < 2:
-        return missing("fewer than two late snapshots")
+    need(len(found) >= 2, "fewer than two late snapshots")
     logs = [log for log, _ in late_networks(evidence)]
     bound = found[-2]
     if by_root:

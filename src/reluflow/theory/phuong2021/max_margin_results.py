@@ -8,34 +8,26 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Level, Measurement, at_most, missing
-from reluflow.theory.phuong2021.death import both_groups_chance, death_measurement, one_neuron_death
-from reluflow.theory.phuong2021.extremal_directions import SETTING
+from reluflow.theory.measurement import Measurement, at_most, need
+from reluflow.theory.phuong2021.death import both_groups_chance, one_neuron_death
 from reluflow.theory.phuong2021.late_runs import (
-    HYPOTHESES,
-    PARAMETERS,
-    SMALL_SCALE,
     SOLVED,
     distances,
     falls,
     late_networks,
-    late_plan,
     limit,
-    limit_predictions,
     relative,
     solved_limit,
 )
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants
+from reluflow.theory.theorem import Constants
 
 
 def _falls(evidence: Evidence, part: str) -> Measurement:
     return falls(evidence, distances(evidence, part), by_root=True)
 
 
-@conclusion("limit", "the direction the run tends to is that limit", Level.EXACT)
 def _exact_limit(evidence: Evidence) -> Measurement:
     """Distance of the solved direction from the closed form, W and a together."""
     W, a = relative(solved_limit(evidence))
@@ -44,7 +36,6 @@ def _exact_limit(evidence: Evidence) -> Measurement:
     return at_most(distance, SOLVED, detail=f"the direction solved for in the final patterns is {distance:.2g} away")
 
 
-@conclusion("kkt", "the limit satisfies the KKT conditions of the margin problem", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the closed-form limit on the classes that have a group."""
     target = limit(evidence)
@@ -78,8 +69,7 @@ def _share(evidence: Evidence, sign: Sign) -> Measurement:
 def _growth(evidence: Evidence, sign: Sign) -> Measurement:
     """Growth of |W_+|^2 per unit of log t + log log t between the last two times, against |w_+|."""
     late = late_networks(evidence)[-2:]
-    if len(late) < 2:
-        return missing("fewer than two late snapshots")
+    need(len(late) >= 2, "fewer than two late snapshots")
     squares = [group_square(network, evidence, sign) for _, network in late]
     lengths = [vector.norm for vector in class_vectors(evidence)]
     if squares[-1] == 0.0:
@@ -102,51 +92,3 @@ def _constants(evidence: Evidence) -> Constants:
         "both_groups_probability": both_groups_chance(evidence),
         "log_dead_probability_bound": -evidence.network.num_neurons * float(np.log(2.0)),
     }
-
-
-_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
-
-THEOREM_1 = _theorem(
-    "thm1",
-    "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
-    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability "
-    "at least 1 - 2^-m over the draw.",
-    hypotheses=(*HYPOTHESES, SMALL_SCALE),
-    conclusions=(
-        Conclusion(
-            "W",
-            "Eq. (8): |W/|W| - (u w_+^T + z w_-^T)| falls",
-            lambda e: _falls(e, "W"),
-            level=Level.EXACT,
-        ),
-        Conclusion(
-            "a",
-            "Eq. (9): |a/|a| - (u|w_+| - z|w_-|)| falls",
-            lambda e: _falls(e, "a"),
-            level=Level.EXACT,
-        ),
-        _exact_limit,
-        _is_kkt,
-        Conclusion("u", "|u|^2 takes its closed value", lambda e: _share(e, 1), level=Level.SCALING),
-        Conclusion("z", "|z|^2 takes its closed value", lambda e: _share(e, -1), level=Level.SCALING),
-        Conclusion(
-            "growth-plus", "|W_+|^2 grows like |w_+| (log t + log log t)", lambda e: _growth(e, 1), level=Level.SCALING
-        ),
-        Conclusion(
-            "growth-minus",
-            "|W_-|^2 grows like |w_-| (log t + log log t)",
-            lambda e: _growth(e, -1),
-            level=Level.SCALING,
-        ),
-        Conclusion("probability", "a neuron dies with probability at most 1/2", death_measurement),
-    ),
-    constants=_constants,
-    predictions=limit_predictions,
-    parameters=PARAMETERS,
-    plan=late_plan,
-    erratum="P7, P8, P16: 'at least' 1 - 2^-m, the norms of u and z, and an exponential tail of the loss are supplied.",
-    departs=(
-        "The scale's threshold is not explicit: the check asks that every neuron is sorted by the last time. The "
-        "approach is logarithmic, so the limit itself is solved for in the final patterns."
-    ),
-)

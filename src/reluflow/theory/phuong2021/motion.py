@@ -12,18 +12,15 @@ from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import MAX_SUBSETS
-from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, no_ridge_met, relu_activation
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
-from reluflow.theory.phuong2021.extremal_directions import SETTING, pulling_gradient
-from reluflow.theory.stating import conclusion, theorems_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
+from reluflow.theory.phuong2021.extremal_directions import pulling_gradient
+from reluflow.theory.theorem import Constants, Hypothesis
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
-_UNTIL = Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0)
 
 
 # Lemma B.1 ------------------------------------------------------------------------------------------------------------
@@ -42,12 +39,10 @@ def one_way(evidence: Evidence) -> Measurement:
         size = np.maximum(np.linalg.norm(old, axis=1), np.linalg.norm(new, axis=1))
         change = (new - old) @ X.T * y * np.sign(before.network.a)[:, None]
         worst = min(worst, float(np.min(change / (np.maximum(size, np.finfo(float).tiny)[:, None] * lengths))))
-    if not np.isfinite(worst):
-        return missing("fewer than two snapshots")
+    need(np.isfinite(worst), "fewer than two snapshots")
     return at_least(worst, 0.0, allowance=ROUNDING, detail=f"least relative change {worst:.2g}, {ROUNDING:g} forgiven")
 
 
-@conclusion("stays-active", "no neuron loses a sample of its own class", Level.EXACT)
 def _stays_active(evidence: Evidence) -> Measurement:
     """Neurons with y_k = sign(a_j) that are active on sample k at one snapshot and not at a later one."""
     y = evidence.dataset.y
@@ -61,7 +56,6 @@ def _stays_active(evidence: Evidence) -> Measurement:
     return none_of(lost, detail=f"{lost} of their own class's samples are lost")
 
 
-@conclusion("one-flip", "no neuron meets the boundary of a sample twice", Level.EXACT)
 def one_flip(evidence: Evidence) -> Measurement:
     """Largest number of boundary events of one neuron at one sample."""
     events = evidence.run.events
@@ -72,29 +66,6 @@ def one_flip(evidence: Evidence) -> Measurement:
     counts = np.unique(pairs, axis=0, return_counts=True)[1]
     slides = events.count(EventKind.SLIDE_ENTRY)
     return at_most(float(counts.max()), 1.0, detail=f"{len(pairs)} events, {slides} slides, at most one per pair")
-
-
-_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
-
-LEMMA_B_1 = _theorem(
-    "lemmaB.1",
-    "At every time and for every scale y_k sign(a_j) d<w_j, x_k>/dt >= 0: a neuron active on a sample of its own "
-    "sign's class stays so, and each activation flips at most once.",
-    hypotheses=(
-        loss_among("logistic", "exponential"),
-        relu_activation,
-        balanced_start(),
-        data_assumption("orthogonally-separable"),
-    ),
-    conclusions=(
-        _stays_active,
-        Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, level=Level.EXACT),
-        one_flip,
-    ),
-    parameters=(_UNTIL,),
-    plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    departs="The paper states the first conclusion; its proof gives the other two, for all times and scales.",
-)
 
 
 # Lemma A.3 ------------------------------------------------------------------------------------------------------------
@@ -110,9 +81,10 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
 
 
 def _general_position(evidence: Evidence) -> Judgement:
-    found = smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS)
-    if found is None:
-        return undecided("the subsets of d samples are too many to check")
+    found = need(
+        smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
+        "the subsets of d samples are too many to check",
+    )
     return Judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
 
 
@@ -149,31 +121,11 @@ def _velocity(evidence: Evidence, part: str) -> Measurement:
                 velocity = (on * after.w[j] - back * before.w[j]) / (2.0 * half)
                 error = float(np.linalg.norm(velocity - middle.a[j] * pulling_gradient(middle.w[j], X, forces)))
             worst, count = max(worst, error / (size * rate)), count + 1
-    if count == 0:
-        return missing("no snapshots close enough for a difference")
+    need(count != 0, "no snapshots close enough for a difference")
     return at_most(worst, VELOCITY, detail=f"largest relative difference {worst:.2g} over {count} neurons and times")
 
 
 VELOCITY = 1e-6  # central differences: truncation and rounding together stay below 3e-8 on the registered sets
-
-LEMMA_A_3 = _theorem(
-    "lemmaA.3",
-    "For almost every t, da_j/dt = sum_i r_i s(<w_j, x_i>) and dw_j/dt = a_j sum of r_i P_{w_j} x_i over active "
-    "samples: a neuron that stays on a boundary moves along it.",
-    hypotheses=(
-        loss_among("logistic", "exponential"),
-        relu_activation,
-        Hypothesis("general-position", "any d of the samples are linearly independent", _general_position),
-        no_ridge_met,
-    ),
-    conclusions=(
-        Conclusion("output-weight", "da_j/dt is the pull on the output", lambda e: _velocity(e, "a")),
-        Conclusion("input-weight", "dw_j/dt is the projected pull", lambda e: _velocity(e, "w")),
-    ),
-    parameters=(Parameter("until", 30.0, "end of the run in units of the growth time", low=1.0),),
-    plan=lambda evidence: FlowPlan(times=tuple(t for times in _difference_times(evidence) for t in times)),
-    departs="Velocities are central differences of the run, at times without an event of that neuron.",
-)
 
 
 # Lemma A.4 ------------------------------------------------------------------------------------------------------------
@@ -185,7 +137,6 @@ def largest_rate(evidence: Evidence) -> float:
     return float(evidence.dataset.n * largest_force * np.max(evidence.facts.norms))
 
 
-@conclusion("balance", "a_j = sign(a_j(0)) |w_j|", Level.EXACT)
 def _stays_balanced(evidence: Evidence) -> Measurement:
     worst = 0.0
     for snapshot in evidence.run.snapshots:
@@ -207,7 +158,6 @@ def growth_ratio(evidence: Evidence) -> float:
     return worst
 
 
-@conclusion("rate", "|d log a_j^2/dt| <= 2 n B V")
 def _rate(evidence: Evidence) -> Measurement:
     ratio = growth_ratio(evidence)
     return at_most(
@@ -222,14 +172,12 @@ def _a_4_constants(evidence: Evidence) -> Constants:
     return {"nBV": largest_rate(evidence), "rate_of_a_squared": 2.0 * largest_rate(evidence)}
 
 
-LEMMA_A_4 = _theorem(
-    "lemmaA.4",
-    "A balanced start keeps a_j = sign(a_j(0)) |w_j|, and a_j(t)^2 stays between a_j(0)^2 exp(-2 n B V t) and "
-    "a_j(0)^2 exp(2 n B V t).",
-    hypotheses=(loss_among("logistic"), balanced_start()),
-    conclusions=(_stays_balanced, _rate),
-    constants=_a_4_constants,
-    parameters=(_UNTIL,),
-    plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    erratum="P1: Eq. (58) drops the 2 of d(a^2) = 2 a da, so the printed exp(n B V t) is too small.",
-)
+GENERAL_POSITION = Hypothesis("general-position", "any d of the samples are linearly independent", _general_position)
+
+
+def _lemmaa_3_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=tuple(t for times in _difference_times(evidence) for t in times))
+
+
+def _lemmaa_4_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=sorting_times(evidence))
