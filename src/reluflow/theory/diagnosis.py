@@ -1,4 +1,4 @@
-"""Diagnosis: every data assumption of the five papers on one dataset, and which theorems that leaves."""
+"""Diagnosis: every data assumption of the papers on one dataset, and which theorems that leaves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.condition import Condition, Judgement
-from reluflow.theory.conditions import boursier2024, lee2022, lyu2021, min2024, phuong2021
+from reluflow.theory.conditions import boursier2024, chistikov2023, lee2022, lyu2021, min2024, phuong2021
 from reluflow.theory.facts import DatasetFacts
 
 
@@ -178,6 +178,24 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "Prop. B.2 (E7): mean of 1{<w*, x> > 0} x x^T is positive definite",
         lee2022.active_covariance_is_definite,
     ),
+    Assumption(
+        "correlated-teacher",
+        "chistikov2023",
+        "Sec. 2: the labels are those of one neuron within 45 degrees of every sample",
+        chistikov2023.correlated_teacher,
+    ),
+    Assumption(
+        "chistikov-a1i",
+        "chistikov2023",
+        "Assumption 1(i): d > 1, the samples span R^d, the teacher has length 1",
+        chistikov2023.spanning_unit_teacher,
+    ),
+    Assumption(
+        "chistikov-a1iii",
+        "chistikov2023",
+        "Assumption 1(iii): distinct directions and eigenvalues of X^T X, teacher in no eigenspan",
+        chistikov2023.generic_covariance,
+    ),
 )
 
 
@@ -282,7 +300,7 @@ class Diagnosis(RowsToFrame):
 
 
 def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: float = 0.0) -> Diagnosis:
-    """Judge every data assumption of the five papers on a dataset.
+    """Judge every data assumption of the papers on a dataset.
 
     Parameters
     ----------
