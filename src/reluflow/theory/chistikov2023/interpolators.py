@@ -117,7 +117,11 @@ class Interpolation:
         rng = np.random.default_rng(0)
         method: dict[str, Any] = {"method": "Nelder-Mead", "tol": 1e-10}
         starts = rng.normal(size=(NUM_STARTS, len(members)))
-        ends = [minimize(lambda x: -pair_at(np.exp(x)).value, start, **method).x for start in starts]
+
+        def height(x: FloatArray) -> float:
+            return -pair_at(np.exp(x)).value
+
+        ends = [minimize(height, start, **method).x for start in starts]
         return max((pair_at(np.exp(x - np.max(x))) for x in ends), key=lambda pair: pair.value)
 
     def two_neurons(self) -> tuple[float, Network]:
