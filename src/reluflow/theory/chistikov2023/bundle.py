@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,6 +150,8 @@ def limit_path(here: Scene, *, num_times: int = 60) -> LimitPath:
     """
     from scipy.integrate import solve_ivp
 
+    solve: Callable[..., Any] = solve_ivp  # its results are typed too widely
+
     eta, basis = here.spectrum
     nu = here.nu
 
@@ -167,7 +170,7 @@ def limit_path(here: Scene, *, num_times: int = 60) -> LimitPath:
     settings: dict[str, Any] = {"method": "DOP853", "rtol": 1e-12, "dense_output": True}
     start = _START * (basis.T @ here.gamma) / here.speed
     slowest = float(np.min(np.linalg.eigvals(here.H + np.outer(here.teacher, here.gamma)).real))
-    growth: Any = solve_ivp(
+    growth = solve(
         lambda _, position: velocity(position, eta * (nu - position)),
         (0.0, -20.0 * np.log(_START) / here.speed),
         start,
@@ -176,7 +179,7 @@ def limit_path(here: Scene, *, num_times: int = 60) -> LimitPath:
         **settings,
     )
     middle = float(growth.t[-1])
-    fitting: Any = solve_ivp(
+    fitting = solve(
         lambda _, gap: -velocity(nu - gap, eta * gap),
         (0.0, -20.0 * np.log(_NEAR) / slowest),
         nu - growth.y[:, -1],
