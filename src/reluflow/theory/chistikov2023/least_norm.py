@@ -195,7 +195,7 @@ def _active_part(evidence: Evidence) -> Measurement:
 CLAIM_36 = Theorem(
     key="chistikov2023:claim36",
     reference=Reference("chistikov2023", "Claim 36"),
-    statement="If M < 0, every neuron w has |<p, v*>| <= |w|, p its part in the dual basis of the samples inside.",
+    statement="If M < 0, the part p of a neuron w in the dual basis of samples inside reaches at most |w| along v*.",
     hypotheses=(*_DATA, _sign(-1)),
     conclusions=(Conclusion("part", "|<p, v*>| <= |w|", _active_part),),
     constants=_constants,
