@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reluflow.certificates.certify import certify as certify
     from reluflow.certificates.hard_margin import linear_separator as linear_separator
     from reluflow.certificates.kkt import kkt_certificate as kkt_certificate
+    from reluflow.certificates.minimum_norm_network import minimum_norm_network as minimum_norm_network
     from reluflow.certificates.network_margin import network_margin as network_margin
     from reluflow.data.dataset import Dataset as Dataset
     from reluflow.data.files import read_dataset as read_dataset
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from reluflow.geometry.alignment import align as align
     from reluflow.geometry.cones import activation_cones as activation_cones
     from reluflow.geometry.extremal import extremal_vectors as extremal_vectors
+    from reluflow.jump_process.forecast import forecast as forecast
     from reluflow.losses import ExponentialLoss as ExponentialLoss
     from reluflow.losses import LogisticLoss as LogisticLoss
     from reluflow.losses import SquareLoss as SquareLoss
@@ -74,10 +76,12 @@ _HOMES = {
     "diagnose": "theory.diagnosis",
     "dominated_initialization": "network.initialization",
     "extremal_vectors": "geometry.extremal",
+    "forecast": "jump_process.forecast",
     "kkt_certificate": "certificates.kkt",
     "lab_widget": "web.widget",  # not imported above even for types: rooms to the left of web open this door too
     "linear_separator": "certificates.hard_margin",
     "load": "data.registry",
+    "minimum_norm_network": "certificates.minimum_norm_network",
     "network_margin": "certificates.network_margin",
     "read_dataset": "data.files",
     "registered_datasets": "data.registry",

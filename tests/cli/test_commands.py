@@ -11,7 +11,18 @@ import pytest
 def test_help_and_version(reluflow):
     result = reluflow("--help")
     assert result.status == 0
-    for command in ("study", "datasets", "diagnose", "extremal", "align", "margin", "certify", "bench"):
+    for command in (
+        "study",
+        "datasets",
+        "diagnose",
+        "extremal",
+        "align",
+        "margin",
+        "certify",
+        "bench",
+        "forecast",
+        "minimum-norm",
+    ):
         assert command in result.out
         shown = reluflow(command, "--help")
         assert shown.status == 0
@@ -128,7 +139,7 @@ def test_json_is_one_object_even_with_notes(reluflow):
 
 
 def test_study_writes_a_self_contained_report(reluflow, tmp_path):
-    result = reluflow("study", "three-points", "--seeds", 1, "--out", tmp_path, "--json")
+    result = reluflow("study", "three-points", "--seeds", 1, "--max-seconds", "inf", "--out", tmp_path, "--json")
     assert result.status == 0
     answer = result.json
     page = (tmp_path / "report.html").read_text()
@@ -141,8 +152,18 @@ def test_study_writes_a_self_contained_report(reluflow, tmp_path):
 
 
 def test_study_of_a_dataset_in_three_dimensions_and_in_784(reluflow, tmp_path):
-    assert reluflow("study", "lyu-orthogonal", "--quick", "--width", 30, "--out", tmp_path / "three").status == 0
-    assert reluflow("study", "mnist-0-1:size=20", "--quick", "--width", 5, "--out", tmp_path / "mnist").status == 0
+    assert (
+        reluflow(
+            "study", "lyu-orthogonal", "--quick", "--max-seconds", "inf", "--width", 30, "--out", tmp_path / "three"
+        ).status
+        == 0
+    )
+    assert (
+        reluflow(
+            "study", "mnist-0-1:size=20", "--quick", "--max-seconds", "inf", "--width", 5, "--out", tmp_path / "mnist"
+        ).status
+        == 0
+    )
 
 
 def test_entry_point_runs_as_a_program():
@@ -155,3 +176,47 @@ def test_entry_point_runs_as_a_program():
     assert result.returncode == 2
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
+
+
+def test_forecast(reluflow, tmp_path):
+    path = tmp_path / "orthogonal.csv"
+    path.write_text("x1,x2,y\n1,0,1\n0,1,-0.5\n")
+    neurons = tmp_path / "neurons.csv"
+    neurons.write_text("w1,w2,a\n1,-0.2,1.0198039027185569\n-0.3,1,-1.044030650891055\n")
+    result = reluflow("forecast", path, "--init", neurons, "--json")
+    assert result.status == 0
+    answer = result.json
+    assert {"jumps", "end", "exact"} <= set(answer)
+    for jump in answer["jumps"]:
+        assert {"clock", "loss_before", "loss_after", "neurons", "extremal", "saddle"} <= set(jump)
+    assert [jump["clock"] for jump in answer["jumps"]] == pytest.approx([2.0, 4.0], abs=1e-9)
+    assert [jump["loss_after"] for jump in answer["jumps"]] == pytest.approx([0.0625, 0.0], abs=1e-12)
+    assert [jump["neurons"] for jump in answer["jumps"]] == [[0], [1]]
+    assert answer["jumps"][1]["extremal"] == pytest.approx([0.0, -0.25], abs=1e-9)
+    assert answer["jumps"][0]["saddle"]["kind"] == "saddle"
+    assert answer["end"]["kind"] == "global-minimum"
+    assert {"loss", "kind", "network"} <= set(answer["end"])
+    assert answer["exact"] is True
+    assert answer["why"] is None
+    assert "falls in 2 steps, at 2 and 4 log(1/scale)" in reluflow("forecast", path, "--init", neurons).out
+
+
+def test_minimum_norm(reluflow, tmp_path):
+    path = tmp_path / "orthogonal.csv"
+    path.write_text("x1,x2,y\n1,0,3\n0,1,4\n")
+    answer = reluflow("minimum-norm", path, "--json").json
+    assert answer["norm"] == pytest.approx(5.0, rel=1e-8)
+    assert answer["lower"] == pytest.approx(5.0, rel=1e-8)
+    assert answer["fits"] is True
+    assert answer["exact"] is True
+    assert "5, at least 5" in reluflow("minimum-norm", path).out
+    network = tmp_path / "two.csv"
+    network.write_text("w1,w2,a\n1,0,3\n0,1,4\n")
+    verdict = reluflow("certify", path, "--init", network, "--loss", "square", "--json").json
+    assert verdict["minimum_norm"] == pytest.approx(5.0, rel=1e-8)
+    assert verdict["norm"] == pytest.approx(7.0)
+    path.write_text("x1,x2,y\n1,0,1\n2,0,3\n")
+    impossible = reluflow("minimum-norm", path, "--json")
+    assert impossible.status == 0
+    assert impossible.json["fits"] is False
+    assert impossible.json["norm"] is None

@@ -31,7 +31,10 @@ def written(folder: Path, content: str | bytes, name: str = "points.csv") -> Pat
         ("spaces.dat", "a  b y\n1.5 2 1\n3  -4.5 -1\n0.25 1   -1\n"),
         ("quoted.csv", '"a","b, the second","y"\n"1.5","2","1"\n"3","-4.5","-1"\n"0.25","1","-1"\n'),
         ("bom.csv", b"\xef\xbb\xbfa,b,y\r\n1.5,2,1\r\n3,-4.5,-1\r\n0.25,1,-1\r\n"),
-        ("zipped.csv.gz", gzip.compress(b"a,b,y\n1.5,2,1\n3,-4.5,-1\n0.25,1,-1\n")),
+        (
+            "zipped.csv.gz",
+            gzip.compress(b"a,b,y\n1.5,2,1\n3,-4.5,-1\n0.25,1,-1\n", mtime=0),
+        ),  # one name of the test in every process
         ("pandas_index.csv", ",a,b,y\n0,1.5,2,1\n1,3,-4.5,-1\n2,0.25,1,-1\n"),
         ("r_row_names.csv", "a,b,y\nr1,1.5,2,1\nr2,3,-4.5,-1\nr3,0.25,1,-1\n"),
         ("named_index.csv", "id,a,b,y\n1,1.5,2,1\n2,3,-4.5,-1\n3,0.25,1,-1\n"),
@@ -53,7 +56,7 @@ def test_binary_formats(tmp_path: Path) -> None:
     table = np.column_stack([POINTS.X, POINTS.y])
     np.save(tmp_path / "points.npy", table)
     assert read_dataset(tmp_path / "points.npy") == POINTS
-    written(tmp_path, gzip.compress((tmp_path / "points.npy").read_bytes()), "points.npy.gz")
+    written(tmp_path, gzip.compress((tmp_path / "points.npy").read_bytes(), mtime=0), "points.npy.gz")
     assert read_dataset(tmp_path / "points.npy.gz") == POINTS
     np.savez(tmp_path / "points.npz", X=POINTS.X, y=np.array(["cat", "dog", "dog"]))
     assert read_dataset(tmp_path / "points.npz") == POINTS

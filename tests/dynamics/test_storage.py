@@ -42,10 +42,20 @@ def assert_same(one, two):
         assert np.array_equal(mine.network.w, theirs.network.w)
         assert np.array_equal(mine.network.a, theirs.network.a)
         assert mine.network.log_scale == theirs.network.log_scale
+        assert (mine.log_sizes is None) == (theirs.log_sizes is None)
+        assert mine.log_sizes is None or np.array_equal(mine.log_sizes, theirs.log_sizes)
     assert one.problem.dataset == two.problem.dataset
     assert one.problem.loss == two.problem.loss
     assert np.array_equal(one.network.w, two.network.w)
     assert one.limit.reason == two.limit.reason
+
+
+def test_sizes_below_a_double_are_kept(trajectory):
+    """At scale 1e-400 neurons that never grow are lighter than e^-690 beside those that have fitted."""
+    last = trajectory.snapshots[-1]
+    assert last.log_sizes is not None
+    assert last.log_sizes.min() < -900.0
+    assert trajectory.snapshots[0].log_sizes is None
 
 
 def test_xarray_round_trip(trajectory):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from reluflow.data import Dataset
+from reluflow.data import Dataset, load
 from reluflow.dynamics.event import EventKind, EventRecorder
+from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
@@ -210,3 +211,15 @@ def test_labels_that_are_all_zero_have_an_end():
     run = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(max_steps=20_000))
     assert run.outcome is Outcome.STATIONARY
     assert run.loss < 1e-9 * run.losses[0]
+
+
+@pytest.mark.parametrize("solver", ["auto", "event-driven", "collocation"])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-6])
+def test_every_tolerance_comes_to_rest(solver, rtol):
+    """`train three-points --rtol 1e-4` never ended: the errors of its steps kept the gradient above the rule's 1e-8."""
+    data = load("three-points")
+    network = balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    problem = TrainingProblem(data, SquareLoss(), network)
+    run = train(problem, choose_flow(problem, solver=solver, rtol=rtol, max_steps=2000).solver)
+    assert run.outcome is Outcome.STATIONARY
+    assert run.loss == pytest.approx(0.0875213675, abs=1e-8)

@@ -108,7 +108,7 @@ def test_time_runs_out_and_the_story_says_what_is_missing():
 
 def test_descent_takes_over_and_is_named():
     found = study(load("three-points"), theorems=(), max_steps=12, width=15, seeds=0)
-    words = found.verdict()[0]
+    words = found.verdict()[1]
     assert f"exact until t = {found.flow.descent.exact_until:.5g}, from there by gradient descent" in words
     assert "need not be that of the flow" in words
     assert not found.flow.limit.is_proof

@@ -114,9 +114,9 @@ def test_a_run_cut_short_is_told_as_such(monkeypatch):
     monkeypatch.setattr(flow_story, "DESCENT_WORK", 1.0)  # too little for the descent to end
     found = _quick(load("stewart"), max_steps=50)
     assert not found.flow.has_ended
-    assert "from there by gradient descent" in found.verdict()[0]
-    assert "did not reach its end" in found.verdict()[1]
-    assert "not decided here" in found.verdict()[1]
+    assert "from there by gradient descent" in found.verdict()[1]
+    assert "did not reach its end" in found.verdict()[0]
+    assert "not decided here" in found.verdict()[0]
 
 
 def test_theorems_are_asked_in_their_own_setting():

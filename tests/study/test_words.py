@@ -18,7 +18,7 @@ from reluflow.viz.function_frames import function_frames
 def found():
     """Four samples of the plane; the last has the label of the other side."""
     data = Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0], name="four")
-    return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=400)
+    return study(data, width=10, seeds=0, theorems=(theorem_named("boursier2024:thm2"),), max_steps=4000)
 
 
 def test_the_first_sentence_has_the_accuracy_and_who_is_wrong(found):

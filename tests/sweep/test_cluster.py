@@ -7,32 +7,29 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from reluflow.errors import BackendError
 from reluflow.sweep.case import Case
 from reluflow.sweep.run import sweep
-from sweep.sweep_cases import SMALL, environment, finish, records, start
+from sweep.sweep_cases import SMALL, children, environment, finish, records, start
 
 CASE = Case("three-points", width=6)
 MEASURES = ["outcome", "loss", "end"]
 
 
-def test_a_local_dask_cluster_gives_the_same_bits(tmp_path):
-    plain = sweep(CASE, over=SMALL, measure=MEASURES, executor="serial")
-    made = sweep(CASE, over=SMALL, measure=MEASURES, executor="dask", workers=2, out=tmp_path)
-    assert (made.computed, made.done) == (6, 6)
-    assert made.frame().equals(plain.frame())
-
-
-def test_a_local_dask_cluster_leaves_this_process_able_to_compile(tmp_path):
+def test_a_local_dask_cluster_gives_the_same_bits_and_leaves_this_process_able_to_compile(tmp_path):
     """The cluster once left NUMBA_NUM_THREADS=1 in the environment: compiling anything later in the process failed."""
     import numba
     import numpy as np
 
     numba.njit(parallel=True)(_doubled)(np.ones(2))  # the threads run: from here on Numba refuses another number
-    sweep(CASE, over={"seed": "0..1"}, executor="dask", workers=1, out=tmp_path)
+    plain = sweep(CASE, over=SMALL, measure=MEASURES, executor="serial")
+    made = sweep(CASE, over=SMALL, measure=MEASURES, executor="dask", workers=2, out=tmp_path)
+    assert (made.computed, made.done) == (6, 6)
+    assert made.frame().equals(plain.frame())
     assert numba.njit(_doubled)(np.ones(3)).tolist() == [2, 2, 2]
 
 
@@ -78,6 +75,32 @@ def test_a_killed_scheduler_loses_nothing(cluster, tmp_path):
     more = sweep(CASE, over={"seed": "0..9"}, measure=["loss"], executor="serial", out=tmp_path)
     assert more.done == 10
     assert more.computed == 10 - sum(more.plan.case_at(k).fingerprint() in kept for k in range(10))
+
+
+def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
+    """kill -9 of the worker in the middle of its cases: its nanny starts another, which goes on where it stopped."""
+    address, _, nanny = cluster
+    words = ["sweep", "three-points", "--over", "seed=0..299", "--width", "6", "--measure", "loss", "--json"]
+    process = start(*words, "--out", tmp_path, "--executor", "dask", "--scheduler", address)
+    deadline = time.monotonic() + 150
+    while len(records(tmp_path)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    kept = {record.fingerprint for record in records(tmp_path)}
+    killed = [pid for pid in children(nanny.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert killed
+    assert process.poll() is None, "the sweep was over before anything was killed"
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    answer = finish(process)
+    assert (answer["done"], answer["failed"]) == (300, 0)
+    names = [record.fingerprint for record in records(tmp_path)]
+    assert 3 <= len(kept) < 300
+    assert kept <= set(names)
+    assert len(set(names)) == 300
+    # where a report dies with its worker, after the results were written, Dask gives its task out again
+    found = {}
+    for record in records(tmp_path):
+        assert found.setdefault(record.fingerprint, record.measures) == record.measures
 
 
 def test_an_address_where_nobody_answers_is_refused(tmp_path, monkeypatch):

@@ -72,8 +72,8 @@ def survives(folder, cases, kills, seed):
     return hits
 
 
-def test_a_sweep_survives_eight_kills(tmp_path):
-    hits = survives(tmp_path / "killed", 160, 8, seed=5)
+def test_a_sweep_survives_four_kills(tmp_path):
+    hits = survives(tmp_path / "killed", 80, 4, seed=5)
     assert hits
     plain = sweep(
         Case("three-points", width=8),

@@ -1,6 +1,8 @@
 """Summaries, pictures and the page."""
 
 import re
+import shlex
+from html import unescape
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.registry import DIAGRAMS, diagram_named
 from reluflow.sweep.diagrams.three_point_angle import box_angles
 from reluflow.sweep.executors.serial import SerialExecutor
+from reluflow.sweep.lab_link import lab_command
 from reluflow.sweep.pictures import axis_numbers, draw_sweep, figure_of
 from reluflow.sweep.run import sweep
 from reluflow.sweep.summary import summarize
@@ -71,6 +74,36 @@ def test_the_page_has_a_cell_and_a_command_for_every_point(result):
     assert len(set(commands)) == 12
     assert all(command.startswith("reluflow train three-point-angle:angle=") for command in commands)
     assert not re.findall(r'(?:src|href)="(?!data:)', text)
+    links = [unescape(link) for link in re.findall(r'data-lab="([^"]*)"', text)]
+    assert len(set(links)) == 12
+    assert links[0] == (
+        "reluflow lab '#v=1&name=three-point-angle:angle=70.0&loss=square&width=6&scale=0.1&init=balanced&seed=0'"
+    )
+
+
+def test_the_laboratory_is_offered_only_where_it_shows_the_very_run():
+    """The link's state makes the same problem; settings the laboratory has no control for give no link."""
+    from urllib.parse import parse_qsl
+
+    from reluflow.cli.lab import _opening
+    from reluflow.sweep.training import problem_of
+    from reluflow.web import adapter
+    from reluflow.web.state import read_state
+
+    case = Case("min-toy", width=7, scale="1e-400", leak=0.25, seed=3)
+    (_, _, link) = shlex.split(lab_command(case))
+    _, fragment = _opening(link)
+    words = dict(parse_qsl(fragment))
+    assert words.pop("v") == "1"
+    numbers = {"width": int, "seed": int, "leak": float}
+    ours = adapter.problem_of(read_state({key: numbers.get(key, str)(value) for key, value in words.items()}))
+    theirs = problem_of(case)
+    assert ours.dataset == theirs.dataset
+    assert type(ours.loss) is type(theirs.loss)
+    np.testing.assert_array_equal(ours.network.w, theirs.network.w)
+    assert ours.network.log_scale == theirs.network.log_scale
+    for changes in ({"width": "inf"}, {"width": 6000}, {"rtol": 1e-4}, {"until": "aligned"}, {"scale": "1e-2000"}):
+        assert lab_command(Case("three-points", **changes)) is None
 
 
 def test_axes_know_logarithms_and_words():

@@ -57,6 +57,23 @@ def test_labelled_arrays_have_the_swept_names_as_dimensions(serial):
     assert float(array["loss"].sel(scale=0.001, seed=1)) == frame.loc[4, "loss"]
 
 
+def test_duckdb_and_polars_read_the_table_as_it_is(serial):
+    """The query of the documentation, against pandas."""
+    import duckdb
+    import polars
+
+    path = serial.folder / "table.parquet"
+    query = f"SELECT scale, avg(loss), count(*) FILTER (status = 'done') FROM '{path}' GROUP BY scale ORDER BY scale"
+    rows = duckdb.sql(query).fetchall()
+    means = serial.frame().groupby("scale")["loss"].mean()
+    assert [(scale, done) for scale, _, done in rows] == [(0.001, 3), (0.1, 3)]
+    np.testing.assert_allclose([mean for _, mean, _ in rows], means.to_numpy(), rtol=1e-14)
+    types = {name: kind for name, kind, *_ in duckdb.sql(f"DESCRIBE FROM '{path}'").fetchall()}
+    wanted = {"scale": "DOUBLE", "seed": "BIGINT", "proof": "BOOLEAN", "fingerprint": "VARCHAR"}
+    assert {name: types[name] for name in wanted} == wanted
+    assert polars.read_parquet(path)["loss"].to_list() == serial.frame()["loss"].tolist()
+
+
 def test_processes_give_the_same_bits(serial, tmp_path):
     other = sweep(CASE, over=SMALL, measure=MEASURES, executor="processes", workers=2, out=tmp_path)
     assert other.frame().equals(serial.frame())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import ReluflowError
-from reluflow.experiments.check import check
+from reluflow.experiments.check import check, example_problem
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network, initialization_named, neuron_rng
 from reluflow.theory.evidence import Evidence
@@ -74,3 +76,24 @@ def test_hypotheses_can_be_judged(name):
 def test_odd_problems_get_a_verdict(key, name):
     verdict = check(theorem_named(key), PROBLEMS[name](), at_own_scale=True)
     assert verdict.kind in ("holds", "not-applicable", "inconclusive"), verdict.why
+
+
+@pytest.mark.parametrize(
+    ("key", "shift", "expected"),
+    [
+        ("boursier2024:lemma4", -400.0, "inconclusive"),
+        ("lyu2021:lemmaG.5", -400.0, "inconclusive"),
+        ("lyu2021:lemmaG.7", -400.0, "inconclusive"),
+        ("lyu2021:lemmaG.7", -1500.0, "inconclusive"),
+        ("lyu2021:appF.1", -1500.0, "holds"),
+        ("phuong2021:lemmaA.3", -400.0, "holds"),
+        ("phuong2021:lemmaA.4", -1500.0, "holds"),
+    ],
+)
+def test_scales_far_below_a_theorems_own_refute_nothing(key, shift, expected):
+    """These said `fails`: bounds of e^-108 or 1e-176 were held against rounding, or squares of weights underflowed."""
+    theorem = theorem_named(key)
+    problem = example_problem(theorem)
+    own = theorem.log_scale(Evidence(problem, parameters=theorem.parameter_values({}))) if theorem.log_scale else 0.0
+    verdict = check(theorem, replace(problem, network=problem.network.scaled(own + shift)))
+    assert verdict.kind == expected, verdict.why

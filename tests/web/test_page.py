@@ -129,7 +129,9 @@ def test_scrubbing_asks_the_server_nothing(open_page):
     page.evaluate("reluflow.paint(0)")
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_timeout(300)
-    page.get_by_role("button", name="Pause").click()
+    # on a busy machine the run may have been played to its end by now
+    names = "(button) => button.ariaLabel ?? button.textContent"
+    page.evaluate(f"[...document.querySelectorAll('button')].find((b) => ({names})(b).includes('Pause'))?.click()")
     assert page.evaluate("window.sends") == 0
     assert sent == []
 
@@ -259,42 +261,23 @@ def test_the_keyboard_reaches_samples_and_neurons(open_page):
     assert "Neuron 1 starts with a" in page.inner_text("#says-panel")
 
 
-def test_the_command_and_the_lines_are_those_of_the_run(open_page):
-    page = open_page("v=1&name=min-toy&loss=logistic&width=11&scale=1e-5&seed=4&leak=0.25")
-    page.click("#tab-take")
-    assert page.inner_text("#take-command") == (
-        "reluflow train min-toy --loss logistic --leak 0.25 --width 11 --scale 1e-5 --init balanced --seed 4"
-    )
-    assert "reluflow.load('min-toy', seed=4)" in page.inner_text("#take-python")
-
-
-@pytest.mark.parametrize("name", ["PNG", "SVG", "CSV of the data", "CSV of the run", "GIF of the run"])
-def test_files_are_taken_away(open_page, name, tmp_path):
-    page = open_page("v=1&width=8")
-    page.click("#tab-take")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=name, exact=True).click()
-    path = tmp_path / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    content = path.read_bytes()
-    if name == "CSV of the data":
-        assert reluflow.read_dataset(path) == reluflow.load("three-points")
-    elif name == "SVG":
-        assert content.startswith(b"<svg")
-        assert content.count(b"<circle") > 8
-    elif name == "CSV of the run":
-        rows = np.genfromtxt(path, delimiter=",", names=True)
-        assert set(rows["neuron"]) == set(range(8))
-        assert rows["loss"][-1] == run_of(page)["loss"]
-    else:
-        from PIL import Image
-
-        image = Image.open(path)
-        assert image.width > 200
-        if name == "GIF of the run":
-            assert image.n_frames == 60
-            image.seek(59)
-            assert len(image.convert("RGB").getcolors(100_000)) > 4
+def test_a_neuron_is_dragged_within_the_plane_shown(open_page):
+    """In three dimensions it once could not be moved; what lies outside the plane keeps its size."""
+    page = open_page("v=1&name=lyu-orthogonal&loss=logistic&leak=0.5&width=6&view.plane=samples-0-1&view.at=0")
+    X = reluflow.load("lyu-orthogonal").X
+    settings = {"name": "lyu-orthogonal", "loss": "logistic", "leak": 0.5, "width": 6}
+    drawn = adapter.problem_of(read_state(settings)).network.w
+    basis = np.linalg.qr(X[:2].T)[0].T
+    shares = np.linalg.norm(drawn @ basis.T, axis=1) / np.linalg.norm(drawn, axis=1)
+    j = int(np.argmax(shares))
+    start = page.evaluate(f"reluflow.plane().neuron({j})")
+    drag(page, start, [start[0] + 50, start[1] + 60])
+    page.evaluate("reluflow.settled()")
+    w = np.array(page.evaluate("reluflow.state().run.neurons"))[j, :3]
+    unit, before = w / np.linalg.norm(w), drawn[j] / np.linalg.norm(drawn[j])
+    assert np.linalg.norm(unit - before) > 0.05
+    np.testing.assert_allclose(unit - basis.T @ (basis @ unit), before - basis.T @ (basis @ before), atol=1e-5)
+    assert run_of(page)["num_neurons"] == 6
 
 
 def test_the_geometry_of_the_page_is_that_of_the_library(open_page, rng):
@@ -335,17 +318,22 @@ def test_the_forecast_of_the_page_is_that_of_the_library(open_page, settings):
             assert name in ("dead", "open", "saddle")
 
 
+TABS = ("why", "end", "extremal", "diagnosis", "take", "theorems")
+
+
 def test_the_page_fits_a_telephone_and_is_accessible_in_light_and_dark(open_page):
     from axe_playwright_python.sync_playwright import Axe
 
     page = open_page("v=1&width=9&view.neuron=2")
-    for scheme in ("light", "dark"):
+    axe = Axe()
+    for scheme, tabs in (("light", TABS), ("dark", ("theorems",))):
         page.emulate_media(color_scheme=scheme)
-        for tab in ("why", "end", "extremal", "diagnosis", "theorems", "take") if scheme == "light" else ("theorems",):
+        for tab in tabs:
             page.click(f"#tab-{tab}")
             if tab in ("diagnosis", "theorems"):
                 page.wait_for_selector("#says-panel table")
-            found = Axe().run(page)
+            # the whole page once in each scheme; the other tabs change nothing but the panel
+            found = axe.run(page, context=None if tab == tabs[-1] else "#says")
             assert found.violations_count == 0, json.dumps(
                 [(one["id"], [node["html"][:120] for node in one["nodes"]][:4]) for one in found.response["violations"]]
             )
@@ -369,11 +357,12 @@ def test_three_dimensions_have_a_sphere_and_planes_to_choose(open_page):
 
 
 def test_infinitely_many_neurons_and_a_second_run(open_page):
-    page = open_page("v=1&width=10")
-    page.check("#infinite")
-    page.evaluate("reluflow.settled()")
+    page = open_page("v=1&width=inf")
+    assert page.is_checked("#infinite")
     assert run_of(page)["num_neurons"] > 1000
     page.uncheck("#infinite")
+    page.evaluate("reluflow.settled()")
+    assert run_of(page)["num_neurons"] == 60
     page.select_option("#ghost", "gd")
     page.evaluate("reluflow.settled()")
     page.click("#tab-end")

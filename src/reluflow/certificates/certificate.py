@@ -52,6 +52,9 @@ class Certificate(RowsToFrame):
         Sentences that say why.
     open_points
         Sentences on what the words of `kind` claim and the numbers do not prove; empty where all of it is proved.
+    norm, minimum_norm
+        sum |a_j| |w_j| of a network that fits every label, and a number that no network that fits them stays below;
+        nan where this was not asked for, out of reach, or nothing is fitted.
     ignored
         Samples, counted from 0, whose output is 0 because no neuron is active on them, under a loss that the others
         send to infinity; empty for every kind but `partial-direction`.
@@ -67,6 +70,8 @@ class Certificate(RowsToFrame):
     reasons: tuple[str, ...]
     open_points: tuple[str, ...] = ()
     ignored: tuple[int, ...] = ()
+    norm: float = np.nan
+    minimum_norm: float = np.nan
 
     @property
     def is_proved(self) -> bool:
@@ -79,6 +84,8 @@ class Certificate(RowsToFrame):
             "margin": self.margin,
             "best linear margin": self.best_linear_margin,
             "global margin": self.global_margin,
+            "norm sum |a||w|": self.norm,
+            "least norm of a fit": self.minimum_norm,
         }
         rows = [{"quantity": f"residual: {name}", "value": float(value)} for name, value in self.residuals.items()]
         return rows + [{"quantity": name, "value": float(v)} for name, v in margins.items() if np.isfinite(v)]

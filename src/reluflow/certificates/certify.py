@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from reluflow.arrays import IndexArray
@@ -9,6 +11,7 @@ from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.direction import certify_direction, certify_partial_direction, ignored_samples
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.minimum_norm_network import is_quick, minimum_norm_network, network_norm
 from reluflow.certificates.stationarity import (
     Escape,
     Stationarity,
@@ -37,6 +40,7 @@ def certify(
     active_rtol: float = 1e-6,
     kink_rtol: float = 1e-7,
     zero_rtol: float = 1e-6,
+    with_norm: bool = False,
 ) -> Certificate:
     """Decide what a network is for this dataset and loss.
 
@@ -61,6 +65,9 @@ def certify(
     zero_rtol
         A neuron on which something pulls counts as zero below this times the largest one. A neuron on which nothing
         pulls is judged where it stands, at any size.
+    with_norm
+        Whether to say of a network that fits every label how far its norm sum |a_j| |w_j| is above the least, where
+        that takes a second or two.
 
     Examples
     --------
@@ -85,7 +92,25 @@ def certify(
         return certify_partial_direction(
             network, dataset, loss, ignored, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol
         )
-    return _certify_point(network, dataset, loss, margin, linear, rtol, kink_rtol, zero_rtol)
+    point = _certify_point(network, dataset, loss, margin, linear, rtol, kink_rtol, zero_rtol)
+    return _with_norm(point, network, dataset, rtol) if with_norm and "fit" in point.residuals else point
+
+
+def _with_norm(point: Certificate, network: Network, dataset: Dataset, rtol: float) -> Certificate:
+    """The certificate of a fit, with its norm beside the least one."""
+    if point.residuals["fit"] > rtol or not is_quick(dataset) or not np.any(dataset.y):
+        return point
+    least = minimum_norm_network(dataset, network.leak)
+    norm = network_norm(network)
+    above = norm / least.lower - 1.0
+    words = (
+        f"Its norm sum |a_j| |w_j| = {norm:.9g} is {above:.3%} above {least.lower:.9g}, which no network that fits "
+        f"stays below (a network of norm {least.norm:.9g} fits)."
+    )
+    if not least.is_exact:
+        words += " The bound is a relaxation and may be loose."
+    residuals = point.residuals | {"norm_above_minimum": above, "minimum_norm_gap": least.gap}
+    return replace(point, residuals=residuals, reasons=(*point.reasons, words), norm=norm, minimum_norm=least.lower)
 
 
 def _certify_point(

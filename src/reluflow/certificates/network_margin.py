@@ -288,7 +288,7 @@ class _ColumnProgram:
 
         None if all vectors vanish.
         """
-        vectors, signs = _merge_parallel(solved.vectors, np.asarray(self._signs, dtype=np.float64))
+        vectors, signs = merge_parallel(solved.vectors, np.asarray(self._signs, dtype=np.float64))
         lengths = np.linalg.norm(vectors, axis=1)
         best: Network | None = None
         value = -np.inf
@@ -305,7 +305,7 @@ class _ColumnProgram:
         return best
 
 
-def _merge_parallel(vectors: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+def merge_parallel(vectors: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Add up vectors of one sign and direction (to 1e-4): a neuron each, with the same outputs in total.
 
     Columns that differ only in patterns their vectors do not need come out parallel, to the accuracy of the solver.

@@ -19,7 +19,8 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network
 
-_NEGLIGIBLE = 1e-7  # relative multipliers, lengths and pre-activations below this are zeros of the solver
+_NEGLIGIBLE = (1e-7, 1e-5, 1e-3)  # relative multipliers and lengths below one of these are zeros of the solver
+_POLISHED = 1e-12  # a KKT residual that is rounding
 _ON_BOUNDARY = 1e-5  # a vector whose cosine with a sample is below this lies on its boundary
 _NEWTON_STEPS = 12
 
@@ -57,12 +58,20 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
     rough_vectors = solved.vectors @ basis
     rough = groups.spread(rough_vectors, network)
     slopes = groups.slopes(dataset.y, network.leak)
-    vectors = _newton(rough_vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers)
-    if vectors is None:
-        return rough
-    fine = groups.spread(vectors, network)
-    residuals = [kkt_certificate(candidate, dataset, walls=walls).residual for candidate in (rough, fine)]
-    return fine if residuals[1] <= residuals[0] else rough
+    best, least = rough, kkt_certificate(rough, dataset, walls=walls).residual
+    for negligible in _NEGLIGIBLE:
+        vectors = _newton(
+            rough_vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers, negligible
+        )
+        if vectors is None:
+            continue
+        fine = groups.spread(vectors, network)
+        residual = kkt_certificate(fine, dataset, walls=walls).residual
+        if residual <= least:
+            best, least = fine, residual
+        if least <= _POLISHED:
+            break
+    return best
 
 
 def _in_span(dataset: Dataset, walls: Dataset | None) -> tuple[FloatArray, FloatArray]:
@@ -128,6 +137,7 @@ def _newton(
     dataset: Dataset,
     leak: float,
     barriers: list[FloatArray],
+    negligible: float,
 ) -> FloatArray | None:
     """Polish on the KKT equations of min sum |v_g| with margins 1; None if the active set is not clear-cut.
 
@@ -137,8 +147,8 @@ def _newton(
     """
     X, y = dataset.X, dataset.y
     lengths = np.linalg.norm(vectors, axis=1)
-    parts = np.flatnonzero(lengths > _NEGLIGIBLE * lengths.sum())
-    active = np.flatnonzero(multipliers > _NEGLIGIBLE * multipliers.max())
+    parts = np.flatnonzero(lengths > negligible * lengths.sum())
+    active = np.flatnonzero(multipliers > negligible * multipliers.max())
     pulls, products = [], []
     for g in parts:
         rows = np.vstack([X[active][np.isnan(slopes[g, active])], barriers[g]])

@@ -59,7 +59,7 @@ def command(
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
-    verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
+    verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance, with_norm=True)
     place = None
     if from_here:
         from reluflow.experiments.whereabouts import whereabouts
@@ -86,6 +86,8 @@ def command(
                 "best_linear_margin": verdict.best_linear_margin,
                 "global_margin": verdict.global_margin,
                 "linear_network_margin": linear_network_margin(verdict.best_linear_margin, leak),
+                "norm": verdict.norm,
+                "minimum_norm": verdict.minimum_norm,
                 "ignored": list(verdict.ignored),
                 "proof": verdict.is_proved,
                 "escape": escape,

@@ -13,7 +13,7 @@ LabDataset = Annotated[
     str,
     typer.Argument(
         metavar="DATASET",
-        help="A registered name, a file as for `reluflow study`, or the whole link of a laboratory.",
+        help="A registered name, a file as for `reluflow study`, or the link of a laboratory, whole or from # on.",
     ),
 ]
 
@@ -52,7 +52,7 @@ def _opening(word: str) -> tuple[dict[str, Any], str]:
     from reluflow.data.registry import REGISTRY, suggested_settings
     from reluflow.web.state import DEFAULTS, check_size
 
-    if word.startswith(("http://127.0.0.1", "http://localhost")):
+    if word.startswith(("http://127.0.0.1", "http://localhost", "#v=")):
         _, _, fragment = word.partition("#")
         if not fragment:
             raise InvalidInputError(f"`{word[:80]}` must be a link with its state after #, got none.")

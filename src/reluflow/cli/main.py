@@ -20,9 +20,11 @@ COMMANDS: dict[str, str] = {
     "diagnose": "Which assumption of which paper holds, by what margin.",
     "extremal": "All extremal vectors: where neurons can align.",
     "align": "The vanishing-scale limit in closed form: where each neuron ends and when.",
+    "forecast": "The whole path of the flow as its scale vanishes: its jumps, their times and levels.",
     "train": "Run the exact gradient flow, gradient descent or SGD, and certify the end.",
     "sweep": "Thousands of runs: every combination of some values, kept and resumed.",
     "margin": "Hard-margin separators and the best margin of a two-layer network.",
+    "minimum-norm": "The network of least norm that fits the labels, with its dual certificate.",
     "certify": "What a given network provably is.",
     "reproduce": "Redraw the papers' figures and tables and judge their claims.",
     "theorems": "List every encoded result of the five papers.",
@@ -36,11 +38,11 @@ HELP = f"""Usage: reluflow COMMAND [ARGUMENTS]
 A laboratory for how small-initialisation ReLU networks learn.
 
 Commands:
-{chr(10).join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())}
+{chr(10).join(f"  {name:<14}{summary}" for name, summary in COMMANDS.items())}
 
 Options:
-  --help     Show this message; `reluflow COMMAND --help` explains a command.
-  --version  Show the version.
+  --help        Show this message; `reluflow COMMAND --help` explains a command.
+  --version     Show the version.
 
 Example: reluflow diagnose three-points --json"""
 
@@ -92,7 +94,7 @@ def _run_command(name: str, words: list[str]) -> int:
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     from reluflow.cli.data_options import with_data_options
 
-    app.command(name=name)(with_data_options(importlib.import_module(f"reluflow.cli.{name}").command))
+    app.command(name=name)(with_data_options(importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command))
     try:
         status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
     except typer.Abort:

@@ -152,14 +152,18 @@ class Recording:
             self._num_iterations += 1
         for time in moments:
             if self.keep.measure is None:
-                self.snapshots.append(Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps))
+                self.snapshots.append(self._snapshot(run, time, loss, outputs))
             else:
                 self.measured.append(self.keep.measure(run))
         if self.keep.thinned and self._pace.is_due(run, outputs):
-            self.frames.append(Snapshot(run.time, loss, outputs, run.network(), run.log_time, run.steps))
+            self.frames.append(self._snapshot(run, run.time, loss, outputs))
             if len(self.frames) > self.keep.thinned:
                 self.frames = self.frames[::2]
                 self._pace.halve()
+
+    @staticmethod
+    def _snapshot(run: AbstractRun, time: float, loss: float, outputs: FloatArray) -> Snapshot:
+        return Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps, run.log_sizes())
 
 
 class _EvenSteps:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
 _LARGE = 1e70  # a product of four numbers up to this is an ordinary double
+LARGEST_LOG = 300.0  # ln of the size of the heaviest neuron up to which a network needs no `log_scale`
 LIGHTEST = -690.0  # ln of the size, beside log_scale, that a neuron is given where its own would underflow
 RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
 
@@ -118,7 +119,7 @@ def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) 
     pulls, dataset = pulls_of(problem, network, outputs), problem.dataset
     start = np.abs(problem.loss.label_forces(dataset.y)) @ np.linalg.norm(dataset.X, axis=1)
     is_pulled = np.linalg.norm(pulls.vectors, axis=1) * np.exp(pulls.log_rate) > RESTING_PULL * start
-    return bool(np.all(cosines_with(network.w, network.a, pulls.vectors)[is_pulled] <= -1.0 + 1e-9))
+    return bool(np.all(shrinks_for_ever(network.w[is_pulled], network.a[is_pulled], pulls.vectors[is_pulled])))
 
 
 def misalignment_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> float:
@@ -132,6 +133,24 @@ def cosines_with(w: FloatArray, a: FloatArray, pulls: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(w, axis=1) * np.linalg.norm(pulls, axis=1)
     products = np.sign(a) * np.einsum("jd,jd->j", w, pulls)
     return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def shrinks_for_ever(w: FloatArray, a: FloatArray, pulls: FloatArray) -> BoolArray:
+    """Which neurons point straight against a_j D_j and have |a_j| = |w_j|, both to rounding.
+
+    Any other one turns in the end, however little it is off: what it has across the pull stays while the rest shrinks,
+    and where |a_j| and |w_j| differ the smaller one goes through zero. It then grows.
+
+    >>> w, pull = np.array([[-1.0, 0.0], [-1.0, 1e-6], [-1.0, 0.0]]), np.array([[1.0, 0.0]])
+    >>> shrinks_for_ever(w, np.array([1.0, 1.0, 1.1]), pull)
+    array([ True, False, False])
+    """
+    size = np.hypot.reduce(w, axis=1)
+    units = pulls / np.linalg.norm(pulls, axis=1, keepdims=True)
+    along = np.sign(a) * np.einsum("jd,jd->j", w, units)
+    across = np.hypot.reduce(w - (np.sign(a) * along)[:, None] * units, axis=1)
+    is_balanced = np.abs(np.abs(a) - size) <= ROUNDING * size
+    return np.asarray((along < 0.0) & (across <= ROUNDING * size) & is_balanced)
 
 
 def drift_between(start: Network, now: Network) -> float:
@@ -151,6 +170,13 @@ def _squared_norms(network: Network) -> FloatArray:
     return np.asarray(np.square(network.a) + np.einsum("jd,jd->j", network.w, network.w))
 
 
+def sizes_beyond_doubles(log_norm: FloatArray) -> FloatArray | None:
+    """The logarithms of the neurons' sizes where `network_of` cannot hold them all, else None."""
+    top = float(np.max(log_norm))
+    lightest = float(np.min(log_norm)) - (0.0 if abs(top) < LARGEST_LOG else top)
+    return log_norm.copy() if lightest < LIGHTEST else None
+
+
 def network_of(z: FloatArray, log_norm: FloatArray, leak: float, weight: FloatArray) -> Network:
     """The network of neurons exp(log_norm) z; its `log_scale` is 0 where they fit a double.
 
@@ -158,6 +184,6 @@ def network_of(z: FloatArray, log_norm: FloatArray, leak: float, weight: FloatAr
     be another point: it has no direction, and every way is open to it.
     """
     top = float(np.max(log_norm))
-    log_scale = 0.0 if abs(top) < 300.0 else top
+    log_scale = 0.0 if abs(top) < LARGEST_LOG else top
     z = z * np.exp(np.maximum(log_norm - log_scale, LIGHTEST))[:, None]
     return Network(w=z[:, :-1], a=z[:, -1], leak=leak, weight=weight, log_scale=log_scale)

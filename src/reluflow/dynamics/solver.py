@@ -85,6 +85,10 @@ class AbstractRun(ABC):
     def network(self) -> Network:
         """The network now."""
 
+    def log_sizes(self) -> FloatArray | None:
+        """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
+        return None
+
     def loss(self) -> float:
         """L now."""
         return self.problem.loss.total(self.outputs(), self.problem.dataset.y)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event import EventLog
 from reluflow.dynamics.problem import TrainingProblem
@@ -53,6 +54,12 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         ),
         "snapshot_w": (("snapshot", "neuron", "dimension"), np.array([s.network.w for s in snapshots]).reshape(shape)),
         "snapshot_a": (("snapshot", "neuron"), np.array([s.network.a for s in snapshots]).reshape(shape[:2])),
+        "snapshot_log_sizes": (
+            ("snapshot", "neuron"),
+            np.array([np.full(shape[1], np.nan) if s.log_sizes is None else s.log_sizes for s in snapshots]).reshape(
+                shape[:2]
+            ),
+        ),
         "snapshot_log_scale": ("snapshot", np.array([s.network.log_scale for s in snapshots], dtype=float)),
         "event_neuron": ("event", trajectory.events.neurons),
         "event_sample": ("event", trajectory.events.samples),
@@ -107,6 +114,7 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
             ),
             log_time=float(values["snapshot_log_time"][k]),
             step=int(values["snapshot_step"][k]),
+            log_sizes=_sizes(values, k),
         )
         for k, time in enumerate(values["snapshot_time"])
     )
@@ -135,6 +143,12 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
         force_evaluations=scalars["force_evaluations"],
         balancedness_drift=scalars["balancedness_drift"],
     )
+
+
+def _sizes(values: dict[str, Any], k: int) -> FloatArray | None:
+    """The sizes kept beside a snapshot; None where there were none, as in files of earlier versions."""
+    sizes = values["snapshot_log_sizes"][k] if "snapshot_log_sizes" in values else np.array([np.nan])
+    return None if np.isnan(sizes).any() else np.asarray(sizes)
 
 
 def save_trajectory(trajectory: Trajectory, path: str | Path) -> Path:

@@ -88,6 +88,9 @@ class Snapshot:
         Logarithm of the time, finite beyond the range of a double.
     step
         Steps taken until then; for a descent, the iteration.
+    log_sizes
+        ln |(w_j, a_j)| of every neuron, the scale included, where some are so light that `network` holds their
+        directions alone; else None. Shape (num_neurons,).
     """
 
     time: float
@@ -96,6 +99,7 @@ class Snapshot:
     network: Network
     log_time: float
     step: int
+    log_sizes: FloatArray | None = None
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ def as_json(found: Study) -> dict[str, Any]:
         "theorems": _theorems(found),
         "extremal": _extremal(found),
         "alignment": None if found.alignment is None else {"counts": found.alignment.counts},
+        "forecast": _forecast(found),
         "scales": [
             {
                 "theorem": a.theorem,
@@ -102,6 +103,26 @@ def _extremal(found: Study) -> dict[str, Any] | None:
         "vectors": extremal.vectors,
         "norms": extremal.norms,
         "kinds": list(extremal.kinds),
+    }
+
+
+def _forecast(found: Study) -> dict[str, Any] | None:
+    if found.process is None:
+        return None
+    process = found.process
+    return {
+        "jumps": [
+            {
+                "clock": jump.clock,
+                "loss_before": jump.loss_before,
+                "loss_after": jump.loss_after,
+                "neurons": list(jump.neurons),
+            }
+            for jump in process.jumps
+        ],
+        "end": {"loss": process.loss, "kind": process.kind},
+        "exact": process.is_exact,
+        "why": process.why or None,
     }
 
 

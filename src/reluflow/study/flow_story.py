@@ -28,6 +28,7 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
+MOST_ITERATIONS = 2_000_000  # each costs a microsecond or two, however small the problem
 DESCENT_SHARE = 0.3  # of the seconds of a run with a clock, for the descent
 _FRAME_STEPS = 500  # from a frame to the end of a phase
 
@@ -118,7 +119,7 @@ def follow_flow(
     try:
         trajectory = train(
             problem,
-            choose_flow(problem).solver,
+            choose_flow(problem, to_the_end=True).solver,
             until=rule,
             keep=keep,
             max_steps=allowed,
@@ -131,7 +132,8 @@ def follow_flow(
         raise FlowInterrupted(told) from interrupt
     descent = None
     if fallback and trajectory.outcome.is_spent:
-        most = max(100, int(DESCENT_WORK / (problem.dataset.X.size * problem.network.num_neurons)))
+        work = problem.dataset.X.size * problem.network.num_neurons
+        most = min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
         try:
             trajectory, descent = descend_from(
                 trajectory,
@@ -163,7 +165,7 @@ def estimated_seconds(story: FlowStory) -> float:
 
 
 def _seconds_per_step(problem: TrainingProblem) -> float:
-    step, product = STEP_SECONDS[choose_flow(problem).name]
+    step, product = STEP_SECONDS[choose_flow(problem, to_the_end=True).name]
     return step + product * problem.dataset.X.size * problem.network.num_neurons
 
 
@@ -186,7 +188,12 @@ def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[
         if frame is None:
             continue
         problem = replace(trajectory.problem, network=frame.network)
-        part = train(problem, choose_flow(problem).solver, until=AtTime(end - frame.time), max_steps=_FRAME_STEPS)
+        part = train(
+            problem,
+            choose_flow(problem, to_the_end=True).solver,
+            until=AtTime(end - frame.time),
+            max_steps=_FRAME_STEPS,
+        )
         if part.outcome is Outcome.HORIZON:
             there = part.end
             found.append(replace(there, time=end, log_time=float(np.log(end)), step=frame.step))

@@ -18,6 +18,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
+from reluflow.jump_process.forecast import forecast
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
@@ -36,6 +37,7 @@ LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 1_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
+LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
 SENSITIVITY_SECONDS = 20.0
 FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
@@ -49,6 +51,7 @@ _WORDS = {  # task: what it does, and what cannot be told without it
     "diagnosis": ("checking every assumption", "Which assumptions hold"),
     "extremal": ("finding the extremal vectors", "Where neurons can align"),
     "alignment": ("following neurons to their alignment", "Where neurons align"),
+    "process": ("jumping at vanishing scale", "The path at vanishing scale"),
     "separator": ("separating the classes", "A separator"),
     "flow": ("running the flow to its limit", "The flow"),
     "advice": ("finding the theorems' scales", "Scales"),
@@ -116,8 +119,11 @@ class Telling:
         if self._allowed.max_seconds is None:
             return
         on_stage("preparing; the first time on a machine takes a minute")
-        self._workers.submit(StudyTask("compiled", partial(compile_kernels, self._study.loss, self._study.leak)))
-        self._workers.next_finished(np.inf)
+        parts = (compile_event_driven, compile_collocation, compile_geometry)
+        for part in parts:
+            self._workers.submit(StudyTask(part.__name__, partial(part, self._study.loss, self._study.leak)))
+        for _ in parts:
+            self._workers.next_finished(np.inf)
         self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
 
     def begin(self) -> None:
@@ -129,6 +135,8 @@ class Telling:
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._workers.submit(StudyTask("flow", follow, is_told=True))
         self._add_geometry()
+        if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
+            self._add("process", partial(forecast, self._problem))
         if not self._theorems:
             return
         if dataset.X.size > LARGEST_FOR_THEOREMS:
@@ -324,17 +332,31 @@ def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
     return ", ".join(known)
 
 
-def compile_kernels(loss: AbstractLoss, leak: float) -> None:
-    """Run everything that is compiled once on next to nothing: a first use on a machine takes a minute."""
+def compile_event_driven(loss: AbstractLoss, leak: float) -> None:
+    """Run the flow and the descent on next to nothing: what is compiled once on a machine then is."""
+    problem = _next_to_nothing(loss, leak)
+    train(problem, choose_flow(problem, solver="event-driven").solver, max_steps=100)
+    train(problem, GradientDescent(lr=0.01, iterations=2))
+
+
+def compile_collocation(loss: AbstractLoss, leak: float) -> None:
+    """Likewise the flow on real data."""
+    problem = _next_to_nothing(loss, leak)
+    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=100)
+
+
+def compile_geometry(loss: AbstractLoss, leak: float) -> None:
+    """Likewise alignments and extremal vectors."""
+    problem = _next_to_nothing(loss, leak)
+    alignment_of(problem.dataset, loss, problem.network.w, problem.network.a, leak=leak)
+    extremal_vectors(problem.dataset, loss, leak=leak)
+    extremal_vectors(problem.dataset, loss, leak=leak, max_cones=0)
+
+
+def _next_to_nothing(loss: AbstractLoss, leak: float) -> TrainingProblem:
     data = Dataset([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]], [1.0, -1.0, 1.0])
     network = Network([[0.3, 0.15], [-0.15, 0.3], [0.1, 0.3], [0.2, -0.3]], [0.4, -0.4, 0.4, 0.4], leak=leak)
-    problem = TrainingProblem(data, loss, network)
-    for solver in ("event-driven", "collocation"):
-        train(problem, choose_flow(problem, solver=solver).solver, max_steps=100)
-    train(problem, GradientDescent(lr=0.01, iterations=2))
-    alignment_of(data, loss, network.w, network.a, leak=leak)
-    extremal_vectors(data, loss, leak=leak)
-    extremal_vectors(data, loss, leak=leak, max_cones=0)
+    return TrainingProblem(data, loss, network)
 
 
 def default_width(dataset: Dataset) -> int:

@@ -38,6 +38,7 @@ def sentences(found: Study) -> list[str]:
         *_about_data(found),
         *_about_directions(found),
         *_about_neurons(found),
+        *([] if found.process is None else [found.process.sentence()]),
         *_about_scale(found),
         *_about_phases(found),
         *_about_groups(found),
@@ -69,14 +70,14 @@ def _about_end(found: Study) -> list[str]:
         who = "The descent"
     if not flow.has_ended:
         told = [
-            *handed_over,
             f"{who} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
             f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here.",
         ]
         if found.loss.is_classification:
             reached = f"{who} {_classified(found, flow)} when it is stopped; it did not reach its end: "
-            told[-1] = reached + told[-1].partition(": ")[2]
+            told[0] = reached + told[0].partition(": ")[2]
             told += _margins(flow) if certificate.margin > 0 else []
+        told[1:1] = handed_over
         return told
     proof = "" if flow.limit.is_proof else " (not a proof)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
@@ -84,22 +85,22 @@ def _about_end(found: Study) -> list[str]:
         names = ", ".join(str(k) for k in certificate.ignored[:10]) + (", ..." if len(certificate.ignored) > 10 else "")
         is_one = len(certificate.ignored) == 1
         return [
-            *handed_over,
             f"{who} {_classified(found, flow)}, grows for ever and ignores "
             f"{'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
             f"is active there, the output is 0 for ever, and the loss tends to "
             f"{certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction converges to {kind}{proof}.",
+            *handed_over,
         ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
         return [
-            *handed_over,
             f"{who} {_classified(found, flow)} and grows for ever; its direction converges to {kind}{proof}.",
+            *handed_over,
             *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
     accuracy = f"{_classified(found, flow)} and " if found.loss.is_classification else ""
     ended = f"{who} {accuracy}ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."
-    words = [*handed_over, ended]
+    words = [ended, *handed_over]
     words += _against_linear(found, flow)
     escape = certificate.escape
     if escape is not None and escape.neuron is not None:

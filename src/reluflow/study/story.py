@@ -12,6 +12,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Allowance
 from reluflow.geometry.alignment import Alignment
 from reluflow.geometry.extremal import ExtremalVectors
+from reluflow.jump_process.process import JumpProcess
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
@@ -60,6 +61,8 @@ class Study:
         What is still to come, in words, while the study is under way; empty when it is over.
     is_given
         Whether the network of the run was given rather than drawn.
+    process
+        The path of these neurons as the scale vanishes; None where it was not looked for.
     """
 
     dataset: Dataset
@@ -81,6 +84,7 @@ class Study:
     open_questions: tuple[str, ...]
     pending: tuple[str, ...] = ()
     is_given: bool = False
+    process: JumpProcess | None = None
 
     def verdict(self) -> list[str]:
         """The end of the story in a few sentences: where training ends and whether that depends on the draw."""

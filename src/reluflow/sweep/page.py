@@ -23,10 +23,12 @@ td,th{padding:.15rem .6rem;text-align:left;border-bottom:1px solid #ddd}"""
 
 _SCRIPT = """const show=document.getElementById('case');
 for(const cell of document.querySelectorAll('rect.cell')){
- const tell=()=>{show.textContent=cell.dataset.words+'\\n'+cell.dataset.command};
+ const lab=cell.dataset.lab?'\\n'+cell.dataset.lab:'';
+ const tell=()=>{show.textContent=cell.dataset.words+'\\n'+cell.dataset.command+lab};
  cell.addEventListener('mouseenter',tell);cell.addEventListener('focus',tell);
  const copy=async()=>{tell();try{await navigator.clipboard.writeText(cell.dataset.command);
-  show.textContent='Copied: '+cell.dataset.command}catch(e){show.textContent='Copy this: '+cell.dataset.command}};
+  show.textContent='Copied: '+cell.dataset.command+lab}
+  catch(e){show.textContent='Copy this: '+cell.dataset.command+lab}};
  cell.addEventListener('click',copy);
  cell.addEventListener('keydown',e=>{if(e.key==='Enter')copy()});}"""
 
@@ -47,7 +49,8 @@ def write_page(summary: Summary, result: SweepResult, picture: Path, title: str)
 Measures: {escape(measures)}. Base case: <code>{escape(result.plan.base.command())}</code></p>
 <img alt="{escape(summary.quantity)}" src="data:image/png;base64,{image}">
 <h2>{escape(summary.quantity)}</h2>
-<p>Point at a cell for its case; click it to copy the command that makes its first run alone.</p>
+<p>Point at a cell for its case; click it to copy the command that makes its first run alone.
+The line that begins <code>reluflow lab</code> opens the same run in the laboratory.</p>
 <pre id="case" aria-live="polite"></pre>
 {_grids(summary)}
 <h2>What was swept</h2><table><tr><th>name</th><th>values</th><th></th></tr>{over}</table>
@@ -90,7 +93,8 @@ def _grid(summary: Summary, cells: tuple[Cell, ...], low: float, high: float) ->
         shapes.append(
             f'<rect class="cell" tabindex="0" x="{x}" y="{y}" width="{_CELL - 1}" height="{_CELL - 1}" '
             f'fill="{colour(cell.value, low, high)}" data-words="{words}" '
-            f'data-command="{escape(cell.command, quote=True)}"><title>{words}</title></rect>'
+            f'data-command="{escape(cell.command, quote=True)}" '
+            f'data-lab="{escape(cell.lab or "", quote=True)}"><title>{words}</title></rect>'
         )
     if len(summary.names) > 1:
         for row, value in enumerate(summary.values[1]):

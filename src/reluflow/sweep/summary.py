@@ -10,6 +10,7 @@ import numpy as np
 
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.events import CountedEvent, parse_event
+from reluflow.sweep.lab_link import lab_command
 from reluflow.sweep.plan import Plan
 from reluflow.sweep.result import SweepResult
 from reluflow.sweep.table import measure_columns, swept_values
@@ -36,6 +37,8 @@ class Cell:
         What it is, for a reader who points at it.
     command
         The command that makes its first case.
+    lab
+        The command that opens the laboratory at it, or None where the laboratory cannot show that run.
     """
 
     place: tuple[int, ...]
@@ -45,6 +48,7 @@ class Cell:
     trials: int
     words: str
     command: str
+    lab: str | None
 
 
 @dataclass(frozen=True)
@@ -126,19 +130,20 @@ def _cell(
     open_values: tuple[str, ...],
 ) -> Cell:
     case = plan.case_at(members[0])
+    lab = lab_command(case)
     pairs = zip(plan.names, plan.values_at(members[0]), strict=True)
     where = ", ".join(f"{key} = {value}" for key, value in pairs if key != SEED)
     values = [value for value in measured if value not in open_values]
     left = f", {len(measured) - len(values)} open" if len(values) < len(measured) else ""
     if not values:
-        return Cell(place, np.nan, np.nan, np.nan, 0, f"{where}: no result{left}", case.command())
+        return Cell(place, np.nan, np.nan, np.nan, 0, f"{where}: no result{left}", case.command(), lab)
     if event is not None:
         happened = int(event.happened(values).sum())
         low, high = wilson_interval(happened, len(values))
         words = f"{where}: {event.words} in {happened} of {len(values)} ({low:.2f} to {high:.2f}){left}"
-        return Cell(place, happened / len(values), low, high, len(values), words, case.command())
+        return Cell(place, happened / len(values), low, high, len(values), words, case.command(), lab)
     numbers = np.asarray(values, dtype=np.float64)
     mean = float(np.mean(numbers))
     low, high = (float(end) for end in np.quantile(numbers, [0.1, 0.9]))
     words = f"{where}: {name} {mean:.6g} (mean of {len(values)}){left}"
-    return Cell(place, mean, low, high, len(values), words, case.command())
+    return Cell(place, mean, low, high, len(values), words, case.command(), lab)

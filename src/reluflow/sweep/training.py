@@ -29,9 +29,15 @@ def problem_of(case: Case) -> TrainingProblem:
     """Dataset, loss and initial network of a case, exactly those of `reluflow train` with the same settings."""
     from reluflow.dynamics.problem import TrainingProblem
 
+    dataset, loss = dataset_and_loss_of(case)
+    return TrainingProblem(dataset, loss, _network(case, dataset))
+
+
+def dataset_and_loss_of(case: Case) -> tuple[Dataset, AbstractLoss]:
+    """The data of a case and the loss that is trained on them."""
     _check_files(case)
     dataset = _dataset(case.data_spec, case.bias, case.seed, case.digests)
-    return TrainingProblem(dataset, _loss(case, dataset), _network(case, dataset))
+    return dataset, _loss(case, dataset)
 
 
 def finished_run(case: Case, *, progress: Callable[[AbstractRun], None] | None = None) -> Trajectory:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reluflow.theory.facts import DatasetFacts
 
 
 @dataclass(frozen=True)
@@ -62,3 +67,44 @@ def fails(why: str, margin: float | None = None) -> Judgement:
 def positive(margin: float, detail: str) -> Judgement:
     """Holds exactly when the margin is above 0."""
     return Judgement(holds=bool(margin > 0.0), margin=float(margin), detail=detail)
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged."""
+
+    key: str
+    paper: str
+    statement: str
+    judge: Callable[[DatasetFacts], Judgement]
+
+
+def assumptions_of(paper: str, *rows: tuple[str, str, Callable[[DatasetFacts], Judgement]]) -> tuple[Assumption, ...]:
+    """The table of a paper's assumptions: key, where it stands and what it says, how it is judged."""
+    return tuple(Assumption(key, paper, statement, judge) for key, statement, judge in rows)
+
+
+@dataclass(frozen=True)
+class DataHypotheses:
+    """The data part of a theorem's hypotheses, read off the theorem itself.
+
+    Parameters
+    ----------
+    key
+        `paper:result`.
+    losses
+        Names of the losses it speaks of.
+    leaks
+        "any", "relu" for leak 0, or "leaky" for a leak in (0, 1).
+    total_force
+        Force of one sample at h = 0 for which its times are stated, summed over samples; None if no time is stated.
+        Another factor or the mean over samples runs through the same trajectory at another speed.
+    apart
+        Assumptions of the theorem that say nothing of the data: of the draw, or of the unit of time.
+    """
+
+    key: str
+    losses: tuple[str, ...] = ("square", "logistic", "exponential")
+    leaks: str = "any"
+    total_force: float | None = None
+    apart: tuple[str, ...] = ()

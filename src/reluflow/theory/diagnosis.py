@@ -1,9 +1,9 @@
-"""Diagnosis: every data assumption of the papers on one dataset, and which theorems that leaves."""
+"""Diagnosis: every data assumption of the five papers on one dataset, and which theorems that leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
 from reluflow.data.dataset import Dataset
@@ -11,251 +11,32 @@ from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.tables import RowsToFrame, html_table
-from reluflow.theory.condition import Condition, Judgement
-from reluflow.theory.conditions import boursier2024, chistikov2023, lee2022, lyu2021, min2024, phuong2021
+from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.facts import DatasetFacts
 
 
-@dataclass(frozen=True)
-class Assumption:
-    """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged."""
-
-    key: str
-    paper: str
-    statement: str
-    judge: Callable[[DatasetFacts], Judgement]
+def _listed(name: str) -> tuple[Any, ...]:
+    """What the papers' `conditions` list under a name, in the papers' order."""
+    modules = [import_module(f"reluflow.theory.{paper}.conditions") for paper in BIBLIOGRAPHY]
+    return tuple(entry for module in modules for entry in getattr(module, name))
 
 
-ASSUMPTIONS: tuple[Assumption, ...] = (
-    Assumption(
-        "linearly-separable",
-        "lyu2021",
-        "Assumption 3.2: some w has y_i <w, x_i> > 0 for all i",
-        lyu2021.linear_separability,
-    ),
-    Assumption(
-        "orthogonally-separable",
-        "phuong2021",
-        "Eq. (1), also H.1 of lyu2021: inner products > 0 within a class, <= 0 across",
-        min2024.orthogonal_separability,
-    ),
-    Assumption(
-        "orthogonally-separable-strict",
-        "min2024",
-        "Assumption 1: mu = min cos(y_i x_i, y_k x_k) > 0",
-        min2024.correlation,
-    ),
-    Assumption(
-        "min-a2",
-        "min2024",
-        "Assumption 2: no neuron starts along the aggregate of the other class",
-        min2024.directions_at_start,
-    ),
-    Assumption(
-        "min-loss", "min2024", "Lemma 2 (E4): |force(h, y) - y| <= 2|h| on [-1, 1]", min2024.loss_has_unit_force
-    ),
-    Assumption(
-        "summed-loss",
-        "min2024",
-        "Sec. 2: the loss is a sum over samples (also phuong2021, Eq. (3))",
-        min2024.sum_reduction,
-    ),
-    Assumption(
-        "support-spans", "phuong2021", "Sec. 2: the support samples of each class span R^d", phuong2021.support_spans
-    ),
-    Assumption(
-        "dead-cone-empty",
-        "phuong2021",
-        "Remark on Thm 1: no w != 0 has <w, x_k> <= 0 for all k",
-        phuong2021.dead_cone_is_empty,
-    ),
-    Assumption("symmetric", "lyu2021", "Assumption 4.1: with (x, y) the data hold (-x, -y)", lyu2021.symmetry),
-    Assumption("lyu-4.5", "lyu2021", "Assumption 4.5: <mu, x_i> != 0 for all i", lyu2021.mean_is_off_boundaries),
-    Assumption(
-        "non-branching",
-        "lyu2021",
-        "Assumptions 4.6, A.6: the flow near aligned networks is unique",
-        lyu2021.non_branching,
-    ),
-    Assumption("unit-ball", "lyu2021", "Sec. 3: |x_i| <= 1 (explicit constants only)", lyu2021.unit_ball),
-    Assumption(
-        "principal-direction",
-        "lyu2021",
-        "Assumption A.1: a direction dominates every sample",
-        lyu2021.principal_direction,
-    ),
-    Assumption(
-        "lyu-a2",
-        "lyu2021",
-        "Assumption A.2: <mu, z_i> > (1-leak)/(n leak) sum_j max(-<z_i, z_j>, 0)",
-        lyu2021.pairwise_condition,
-    ),
-    Assumption("lyu-a3", "lyu2021", "Assumption A.3: |mu^+| > |mu^-|", lyu2021.positive_mean_is_longer),
-    Assumption(
-        "lyu-a5",
-        "lyu2021",
-        "Assumption A.5 as printed: negative networks have margin < gamma^+/2 on the support of w^+",
-        lyu2021.negative_networks_are_worse,
-    ),
-    Assumption(
-        "lyu-a5-star",
-        "lyu2021",
-        "Assumption A.5* (E4): the same for the dual multipliers of w^+",
-        lyu2021.negative_neurons_do_not_take_over,
-    ),
-    Assumption("lyu-a8", "lyu2021", "Assumption A.8: |mu^+| < |mu^-|", lyu2021.negative_mean_is_longer),
-    Assumption(
-        "lyu-a9",
-        "lyu2021",
-        "Assumption A.9 (E5), repaired as A.5*: positive networks, support of w^-",
-        lyu2021.positive_neurons_do_not_take_over,
-    ),
-    Assumption(
-        "hinted", "lyu2021", "Def. 6.1: a separable set with three hints, admissible for Thm 6.2", lyu2021.hinted
-    ),
-    Assumption(
-        "boursier-a1",
-        "boursier2024",
-        "Assumption 1: dl/dh is 1-Lipschitz and not 0 at h = 0 unless y = 0",
-        boursier2024.loss_is_smooth,
-    ),
-    Assumption(
-        "boursier-a2",
-        "boursier2024",
-        "Assumption 2: independent samples with densities",
-        boursier2024.samples_have_densities,
-    ),
-    Assumption(
-        "general-position",
-        "boursier2024",
-        "Lemma 2: samples independent, no D_u on the boundary of its cone",
-        boursier2024.general_position,
-    ),
-    Assumption("no-saddle", "boursier2024", "Theorem 1: no extremal vector is a saddle of G", boursier2024.no_saddle),
-    Assumption(
-        "no-dead-saddle",
-        "boursier2024",
-        "Theorem 1 (E14): no saddle of G on a cone with D_u = 0 either",
-        boursier2024.no_dead_saddle,
-    ),
-    Assumption(
-        "three-point-box",
-        "boursier2024",
-        "Assumption 3 with eta < 1/6, as printed in Thm 2",
-        boursier2024.three_point_box,
-    ),
-    Assumption(
-        "three-point-box-corrected",
-        "boursier2024",
-        "Assumption 3 with the eta for which Lemma 8 is true (E3)",
-        boursier2024.corrected_three_point_box,
-    ),
-    Assumption(
-        "boursier-a4",
-        "boursier2024",
-        "Assumption 4: acute samples, positive labels, n >= d, independent",
-        boursier2024.acute_positive_data,
-    ),
-    Assumption(
-        "boursier-a5",
-        "boursier2024",
-        "Assumption 5: a single active neuron stays active on all samples",
-        boursier2024.facet_condition,
-    ),
-    Assumption(
-        "boursier-a6",
-        "boursier2024",
-        "Assumption 6: no mixed neuron lowers the loss at the least-squares line",
-        boursier2024.residual_condition,
-    ),
-    Assumption("lee-gaussian", "lee2022", "Sec. 2: standard Gaussian inputs, infinitely many", lee2022.gaussian_inputs),
-    Assumption(
-        "lee-realizable", "lee2022", "Sec. 2: the labels are those of one ReLU neuron", lee2022.single_neuron_realizable
-    ),
-    Assumption(
-        "lee-unique-minimum",
-        "lee2022",
-        "Prop. B.2 (E7): mean of 1{<w*, x> > 0} x x^T is positive definite",
-        lee2022.active_covariance_is_definite,
-    ),
-    Assumption(
-        "correlated-teacher",
-        "chistikov2023",
-        "Sec. 2: the labels are those of one neuron within 45 degrees of every sample",
-        chistikov2023.correlated_teacher,
-    ),
-    Assumption(
-        "chistikov-a1i",
-        "chistikov2023",
-        "Assumption 1(i): d > 1, the samples span R^d, the teacher has length 1",
-        chistikov2023.spanning_unit_teacher,
-    ),
-    Assumption(
-        "chistikov-a1iii",
-        "chistikov2023",
-        "Assumption 1(iii): distinct directions and eigenvalues of X^T X, teacher in no eigenspan",
-        chistikov2023.generic_covariance,
-    ),
-)
+def _separability_first(assumption: Assumption) -> tuple[bool, str]:
+    is_separability = "separable" in assumption.key
+    return not is_separability, assumption.key if is_separability else ""
 
 
-@dataclass(frozen=True)
-class DataHypotheses:
-    """The data part of a theorem's hypotheses, read off the theorem itself.
-
-    Parameters
-    ----------
-    key
-        `paper:result`.
-    losses
-        Names of the losses it speaks of.
-    leaks
-        "any", "relu" for leak 0, or "leaky" for a leak in (0, 1).
-    total_force
-        Force of one sample at h = 0 for which its times are stated, summed over samples; None if no time is stated.
-        Another factor or the mean over samples runs through the same trajectory at another speed.
-    apart
-        Assumptions of the theorem that say nothing of the data: of the draw, or of the unit of time.
-    """
-
-    key: str
-    losses: tuple[str, ...] = ("square", "logistic", "exponential")
-    leaks: str = "any"
-    total_force: float | None = None
-    apart: tuple[str, ...] = ()
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Keys of the assumptions among the theorem's own hypotheses, in its order."""
-        from reluflow.theory.registry import theorem_named
-
-        known = {assumption.key for assumption in ASSUMPTIONS} - set(self.apart)
-        return tuple(h.name for h in theorem_named(self.key).hypotheses if h.name in known)
+ASSUMPTIONS: tuple[Assumption, ...] = tuple(sorted(_listed("ASSUMPTIONS"), key=_separability_first))
+THEOREMS: tuple[DataHypotheses, ...] = _listed("THEOREMS")
 
 
-_CLASSIFICATION = ("logistic", "exponential")
+def conditions_of(theorem: DataHypotheses) -> tuple[str, ...]:
+    """Keys of the assumptions among the theorem's own hypotheses, in its order."""
+    from reluflow.theory.registry import theorem_named
 
-THEOREMS: tuple[DataHypotheses, ...] = (
-    DataHypotheses("boursier2024:thm1"),
-    DataHypotheses("boursier2024:thm2", losses=("square",), leaks="relu"),
-    DataHypotheses("boursier2024:thm3"),
-    DataHypotheses("boursier2024:thm4", losses=("square",), leaks="relu"),
-    DataHypotheses(
-        "min2024:thm1",
-        losses=_CLASSIFICATION,
-        leaks="relu",
-        total_force=1.0,
-        apart=("min-loss", "summed-loss", "min-a2"),
-    ),
-    DataHypotheses("phuong2021:thm1", losses=_CLASSIFICATION, leaks="relu"),
-    DataHypotheses("lyu2021:thm4.2", losses=_CLASSIFICATION),
-    DataHypotheses("lyu2021:thm4.3", losses=("logistic",), leaks="leaky"),
-    DataHypotheses("lyu2021:thm6.2", losses=("logistic",), leaks="leaky"),
-    DataHypotheses("lyu2021:thmA.7", losses=("logistic",), leaks="leaky"),
-    DataHypotheses("lyu2021:thmA.10", losses=("logistic",), leaks="leaky"),
-    DataHypotheses("lyu2021:thmH.2", losses=_CLASSIFICATION, leaks="relu"),
-    DataHypotheses("lee2022:thm3.2", losses=("square",), leaks="relu"),
-)
+    known = {assumption.key for assumption in ASSUMPTIONS} - set(theorem.apart)
+    return tuple(h.name for h in theorem_named(theorem.key).hypotheses if h.name in known)
 
 
 @dataclass(frozen=True)
@@ -300,7 +81,7 @@ class Diagnosis(RowsToFrame):
 
 
 def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: float = 0.0) -> Diagnosis:
-    """Judge every data assumption of the papers on a dataset.
+    """Judge every data assumption of the five papers on a dataset.
 
     Parameters
     ----------
@@ -356,14 +137,14 @@ def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], fa
         return Applicability(theorem.key, False, f"stated for ReLU, leak 0, not {facts.leak:g}")
     if theorem.leaks == "leaky" and not 0.0 < facts.leak < 1.0:
         return Applicability(theorem.key, False, f"stated for a leak in (0, 1), not {facts.leak:g}")
-    needed = [conditions[key] for key in theorem.conditions]
+    needed = [conditions[key] for key in conditions_of(theorem)]
     failing = [condition for condition in needed if condition.holds is False]
     if failing:
         return Applicability(theorem.key, False, "; ".join(f"{c.key}: {c.detail}" for c in failing))
     open_ones = [condition for condition in needed if condition.holds is None]
     if open_ones:
         return Applicability(theorem.key, None, "; ".join(f"{c.key} is undecided: {c.detail}" for c in open_ones))
-    return Applicability(theorem.key, True, f"{', '.join(theorem.conditions)} hold{_speed_note(theorem, facts)}")
+    return Applicability(theorem.key, True, f"{', '.join(conditions_of(theorem))} hold{_speed_note(theorem, facts)}")
 
 
 def _speed_note(theorem: DataHypotheses, facts: DatasetFacts) -> str:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Protocol, TypeVar
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.measurement import Measurement
+
+Value = TypeVar("Value")
+Case = Callable[[], Measurement]
+Cases = tuple[Case, Case]
 
 _CODE = re.compile(r"\b([EFP]\d+)\b")
 
@@ -38,8 +43,8 @@ class Erratum:
     where: str
     printed: str
     corrected: str
-    failing: Callable[[], Measurement] | None = None
-    holding: Callable[[], Measurement] | None = None
+    failing: Case | None = None
+    holding: Case | None = None
 
     @property
     def paper(self) -> str:
@@ -52,20 +57,45 @@ class Erratum:
         return self.key.partition(":")[2]
 
 
-def errata_maker(paper: str) -> Callable[..., Erratum]:
-    """How a paper's file writes its errata: code, where, printed, corrected, and the two cases where there are some."""
+class _TwoForms(Protocol):
+    def __call__(self, *, printed: bool) -> Measurement: ...
 
-    def erratum(
-        code: str,
-        where: str,
-        printed: str,
-        corrected: str,
-        failing: Callable[[], Measurement] | None = None,
-        holding: Callable[[], Measurement] | None = None,
-    ) -> Erratum:
-        return Erratum(f"{paper}:{code}", where, printed, corrected, failing, holding)
 
-    return erratum
+def both(measure: _TwoForms) -> Cases:
+    """The failing and the holding case of a measure that takes the printed or the corrected form."""
+    return lambda: measure(printed=True), lambda: measure(printed=False)
+
+
+def on_each(measure: Callable[[Value], Measurement], failing: Value, holding: Value) -> Cases:
+    """The failing and the holding case of a measure that takes what the two forms differ in."""
+    return lambda: measure(failing), lambda: measure(holding)
+
+
+def errata_table(paper: str, cases: Mapping[str, Cases], text: str) -> tuple[Erratum, ...]:
+    """Read a paper's table of errata, `code | where | printed | corrected`; the cases stand in a file of their own.
+
+    An indented line goes on with the one before.
+    """
+    found = []
+    for row in table_rows(text):
+        code, where, printed, corrected = row.split(" | ")
+        found.append(Erratum(f"{paper}:{code}", where, printed, corrected, *cases.get(code, (None, None))))
+    return tuple(found)
+
+
+def table_rows(text: str) -> list[str]:
+    """The rows of a table written as text, where an indented line goes on with the one before.
+
+    >>> table_rows("E1 | here\\n    and there\\nE2 | there")
+    ['E1 | here and there', 'E2 | there']
+    """
+    rows: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(" ") and rows:
+            rows[-1] += f" {line.strip()}"
+        else:
+            rows.append(line)
+    return rows
 
 
 @cache

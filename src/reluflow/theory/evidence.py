@@ -206,3 +206,16 @@ def kept(
         return cast(Value, evidence._kept[key])
 
     return asked
+
+
+def drawn(name: str) -> Callable[[Callable[[Evidence], Value]], Callable[[Evidence], Value]]:
+    """A function of evidence whose value is a witness: the given one of this name, else drawn at the first asking."""
+
+    def decorate(draw: Callable[[Evidence], Value]) -> Callable[[Evidence], Value]:
+        @wraps(draw)
+        def asked(evidence: Evidence) -> Value:
+            return evidence.witness(name, lambda: draw(evidence))
+
+        return asked
+
+    return decorate

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.diagnosis import ASSUMPTIONS
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Hypothesis
 
 
@@ -29,23 +31,17 @@ def loss_among(*names: str) -> Hypothesis:
     return Hypothesis("loss", f"the loss is {' or '.join(names)}", judge, is_setting=True)
 
 
-def relu_activation() -> Hypothesis:
+@hypothesis("relu", "the activation is ReLU, leak 0", is_setting=True)
+def relu_activation(evidence: Evidence) -> Judgement:
     """Leak 0."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        return Judgement(holds=evidence.leak == 0.0, margin=None, detail=f"leak {evidence.leak:g}")
-
-    return Hypothesis("relu", "the activation is ReLU, leak 0", judge, is_setting=True)
+    return Judgement(holds=evidence.leak == 0.0, margin=None, detail=f"leak {evidence.leak:g}")
 
 
-def leaky_activation() -> Hypothesis:
+@hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", is_setting=True)
+def leaky_activation(evidence: Evidence) -> Judgement:
     """Leak in (0, 1)."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        leak = evidence.leak
-        return Judgement(holds=0.0 < leak < 1.0, margin=min(leak, 1.0 - leak), detail=f"leak {leak:g}")
-
-    return Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", judge, is_setting=True)
+    leak = evidence.leak
+    return Judgement(holds=0.0 < leak < 1.0, margin=min(leak, 1.0 - leak), detail=f"leak {leak:g}")
 
 
 def balanced_start(*, rtol: float = 1e-12) -> Hypothesis:
@@ -53,9 +49,9 @@ def balanced_start(*, rtol: float = 1e-12) -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         network = evidence.network
-        a_square, w_square = network.a**2, np.sum(network.w**2, axis=1)
-        largest = np.maximum(np.maximum(a_square, w_square), np.finfo(float).tiny)
-        gap = float(np.max(np.abs(a_square - w_square) / largest))
+        a, w = np.abs(network.a), row_norms(network.w)
+        largest = np.where((a > 0.0) | (w > 0.0), np.maximum(a, w), 1.0)
+        gap = float(np.max(np.abs((a / largest) ** 2 - (w / largest) ** 2)))
         return Judgement(holds=gap <= rtol, margin=rtol - gap, detail=f"largest relative |a^2 - |w|^2| is {gap:.2g}")
 
     return Hypothesis("balanced", "every neuron starts with |a_j| = |w_j|", judge)
@@ -66,7 +62,7 @@ def dominated_start(*, rtol: float = 1e-12) -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         network = evidence.network
-        ratio = np.abs(network.a) - np.linalg.norm(network.w, axis=1)
+        ratio = np.abs(network.a) - row_norms(network.w)
         size = float(np.max(np.abs(network.a), initial=np.finfo(float).tiny))
         margin = float(np.min(ratio)) / size
         return Judgement(holds=margin >= -rtol, margin=margin, detail=f"smallest (|a| - |w|)/max|a| is {margin:.3g}")
@@ -74,16 +70,13 @@ def dominated_start(*, rtol: float = 1e-12) -> Hypothesis:
     return Hypothesis("dominated", "every neuron starts with |a_j| >= |w_j|", judge)
 
 
-def no_ridge_met() -> Hypothesis:
+@hypothesis("non-branching", "the flow is unique along the run", needs_trajectory=True)
+def no_ridge_met(evidence: Evidence) -> Judgement:
     """The run met no point where the flow is not unique."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        met = evidence.trajectory.outcome is Outcome.RIDGE
-        return Judgement(holds=not met, margin=None, detail="a ridge was met" if met else "no ridge was met")
-
-    return Hypothesis("non-branching", "the flow is unique along the run", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    met = evidence.trajectory.outcome is Outcome.RIDGE
+    return Judgement(holds=not met, margin=None, detail="a ridge was met" if met else "no ridge was met")
 
 
 def width_at_least(smallest: int) -> Hypothesis:

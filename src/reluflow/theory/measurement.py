@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,6 +105,37 @@ def all_of(statements: Iterable[tuple[bool, str]], *, detail: str = "") -> Measu
     asked = list(statements)
     false_ones = [words for is_true, words in asked if not is_true]
     return none_of(len(false_ones), total=len(asked), detail="; ".join(false_ones) or detail or "all true")
+
+
+class Timed(Protocol):
+    """Something recorded at a time."""
+
+    @property
+    def time(self) -> float: ...
+
+
+def least_over(
+    states: Sequence[Timed], values: ArrayLike, bound: float, what: str, *, allowance: float = 0.0
+) -> Measurement:
+    """The least of some values, one per state, which must be at least the bound; the words say when it was met."""
+    found = np.asarray(values, dtype=np.float64)
+    worst = int(np.argmin(found))
+    words = f"least {what} {found[worst]:.6g}, {_when(states, worst)}"
+    return at_least(found[worst], bound, allowance=allowance, detail=words)
+
+
+def largest_over(
+    states: Sequence[Timed], values: ArrayLike, bound: float, what: str, *, allowance: float = 0.0
+) -> Measurement:
+    """The largest of some values, one per state, which must be at most the bound; the words say when it was met."""
+    found = np.asarray(values, dtype=np.float64)
+    worst = int(np.argmax(found))
+    words = f"largest {what} {found[worst]:.6g}, {_when(states, worst)}"
+    return at_most(found[worst], bound, allowance=allowance, detail=words)
+
+
+def _when(states: Sequence[Timed], worst: int) -> str:
+    return f"worst at t = {states[worst].time:.6g} among {len(states)} recorded times"
 
 
 def nothing(why: str) -> Measurement:

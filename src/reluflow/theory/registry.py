@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.erratum import table_rows
 from reluflow.theory.theorem import Theorem
 
 PAPERS = tuple(BIBLIOGRAPHY)
@@ -28,7 +29,7 @@ class Elsewhere:
         As the paper numbers it.
     status
         `condition` (judged by `reluflow diagnose`), `definition` (computed by a function), `part` (contained in
-        another result's check) or `left out`.
+        another result's check), `ours` (an algorithm or a repair that the paper does not have) or `left out`.
     where
         The condition's key, the function's dotted name, or the containing result's key; empty where left out.
     note
@@ -49,21 +50,15 @@ def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
     lines have five cells, `key | locator | status | place | note`; the place is a condition's key, a dotted name within
     this package, or the key of the containing result. An indented line goes on with the one before.
     """
-    lines: list[str] = []
-    for line in text.strip().splitlines():
-        if line.startswith(" ") and lines:
-            lines[-1] += f" {line.strip()}"
-        else:
-            lines.append(line)
     known = _theorems_in(paper)
     found: list[Theorem | Elsewhere] = []
-    for line in lines:
+    for line in table_rows(text):
         cells = [cell.strip() for cell in line.split(" | ", 4)]
         if len(cells) == 1:
             found.append(known[f"{paper}:{cells[0]}"])
             continue
         key, locator, status, place, note = cells
-        prefix = {"definition": "reluflow.", "part": f"{paper}:"}.get(status, "")
+        prefix = {"definition": "reluflow.", "ours": "reluflow.", "part": f"{paper}:"}.get(status, "")
         found.append(Elsewhere(f"{paper}:{key}", locator, status, prefix + place, note))
     return tuple(found)
 
@@ -71,7 +66,9 @@ def results_table(paper: str, text: str) -> tuple[Theorem | Elsewhere, ...]:
 def _theorems_in(paper: str) -> dict[str, Theorem]:
     """Every theorem defined in the modules of a paper's folder, by key."""
     folder = import_module(f"reluflow.theory.{paper}")
-    names = [module.name for module in iter_modules(folder.__path__) if module.name not in ("results", "errata")]
+    names = [
+        module.name for module in iter_modules(folder.__path__) if not module.name.startswith(("results", "errata"))
+    ]
     modules = [import_module(f"{folder.__name__}.{name}") for name in sorted(names)]
     return {value.key: value for module in modules for value in vars(module).values() if isinstance(value, Theorem)}
 

@@ -10,6 +10,7 @@ from reluflow.viz.norms_and_angles import plot_norms_and_angles
 from reluflow.viz.plane_geometry import plot_plane_geometry
 from reluflow.viz.saving import save_figure
 from reluflow.viz.sphere_geometry import plot_sphere_geometry
+from reluflow.viz.staircase import plot_staircase
 from reluflow.viz.style import house_style
 
 __all__ = [
@@ -23,5 +24,6 @@ __all__ = [
     "plot_norms_and_angles",
     "plot_plane_geometry",
     "plot_sphere_geometry",
+    "plot_staircase",
     "save_figure",
 ]

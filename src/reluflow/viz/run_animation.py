@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.atomic import replacing
-from reluflow.errors import InvalidInputError
+from reluflow.errors import BackendError, InvalidInputError
 from reluflow.viz.function_frames import FunctionFrames
 from reluflow.viz.style import DARK, LIGHT, NEGATIVE, POSITIVE, house_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.animation import AbstractMovieWriter
 
 HOLE = 0.35  # radius at which a neuron of size 0 stands
 DOTS_PER_INCH = 80
@@ -27,7 +31,7 @@ def save_run_animation(
     *,
     frames_per_second: int = 12,
 ) -> Path:
-    """Save a GIF of a run.
+    """Save a GIF of a run, or an MP4 where ffmpeg is found.
 
     Parameters
     ----------
@@ -44,9 +48,7 @@ def save_run_animation(
     frames_per_second
         How fast it runs.
     """
-    if path.suffix != ".gif":
-        raise InvalidInputError(f"`path` must end in .gif, got {path.name!r}.")
-    from matplotlib.animation import PillowWriter
+    writer = _writer_of(path, frames_per_second)
     from matplotlib.collections import LineCollection
 
     with house_style():
@@ -78,8 +80,7 @@ def save_run_animation(
             lines.set_segments(list(frames.curves[moment]))
             caption.set_text(captions[moment])
 
-        writer = PillowWriter(fps=frames_per_second)
-        part = path.with_name(f".{path.name}.part.gif")
+        part = path.with_name(f".{path.name}.part{path.suffix}")
         try:
             with writer.saving(figure, str(part), DOTS_PER_INCH):
                 for moment in [*range(len(captions)), *([len(captions) - 1] * LAST_FRAME)]:
@@ -90,3 +91,15 @@ def save_run_animation(
         finally:
             part.unlink(missing_ok=True)
     return path
+
+
+def _writer_of(path: Path, frames_per_second: int) -> AbstractMovieWriter:
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    if path.suffix == ".gif":
+        return PillowWriter(fps=frames_per_second)
+    if path.suffix != ".mp4":
+        raise InvalidInputError(f"`path` must end in .gif or .mp4, got {path.name!r}.")
+    if not FFMpegWriter.isAvailable():
+        raise BackendError("An MP4 needs ffmpeg, which was not found; install it, or save a GIF.")
+    return FFMpegWriter(fps=frames_per_second, codec="libx264", extra_args=["-pix_fmt", "yuv420p"])

@@ -9,9 +9,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.trajectory import TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.web import adapter
-from reluflow.web.frames import FrameKeeper
+from reluflow.web.frames import Frame, FrameKeeper
+from reluflow.web.movie import movie_of
 from reluflow.web.report import report_of
 from reluflow.web.run_answer import run_answer
 from reluflow.web.state import RunState
@@ -28,7 +30,7 @@ class Request:
     id
         The page's own number for it.
     what
-        data, geometry, diagnosis, run, verdict or report.
+        data, geometry, diagnosis, run, movie, verdict or report.
     tag
         main or ghost: which of the two runs of the page it is about.
     state
@@ -99,29 +101,58 @@ def _diagnosis(request: Request, head: dict[str, Any], on_step: OnStep, on_stage
 
 
 def _run(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
-    state = request.state
-    problem = adapter.problem_of(state)
+    """The run as soon as it is known; again with states in between where much changed in one step; then its limit."""
+    trajectory, keeper = _followed(request, on_step)
+    told = dict(head)
+    if trajectory.outcome.code == "interrupted":
+        told["sentence"] = (
+            f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
+            "The command line has no limit."
+        )
+    yield pack(*run_answer(trajectory, keeper.shown(), told))
+    finer = _refined(request, trajectory, keeper, on_step)
+    if finer is not None:
+        yield pack(*run_answer(trajectory, finer, told))
+    yield pack(head | {"what": "limit"} | adapter.limit_of(trajectory))
+
+
+def _followed(request: Request, on_step: OnStep) -> tuple[Trajectory, FrameKeeper]:
+    """The run of a request and what is kept of it."""
+    problem = adapter.problem_of(request.state)
     keeper = FrameKeeper(problem.network, problem.initial_loss)
 
     def after_step(run: AbstractRun) -> None:
         keeper(run)
         on_step(run)
 
-    trajectory = adapter.run_of(state, problem, after_step)
-    if state.method == "flow" and trajectory.outcome.code != "interrupted":
+    trajectory = adapter.run_of(request.state, problem, after_step)
+    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    return trajectory, keeper
+
+
+def _refined(request: Request, trajectory: Trajectory, keeper: FrameKeeper, on_step: OnStep) -> list[Frame] | None:
+    """The states of a run with more of them where much changed in one step, or None where no step was so large."""
+    if request.state.method != "flow" or trajectory.outcome.code == "interrupted":
+        return None
+    is_finer = False
+    try:
         for stretch in keeper.stretches:
             times = stretch.times()
             if len(times):
-                keeper.insert(adapter.states_between(problem, stretch.network, stretch.time, times, on_step))
-    frames = keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
-    header, arrays = run_answer(trajectory, frames, head)
-    if trajectory.outcome.code == "interrupted":
-        header["sentence"] = (
-            f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
-            "The command line has no limit."
-        )
-    yield pack(header, arrays)
-    yield pack(head | {"what": "limit"} | adapter.limit_of(trajectory))
+                states = adapter.states_between(trajectory.problem, stretch.network, stretch.time, times, on_step)
+                keeper.insert(states)
+                is_finer = True
+    except TrainingInterrupted:
+        return keeper.shown() if is_finer else None  # out of time: what there is was computed, and stays
+    return keeper.shown() if is_finer else None
+
+
+def _movie(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
+    on_stage("The exact flow is followed again ...")
+    trajectory, keeper = _followed(request, on_step)
+    frames = _refined(request, trajectory, keeper, on_step) or keeper.shown()
+    on_stage("The MP4 is being drawn ...")
+    yield pack(head, {"mp4": movie_of(trajectory, frames)})
 
 
 def _verdict(request: Request, head: dict[str, Any], on_step: OnStep, on_stage: OnStage) -> Iterator[bytes]:
@@ -142,6 +173,7 @@ _ANSWERS: dict[str, Callable[[Request, dict[str, Any], OnStep, OnStage], Iterato
     "geometry": _geometry,
     "diagnosis": _diagnosis,
     "run": _run,
+    "movie": _movie,
     "verdict": _verdict,
     "report": _report,
 }

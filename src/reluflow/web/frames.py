@@ -120,12 +120,15 @@ class FrameKeeper:
             change = _change(self._frames[-1], frame, self._first_loss)
             self._frames.append(Frame(**{**frame.__dict__, "change": change}))
 
-    def finish(self, network: Network, time: float, log_time: float, loss: float) -> list[Frame]:
-        """The kept states with the end of the run as the last, at most as many as travel."""
+    def finish(self, network: Network, time: float, log_time: float, loss: float) -> None:
+        """Make the end of the run the last state."""
         last = self._frame(network, time, log_time, loss, 0.0)
         if self._frames[-1].time == time and len(self._frames) > 1:
             self._frames.pop()
         self._append(last)
+
+    def shown(self) -> list[Frame]:
+        """The kept states, at most as many as travel, evenly in what changed."""
         return _even(self._frames, self._most)
 
     def _append(self, frame: Frame) -> None:

@@ -25,7 +25,6 @@ def run_answer(
     events = trajectory.events
     shown = slice(0, MOST_EVENTS)
     header = {
-        **head,
         "method": trajectory.method,
         "outcome": trajectory.outcome.code,
         "sentence": trajectory.outcome.sentence,
@@ -42,6 +41,7 @@ def run_answer(
         "events_complete": len(events) <= MOST_EVENTS,
         "kinds": ["refraction", "slide-entry", "slide-exit", "death", "ridge", "sign-change"],
         "leak": network.leak,
+        **head,
     }
     arrays: dict[str, NDArray[Any]] = {
         "t": np.array([frame.time for frame in frames]),

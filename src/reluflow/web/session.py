@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.web.answers import Request, data_answer
+from reluflow.web.movie import has_ffmpeg
 from reluflow.web.pool import ComputingProcess, Job
 from reluflow.web.state import DEFAULTS, FIELDS, VERSION, read_state
 from reluflow.web.wire import pack
@@ -15,8 +18,24 @@ from reluflow.web.wire import pack
 if TYPE_CHECKING:
     from starlette.websockets import WebSocket
 
-WORKER_OF = {"data": "", "geometry": "quick", "diagnosis": "quick", "run": "flow", "verdict": "slow", "report": "slow"}
-SECONDS = {"data": 5.0, "geometry": 30.0, "diagnosis": 20.0, "run": 20.0, "verdict": 60.0, "report": 120.0}
+WORKER_OF = {
+    "data": "",
+    "geometry": "quick",
+    "diagnosis": "quick",
+    "run": "flow",
+    "movie": "slow",
+    "verdict": "slow",
+    "report": "slow",
+}
+SECONDS = {
+    "data": 5.0,
+    "geometry": 30.0,
+    "diagnosis": 20.0,
+    "run": 20.0,
+    "movie": 60.0,
+    "verdict": 60.0,
+    "report": 120.0,
+}
 FIRST_SECONDS = 600.0  # the first run on a machine compiles the kernels
 MOST_PAGES = 16
 LONGEST_TEXT = 1 << 20
@@ -24,6 +43,13 @@ _WARMING: tuple[dict[str, Any], ...] = (
     {"width": 4},
     {"name": "min-toy", "loss": "logistic", "width": 4},
     {"name": "lyu-orthogonal", "loss": "logistic", "leak": 0.5, "width": 4},
+    {  # many samples have a solver, and so machine code, of their own
+        "name": "warm",
+        "X": [[math.cos(1 + 0.5 * k), math.sin(1 + 0.5 * k)] for k in range(12)],
+        "y": [float(k % 3) for k in range(12)],
+        "width": 130,
+        "scale": "0.1",
+    },
 )
 _MESSAGE_FIELDS = {"ask", "id", "tag", "state", "key"}
 
@@ -109,6 +135,7 @@ class Session:
                     "datasets": adapter.catalogue(),
                     "schemes": adapter.schemes(),
                     "ready": self._laboratory.is_ready,
+                    "ffmpeg": has_ffmpeg(),
                 }
             )
         )
@@ -139,6 +166,7 @@ class Session:
         if name:
             if not self._laboratory.is_ready[name]:
                 await job.send("stage", "loading the machine code (compiled once on a new machine)")
+                job.request = replace(job.request, seconds=max(job.request.seconds, FIRST_SECONDS))
             await self._laboratory.workers[name].do(job)
             return
         head = {"id": job.request.id, "what": job.request.what, "tag": job.request.tag}

@@ -107,7 +107,8 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
         keeper.insert(states)
     elif trajectory.method.startswith("event-driven"):
         adapter.follow_again(problem, trajectory, keeper)
-    frames = keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
+    frames = keeper.shown()
     data = {
         "X": problem.dataset.X,
         "y": problem.dataset.y,

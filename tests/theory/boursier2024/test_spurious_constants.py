@@ -9,12 +9,12 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import SquareLoss
+from reluflow.theory.boursier2024.conditions import facet_condition
 from reluflow.theory.boursier2024.spurious_constants import (
     active_probability,
     mixed_descent_rate,
     spurious_constants,
 )
-from reluflow.theory.conditions.boursier2024 import facet_condition
 from reluflow.theory.facts import DatasetFacts
 
 

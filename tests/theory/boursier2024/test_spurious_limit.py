@@ -15,6 +15,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
+from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.boursier2024.spurious_limit import (
     LEMMA_8,
@@ -27,7 +28,6 @@ from reluflow.theory.boursier2024.spurious_limit import (
     middle_weights,
     wider_network,
 )
-from reluflow.theory.conditions import boursier2024 as conditions
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
@@ -135,11 +135,29 @@ def test_a_large_scale_is_out_of_the_regime():
     assert set(verdict.failing_hypotheses) <= {"growth-ended", "scale-settled"}
 
 
-def test_what_a_double_cannot_hold_is_not_a_pass():
-    """At scale e^-1500 negative neurons are too light for a double beside the positive ones: their size is a floor."""
+@pytest.mark.parametrize("log_lambda", [-400.0, -1500.0])
+def test_the_theorem_holds_at_scales_far_below_a_double(log_lambda):
+    """Negative neurons stay at the scale of the start, and two limits of doubles got in the way.
+
+    At e^-400 the squares of their weights underflow; neurons on a boundary passed for mixed, and the theorem failed. At
+    e^-1500 they are too light for a double beside the positive ones: read as e^-690 they had outgrown their clause, and
+    the theorem did not apply.
+    """
     problem = example_problem(THEOREM_4)
-    verdict = check(THEOREM_4, replace(problem, network=problem.network.scaled(-1500.0)))
-    assert verdict.kind not in (VerdictKind.HOLDS, VerdictKind.FAILS)
+    network = problem.network.scaled(log_lambda - log_scale_of(problem.network))
+    verdict = check(THEOREM_4, replace(problem, network=network))
+    assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
+def test_a_run_that_kept_no_sizes_is_not_a_pass():
+    """Without `log_sizes`, as in a file of an earlier version, the clause of the light neurons is undecided."""
+    problem = example_problem(THEOREM_4)
+    evidence = gather(THEOREM_4, replace(problem, network=problem.network.scaled(-1500.0)))
+    assert any(snapshot.log_sizes is not None for snapshot in evidence.run.snapshots)
+    bare = tuple(replace(snapshot, log_sizes=None) for snapshot in evidence.run.snapshots)
+    verdict = THEOREM_4.check(replace(evidence, trajectory=replace(evidence.run, snapshots=bare)))
+    assert verdict.kind is VerdictKind.INCONCLUSIVE, verdict.why
+    assert "too light for a double" in verdict.why
 
 
 def test_erratum_E3_lemma_8_as_printed_has_a_counterexample():

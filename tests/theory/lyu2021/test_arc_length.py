@@ -1,4 +1,4 @@
-"""Lemmas F.10 and F.11: what is left to travel near a max-margin direction."""
+"""Lemma F.11: what is left to travel near a max-margin direction."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_the_untreated_event_ends_at_one_signed_neurons():
 
 def test_a_large_scale_is_outside_the_regime():
     problem = example_problem(theorem_named("lyu2021:cor4.4"))
-    judged = small_enough().judge(Evidence(replace(problem, network=problem.network.scaled(8.0))))
+    judged = small_enough.judge(Evidence(replace(problem, network=problem.network.scaled(8.0))))
     assert judged.holds is False
     assert judged.margin < 0.0
 

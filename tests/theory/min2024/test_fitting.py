@@ -16,7 +16,7 @@ from reluflow.dynamics.train import train
 from reluflow.experiments.check import check
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.fitting import predicted_stable_rank, stable_rank
+from reluflow.theory.min2024.fitting import stable_rank, stable_rank_limit
 from reluflow.theory.min2024.landmarks import last_fitted_time
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -89,7 +89,7 @@ def _two_samples(degrees: float, length: float) -> TrainingProblem:
 @pytest.mark.parametrize(("degrees", "limit"), [(85.0, 1.83966), (60.0, 1.33333)])
 def test_stable_rank_with_equal_norms(degrees, limit):
     problem = _two_samples(degrees, 1.0)
-    assert predicted_stable_rank(Evidence(problem)) == pytest.approx(limit, abs=5e-6)
+    assert stable_rank_limit(Evidence(problem).facts) == pytest.approx(limit, abs=5e-6)
     run = train(problem, EventDrivenFlow(), until=AtTime(1e30), times=[1e30])
     assert stable_rank(run.snapshots[-1].network.w) == pytest.approx(limit, abs=1e-5)
 
@@ -97,7 +97,7 @@ def test_stable_rank_with_equal_norms(degrees, limit):
 def test_stable_rank_with_unequal_norms_approaches_slowly():
     """Norms 1 and 1/2 at 85 degrees: the limit is 1.48886, and the gap closes only like 1/log t."""
     problem = _two_samples(85.0, 0.5)
-    assert predicted_stable_rank(Evidence(problem)) == pytest.approx(1.48886, abs=5e-6)
+    assert stable_rank_limit(Evidence(problem).facts) == pytest.approx(1.48886, abs=5e-6)
     times = [1e3, 1e5, 1e7, 1e9, 1e12]
     run = train(problem, EventDrivenFlow(), until=AtTime(1e12), times=times)
     ranks = [stable_rank(s.network.w) for s in run.snapshots]

@@ -1,4 +1,4 @@
-"""Clarabel: the dual cone program of the network margin."""
+"""Clarabel: the dual cone program of the network margin, and the primal one of the shortest interpolation."""
 
 from __future__ import annotations
 
@@ -126,6 +126,61 @@ def shortest_separator(rows: FloatArray, columns: FloatArray) -> tuple[FloatArra
     return u * columns, multipliers / multipliers.sum()
 
 
+@dataclass(frozen=True, eq=False)
+class ShortestSum:
+    """The vectors of least total length that fit some values.
+
+    Parameters
+    ----------
+    vectors
+        One per column, shape (num_columns, d).
+    multipliers
+        nu, shape (n,), of the values.
+    """
+
+    vectors: FloatArray
+    multipliers: FloatArray
+
+
+def shortest_sum(
+    X: FloatArray, values: FloatArray, leak: float, signs: FloatArray, patterns: FloatArray, *, misfit: float = 0.0
+) -> ShortestSum:
+    """Minimise sum_c |v_c| with sum_c signs_c phi(<v_c, x_k>) = values_k and every v_c in the cone of its pattern.
+
+    `patterns` has entries 1 and -1, shape (num_columns, n); with `misfit` the values are met up to a vector of at most
+    that length.
+    """
+    n, d = X.shape
+    count = len(signs)
+    num_free = count * (d + 1)  # t_c and v_c of every column, then what is missed
+    cost = np.zeros(num_free + (n if misfit > 0.0 else 0))
+    cost[: num_free : d + 1] = 1.0
+    place = np.arange(count) * (d + 1)
+    slopes = np.where(patterns > 0, 1.0, leak) * signs[:, None]  # (c, n)
+    blocks = _Rows()
+    entries = slopes[:, :, None] * X  # (c, n, d)
+    row = np.broadcast_to(np.arange(n)[None, :, None], entries.shape)
+    col = np.broadcast_to(place[:, None, None] + 1 + np.arange(d), entries.shape)
+    rows, cols, data = row.ravel(), col.ravel(), entries.ravel()
+    if misfit > 0.0:
+        rows, cols = np.concatenate([rows, np.arange(n)]), np.concatenate([cols, num_free + np.arange(n)])
+        data = np.concatenate([data, np.ones(n)])
+    blocks.add(rows, cols, data, values)
+    walls = -patterns[:, :, None] * X
+    row = np.broadcast_to((np.arange(count)[:, None] * n + np.arange(n))[:, :, None], walls.shape)
+    blocks.add(row.ravel(), col.ravel(), walls.ravel(), np.zeros(count * n))
+    cones: list[object] = [clarabel.ZeroConeT(n), clarabel.NonnegativeConeT(count * n)]
+    for c in range(count):
+        blocks.add(np.arange(d + 1), place[c] + np.arange(d + 1), -np.ones(d + 1), np.zeros(d + 1))
+        cones.append(clarabel.SecondOrderConeT(d + 1))
+    if misfit > 0.0:
+        blocks.add(np.arange(1, n + 1), num_free + np.arange(n), -np.ones(n), np.append(misfit, np.zeros(n)))
+        cones.append(clarabel.SecondOrderConeT(n + 1))
+    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones)
+    found = np.asarray(solution.x)[:num_free].reshape(count, d + 1)
+    return ShortestSum(found[:, 1:], -np.asarray(solution.z)[:n])
+
+
 class _Rows:
     """Triplets of a sparse matrix that grows by blocks of rows."""
 
@@ -161,5 +216,5 @@ def _solve(cost: FloatArray, matrix: csc_matrix, rhs: FloatArray, cones: list[ob
     values = np.concatenate([np.asarray(solution.x), np.asarray(solution.z)])
     # tolerances beyond reach end as "insufficient progress" with a usable point; the caller measures what it is worth
     if not np.all(np.isfinite(values)):
-        raise BackendError(f"Clarabel ended the margin program with {solution.status}; rescale the samples.")
+        raise BackendError(f"Clarabel ended a cone program with {solution.status}; rescale the samples.")
     return solution

@@ -5,7 +5,7 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `bernstein_kernels`: the first root of a polynomial. (What happens at a wall is decided in `geometry/boundary`.)
 - `flow_kernels`, `step_kernels`: outputs, forces, velocities of the columns; a step of order eight and its dense form.
 - `grouped_neurons_kernels`, `grouped_neurons`: who is in which group, and the columns that stand for them.
-- `lone_neurons`: the neurons each on its own, for the second solver.
+- `sliding_kernels`, `lone_neurons`: the walls a neuron slides on; the neurons each on its own, for the second solver.
 - `crossing_kernels`, `carrying_kernels`: who meets a wall within a step; the light ones carried through it.
 - `boundary_events`, `slides`: what an arrival at a wall does to a neuron; when a slide ends.
 - `stationary_limit`: where the flow tends to from a state near its end.
@@ -20,9 +20,12 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `radau`, `fading_clock`: the nodes of a step and polynomials on them; time where forces fade along a step.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
-- `sliding_kernels`, `arrival_kernels`, `neuron_path_kernels`: the walls a neuron slides on; what happens where it comes
-  to one; its path through a step, wall by wall.
-- `force_newton`, `force_step`: Newton's method for the forces at the nodes; one step, solved.
+- `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its
+  power series between two events; its path through a step, wall by wall.
+- `sample_forces`: the samples as walls that pull.
+- `tangent_kernels`, `force_newton`: what sliding takes from the tangent kernel; Newton's method for the forces.
+- `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of the forces.
+- `force_step`: one step, solved.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.
 - `collocation`: the solver and its settings.

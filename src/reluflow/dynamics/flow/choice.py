@@ -43,6 +43,7 @@ def choose_flow(
     rtol: float | None = None,
     ridge: Ridge = "stop",
     max_steps: int = MOST_STEPS,
+    to_the_end: bool = False,
 ) -> ChosenFlow:
     """The faster flow solver for a problem, or the one that is named.
 
@@ -60,6 +61,9 @@ def choose_flow(
         Tolerance; by default each solver's own.
     ridge, max_steps
         As for the solvers.
+    to_the_end
+        Whether the run is to reach its end at all costs: of a classifier whose samples do not all fade that is stiff,
+        and steps from event to event crawl there, on few samples too.
 
     Examples
     --------
@@ -75,7 +79,7 @@ def choose_flow(
         raise InvalidInputError(f"`solver` must be one of {', '.join(FlowSolver)}, got {solver!r}.") from None
     reason = f"The {name} solver, as asked."
     if name is FlowSolver.AUTO:
-        name, reason = _fastest(problem, rtol)
+        name, reason = _fastest(problem, rtol, may_be_stiff=to_the_end and problem.loss.fades)
     if name is FlowSolver.EVENT_DRIVEN:
         exact = EventDrivenFlow(ridge=ridge, max_steps=max_steps)
         return ChosenFlow(exact if rtol is None else EventDrivenFlow(rtol, ridge, max_steps), name, reason)
@@ -84,17 +88,19 @@ def choose_flow(
     return ChosenFlow(dense if rtol is None else CollocationFlow(rtol, ridge, max_steps), name, reason)
 
 
-def _fastest(problem: TrainingProblem, rtol: float | None) -> tuple[FlowSolver, str]:
+def _fastest(problem: TrainingProblem, rtol: float | None, *, may_be_stiff: bool) -> tuple[FlowSolver, str]:
     """The solver that is likely to be faster, and why."""
     n, d, m = problem.dataset.n, problem.dataset.d, problem.network.num_neurons
     size = f"{n} samples in dimension {d} with {m} neurons"
-    if n * d * m <= _TINY:
+    if n * d * m <= _TINY and not may_be_stiff:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} are few."
     cones = 2 * sum(comb(n - 1, k) for k in range(min(d, n)))
     if m >= _WIDE * (d + 1) * cones:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {m} neurons share at most {cones} activation patterns."
     if rtol is not None and rtol < _TIGHT and n * d * m <= _SMALL:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} at rtol {rtol:g}."
+    if n * d * m <= _TINY:
+        return FlowSolver.COLLOCATION, "Collocation of the forces: the end of a classifier may be stiff."
     return FlowSolver.COLLOCATION, f"Collocation of the forces: {size} cross too many boundaries to stop at each."
 
 

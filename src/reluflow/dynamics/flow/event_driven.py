@@ -12,6 +12,8 @@ from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
+_LOOSEST = 1e-6  # errors of looser steps would keep a run that has come to rest moving for ever
+
 
 @dataclass(frozen=True)
 class EventDrivenFlow(AbstractSolver):
@@ -27,7 +29,8 @@ class EventDrivenFlow(AbstractSolver):
     Parameters
     ----------
     rtol
-        Error per step, relative for every neuron, hence in its direction at any norm; and of the outputs.
+        Error per step, relative for every neuron, hence in its direction at any norm; and of the outputs. Steps are
+        taken at 1e-6 where it is looser, since the errors of such steps would never let a run come to rest.
     ridge
         What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or
         "negative" side, or "stay" on the boundary.
@@ -64,7 +67,7 @@ class EventDrivenFlow(AbstractSolver):
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
-        return FlowRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
+        return FlowRun(problem, rtol=min(self.rtol, _LOOSEST), ridge=self.ridge, max_steps=self.max_steps)
 
     def describe(self) -> str:
         """The method and its settings, in words."""

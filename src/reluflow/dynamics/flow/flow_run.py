@@ -18,7 +18,7 @@ from reluflow.dynamics.flow.light_crossers import LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient
+from reluflow.dynamics.reading import Gradient, sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
@@ -67,6 +67,11 @@ class FlowRun(AbstractRun):
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
         return self._state.network()
+
+    def log_sizes(self) -> FloatArray | None:
+        """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
+        self._state.sync()
+        return sizes_beyond_doubles(self._state.neurons.log_norm)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""

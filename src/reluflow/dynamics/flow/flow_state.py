@@ -24,7 +24,7 @@ from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with, network_of
+from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.trajectory import Limit
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
@@ -153,7 +153,9 @@ class FlowState:
         start = np.abs(self._problem.loss.label_forces(self._problem.dataset.y)) @ self.neurons.walls.length
         is_pulled = strength * np.exp(self.log_rate) > RESTING_PULL * start
         members = np.flatnonzero(is_pulled[self.neurons.group])
-        return not members.size or bool(np.all(self._cosines(members, pulls) <= -1.0 + 1e-9))
+        self.sync()
+        z = self.neurons.actual(members)
+        return bool(np.all(shrinks_for_ever(z[:, :-1], z[:, -1], pulls[self.neurons.group[members]])))
 
     def misalignment(self) -> float:
         """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
@@ -164,7 +164,7 @@ def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
     return float(a * a * np.sqrt(total))
 
 
-@njit(cache=True)
+@njit(inline="always")  # into its one caller: compiled once
 def carry_neuron(
     w: FloatArray, a: float, side: SignArray, pinned: SignArray, rest: FloatArray, heights: FloatArray,
     changes_sign: bool, starts: SlideStarts, pulls: Pulls, points: FloatArray, row: int, out: Paths,
@@ -332,14 +332,13 @@ def carry_neuron(
     out.stops[row] = 1.0 if status == DONE else tau
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def carry_all(
     rows: IntArray, start: StepStart, slides: SlideStarts, rests: FloatArray, pulls: Pulls, points: FloatArray,
     out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone: those in some rows of `start`, with one of `rests` each."""
-    for index in prange(rows.shape[0]):
-        i = int(np.int64(index))  # one type for the index, hence one compiled path
+    for i in range(rows.shape[0]):
         row = rows[i]
         j = start.neurons[row]
         d = start.z.shape[1] - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
@@ -300,11 +300,10 @@ def slide_starts(sides: SignArray, normals: FloatArray) -> SlideStarts:
     return starts
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _gather_all(sides: SignArray, normals: FloatArray, starts: SlideStarts) -> None:
     """The walls of every sliding neuron and their orthonormal basis."""
-    for index in prange(sides.shape[0]):
-        i = int(np.int64(index))
+    for i in range(sides.shape[0]):
         none = np.empty((0, 0))
         slide = Slide(
             starts.held[i], starts.walls[i], starts.basis[i], starts.triangle[i], none, none, none, none

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,7 @@ CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the inte
 POINTS = np.sort(np.concatenate([RULE.nodes, CHECKS]))
 IS_NODE = np.isin(POINTS, RULE.nodes)
 _MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
+_FEWEST_ROWS = 8  # neurons that are worth a thread of their own
 _WIDE = 2**22  # numbers of the pulls of all walls at once beyond which they are taken power by power
 
 
@@ -75,8 +79,16 @@ class Sweep:
 
     def carry(self, rows: IntArray) -> None:
         """Carry the neurons in some rows through the step, from its start."""
-        if rows.size:
-            carry_all(rows, self._start, self._slides, self.rests[rows], self._pulls, POINTS, self.paths)
+
+        def carry_part(part: IntArray) -> None:
+            carry_all(part, self._start, self._slides, self.rests[part], self._pulls, POINTS, self.paths)
+
+        num_parts = min(numba.get_num_threads(), len(rows) // _FEWEST_ROWS)
+        if num_parts > 1:
+            with ThreadPoolExecutor(num_parts) as pool:
+                list(pool.map(carry_part, (rows[first::num_parts] for first in range(num_parts))))
+        elif rows.size:
+            carry_part(rows)
         self.is_current[rows] = True
 
     @property

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 
 _DEPENDENT = 1e-10  # share of a normal's square, outside the span of the others, below which they hold what it holds
 
 
-@njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, fastmath={"reassoc", "contract"})
 def normal_rows(
     sides: SignArray, first_sample: IntArray, gram: FloatArray, outer: FloatArray, starts: IntArray, out: FloatArray
 ) -> None:
@@ -18,8 +18,7 @@ def normal_rows(
 
     Cholesky's decomposition of the samples' Gram matrix, wall by wall; rows `starts[j]` onwards of `out` are written.
     """
-    for index in prange(sides.shape[0]):
-        j = int(np.int64(index))
+    for j in range(sides.shape[0]):
         first, count = starts[j], 0
         for b in range(sides.shape[1]):
             if sides[j, b] != 0:

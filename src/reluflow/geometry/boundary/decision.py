@@ -187,7 +187,7 @@ def decide(
         return ONE_WAY
     for c in range(d):
         choice.base[c] = rest[c]
-    count = num_repelling = 0
+    count = num_repelling = 0 * s  # of the type of s: a literal 0 would be compiled for apart
     precision = 1e-15 * norm(rest)  # of the speeds themselves, where the tolerance is 0
     for i in range(s):
         jump = plus[i] - minus[i]

@@ -158,7 +158,7 @@ def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool
     d = base.shape[0]
     rows, free, goal, strengths, ends, pull = room.rows, room.free, room.goal, room.strengths, room.ends, room.pull
     _start_at_ends(base, count, room)
-    size, entering = 0, -1
+    size, entering = 0 * count, -1  # of the type of count: a literal 0 would be compiled for apart
     for _ in range(40 + 20 * count):
         for c in range(d):
             pull[c] = base[c]

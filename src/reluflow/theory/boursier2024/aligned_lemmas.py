@@ -18,13 +18,24 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     log_least_eps_2,
     on_positive_data,
     scale_factor,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+from reluflow.theory.measurement import (
+    Level,
+    Measurement,
+    at_least,
+    at_most,
+    fitted_slope,
+    largest_over,
+    least_over,
+    missing,
+    none_of,
+    nothing,
+)
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
 ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
@@ -66,16 +77,20 @@ def misalignment(state: PhaseState) -> float:
     return float(np.max(pull * 0.5 * (np.sum((wbar - unit) ** 2, axis=1) + shortfall)))
 
 
+@conclusion("aligned", "<D*, wbar_i(tau)> >= |D*| - c lambda^eps on I")
 def _alignment(evidence: Evidence) -> Measurement:
     state = phase_clock(evidence).aligned()
     if state is None:
         return missing("a snapshot at tau")
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
+    if bound < np.log(gap) < np.log(RESOLUTION * state.constants.pull_norm):
+        return missing("directions told apart by doubles to c lambda^eps; take a larger scale")
     detail = f"ln of the largest |D*| - <D*, wbar_i> is {np.log(gap):.6g}, of c lambda^eps {bound:.6g}"
     return at_most(float(np.log(gap)), bound, detail=detail)
 
 
+@conclusion("exponent", "the misalignment is of order lambda^eps at most", Level.SCALING)
 def _alignment_exponent(evidence: Evidence) -> Measurement:
     aligned = [(log_scale_of(e.network), phase_clock(e).aligned()) for e in evidence.sweep]
     gaps = [(log_lambda, misalignment(state)) for log_lambda, state in aligned if state is not None]
@@ -89,18 +104,17 @@ def _alignment_exponent(evidence: Evidence) -> Measurement:
     return at_least(slope, eps, detail=detail)
 
 
-def _positive_growth(evidence: Evidence) -> Measurement:
-    states = _up_to_tau(evidence)
-    if not states:
-        return missing("snapshots up to tau")
+@conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau")
+@needs(_up_to_tau, "snapshots up to tau")
+def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     log_lambda, eps = log_scale_of(evidence.network), evidence.parameter("eps")
     slacks = []
     for state in states:
         members = state.sets.positive
         growth = (state.log_output_weights - state.log_start_weights)[members]
         slacks.append(min(float(np.min(growth)), float(np.min(-2.0 * eps * log_lambda - growth))))
-    detail = f"ln a_i/a_i(0) within [0, {-2.0 * eps * log_lambda:.6g}], {worst_over(states, np.array(slacks))}"
-    return at_least(min(slacks), 0.0, allowance=ROUNDING, detail=detail)
+    what = f"distance of ln a_i/a_i(0) to the ends of [0, {-2.0 * eps * log_lambda:.6g}]"
+    return least_over(states, slacks, 0.0, what, allowance=ROUNDING)
 
 
 def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.0) -> Measurement:
@@ -115,15 +129,13 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
     flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
     if flipped:
         return none_of(flipped, detail=f"{flipped} output weights of N are positive")
-    growth = np.array([np.max((s.log_output_weights - s.log_start_weights)[members]) for s in states])
-    words = f"largest ln |a_i/a_i(0)| on N, {worst_over(states, -growth)}"
-    return at_most(float(np.max(growth)), log_factor, allowance=ROUNDING, detail=words)
+    growth = [np.max((s.log_output_weights - s.log_start_weights)[members]) for s in states]
+    return largest_over(states, growth, log_factor, "ln |a_i/a_i(0)| on N", allowance=ROUNDING)
 
 
-def _resting(evidence: Evidence) -> Measurement:
-    states = phase_states(evidence)
-    if not states:
-        return missing("snapshots")
+@conclusion("resting", "neurons outside I and N do not move", Level.EXACT)
+@needs(phase_states, "snapshots")
+def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.resting
     if not np.any(members):
         return nothing("no positive neuron starts dead")
@@ -154,29 +166,24 @@ def _early_numbers(evidence: Evidence) -> Constants:
     }
 
 
-LEMMA_4 = Theorem(
-    key="boursier2024:lemma4",
-    reference=Reference("boursier2024", "Lemma 4"),
-    statement=(
-        "At the end tau of Phase 1 every positive active neuron is aligned with D* to c lambda^eps and has grown by at "
-        "most lambda^(-2 eps), negative neurons have only shrunk, and positive dead ones never move."
-    ),
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_4 = _theorem(
+    "lemma4",
+    "At the end tau of Phase 1 every positive active neuron is aligned with D* to c lambda^eps and has grown by at "
+    "most lambda^(-2 eps), negative neurons have only shrunk, and positive dead ones never move.",
     hypotheses=(*ACUTE, SCALE),
     conclusions=(
-        Conclusion("aligned", "<D*, wbar_i(tau)> >= |D*| - c lambda^eps on I", _alignment),
-        Conclusion(
-            "exponent", "the misalignment is of order lambda^eps at most", _alignment_exponent, level=Level.SCALING
-        ),
-        Conclusion("growth", "a_i(0) <= a_i <= a_i(0) lambda^(-2 eps) on I up to tau", _positive_growth),
+        _alignment,
+        _alignment_exponent,
+        _positive_growth,
         Conclusion("negative", "a_i(0) <= a_i <= 0 on N up to tau", lambda e: negative_shrinkage(_up_to_tau(e))),
-        Conclusion("resting", "neurons outside I and N do not move", _resting, level=Level.EXACT),
+        _resting,
     ),
     constants=_early_numbers,
     parameters=(EPS,),
     plan=_alignment_plan,
     log_scale=_early_scale,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E2: Theorem 1 also needs t_2 <= tau, so the scale must be below the corrected threshold.",
 )
 
@@ -187,6 +194,7 @@ def _eps_2_is_large(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
 
 
+@conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k")
 def _projections_at_tau(evidence: Evidence) -> Measurement:
     state = phase_clock(evidence).aligned()
     if state is None:
@@ -203,21 +211,18 @@ def _lemma_15_scale(evidence: Evidence) -> float:
     return scale_factor(evidence, 1.001 * log_lambda)
 
 
-LEMMA_15 = Theorem(
-    key="boursier2024:lemma15",
-    reference=Reference("boursier2024", "Lemma 15"),
-    statement="Where eps_2 >= c' lambda^(eps/2), every positive active neuron has <wbar_i(tau), x_k> >= delta_k.",
+LEMMA_15 = _theorem(
+    "lemma15",
+    "Where eps_2 >= c' lambda^(eps/2), every positive active neuron has <wbar_i(tau), x_k> >= delta_k.",
     hypotheses=(
         *ACUTE,
         SCALE,
         regime("large-eps_2", "eps_2 >= c' lambda^(eps/2)", on_positive_data(_eps_2_is_large)),
     ),
-    conclusions=(Conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k", _projections_at_tau),),
+    conclusions=(_projections_at_tau,),
     constants=lambda e: {"delta": least_projections(e).tolist(), "log_least_eps_2": log_least_eps_2(e)},
     parameters=(EPS, EPS_2),
     plan=lambda e: FlowPlan(times=_alignment_plan(e).times),
     log_scale=_lemma_15_scale,
-    setting=SETTING,
-    example=EXAMPLE,
     departs="The Theta(eps_2) in delta_k and the constant c' are explicit: 2 S eps_2 |x_k| / |D*|, and what it needs.",
 )

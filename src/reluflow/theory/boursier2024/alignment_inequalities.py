@@ -42,7 +42,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing, nothing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
 
@@ -105,13 +106,13 @@ def _small_outputs(evidence: Evidence, constants: AlignmentConstants) -> Measure
     return at_most(largest, log_output_bound(evidence) + math.log(constants.mean_square))
 
 
-APPENDIX_D3 = Theorem(
-    key="boursier2024:appD.3",
-    reference=Reference("boursier2024", "App. D.3"),
-    statement=(
-        "Up to tau, |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
-        "outputs bend no D by more than lambda^(2-4eps) S."
-    ),
+_theorem = theorems_of("boursier2024", example="three-points")
+
+APPENDIX_D3 = _theorem(
+    "appD.3",
+    "Up to tau, |d ln|a_j|/dt| <= D_max + lambda^(2-4eps) S, hence sum_j a_j^2 <= lambda^(2-4eps) (t_1 >= tau) and "
+    "outputs bend no D by more than lambda^(2-4eps) S.",
+    locator="App. D.3",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(
         Conclusion("gronwall", "|ln(|a_j(t)|/|a_j(0)|)| <= t (D_max + lambda^(2-4eps) S)", _gronwall),
@@ -122,7 +123,6 @@ APPENDIX_D3 = Theorem(
     parameters=(EPSILON,),
     plan=alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
 )
 
 
@@ -141,16 +141,14 @@ def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measu
     return at_most(worst, 0.0, allowance=1e-14, detail=detail)
 
 
-EQUATION_8 = Theorem(
-    key="boursier2024:eq8",
-    reference=Reference("boursier2024", "Eq. (8)"),
-    statement="Up to tau, d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
+EQUATION_8 = _theorem(
+    "eq8",
+    "Up to tau, d<w/a, D(w, 0)>/dt = |D|^2 - <w/a, D>^2 up to 2 |D| lambda^(2-4eps) S, almost everywhere.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(Conclusion("equation", "the equation holds up to 2 |D| lambda^(2-4eps) S", _sketch_equation),),
     parameters=(EPSILON,),
     plan=alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
     departs="The paper's O is made explicit by the two terms of Eq. (32), which bound both sides.",
 )
 
@@ -179,16 +177,15 @@ def _smaller(
     return min(slack[0], exact), min(slack[1], forgiving)
 
 
-EQUATION_32 = Theorem(
-    key="boursier2024:eq32",
-    reference=Reference("boursier2024", "Eqs. (31), (32) and (35)"),
-    statement="Up to tau, d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
+EQUATION_32 = _theorem(
+    "eq32",
+    "Up to tau, d<w/a, D(w, 0)>/dt >= |D|^2 - <w/a, D>^2 - 2 |D| lambda^(2-4eps) S for every neuron.",
+    locator="Eqs. (31), (32) and (35)",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(Conclusion("integrated", "<w/a, D> stays above the solution of the bounding equation", _lower_bound),),
     parameters=(EPSILON,),
     plan=alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
 )
 
 
@@ -239,13 +236,11 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measure
     return at_least(worst, rate, detail=f"slowest ascent {worst:.6g} against {rate:.6g}, {count} stretches")
 
 
-EQUATION_33 = Theorem(
-    key="boursier2024:eq33",
-    reference=Reference("boursier2024", "Eqs. (33), (34)"),
-    statement=(
-        "A neuron with Condition 1 has entered its last cone by t_2 <= 4 D_max/(D_min min(alpha_min, alpha_0))^2; "
-        "until then <w/a, D> grows at rate D_min^2 min(alpha_min, alpha_0)^2/2 or faster."
-    ),
+EQUATION_33 = _theorem(
+    "eq33",
+    "A neuron with Condition 1 has entered its last cone by t_2 <= 4 D_max/(D_min min(alpha_min, alpha_0))^2; "
+    "until then <w/a, D> grows at rate D_min^2 min(alpha_min, alpha_0)^2/2 or faster.",
+    locator="Eqs. (33), (34)",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
     conclusions=(
         Conclusion("t_2", "every neuron with Condition 1 is in its last cone by t_2", _settles_by(settling_time)),
@@ -254,17 +249,13 @@ EQUATION_33 = Theorem(
     parameters=(EPSILON, ALPHA_0),
     plan=alignment_plan,
     log_scale=bring_to(settled_before_tau(settling_time)),
-    example="three-points",
     erratum="E2: t_2 <= tau is a hypothesis on the scale, and not the trivial case the proof takes it for.",
 )
 
-EQUATION_39 = Theorem(
-    key="boursier2024:eq39",
-    reference=Reference("boursier2024", "Eq. (39)"),
-    statement=(
-        "A neuron with Condition 2 has entered its last cone by t_2 <= 2 D_max/(D_min alpha_min)^2, with saddles or "
-        "without; until then <w/a, D> grows at rate D_min^2 alpha_min^2/2 or faster."
-    ),
+EQUATION_39 = _theorem(
+    "eq39",
+    "A neuron with Condition 2 has entered its last cone by t_2 <= 2 D_max/(D_min alpha_min)^2, with saddles or "
+    "without; until then <w/a, D> grows at rate D_min^2 alpha_min^2/2 or faster.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
     conclusions=(
         Conclusion(
@@ -322,13 +313,10 @@ def _several_lifetimes(constants: AlignmentConstants, evidence: Evidence) -> flo
     return min(just_below_lambda_star(constants, evidence), lifetimes)
 
 
-EQUATION_36 = Theorem(
-    key="boursier2024:eq36",
-    reference=Reference("boursier2024", "Eq. (36)"),
-    statement=(
-        "In its last cone, up to tau, <w/a, D> >= c_j tanh(c_j (t - t_0)) with c_j^2 = |D|^2 - 2 |D| lambda^(2-4eps) S,"
-        " and >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2)))."
-    ),
+EQUATION_36 = _theorem(
+    "eq36",
+    "In its last cone, up to tau, <w/a, D> >= c_j tanh(c_j (t - t_0)) with c_j^2 = |D|^2 - 2 |D| lambda^(2-4eps) S,"
+    " and >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2))).",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
     conclusions=(
         Conclusion("tanh", "<w/a, D> stays above the hyperbolic tangent", _hyperbolic),
@@ -337,5 +325,4 @@ EQUATION_36 = Theorem(
     parameters=(EPSILON, ALPHA_0),
     plan=alignment_plan,
     log_scale=bring_to(_several_lifetimes),
-    example="three-points",
 )

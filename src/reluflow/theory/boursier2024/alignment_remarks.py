@@ -37,7 +37,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 
 @kept
@@ -54,10 +55,9 @@ def _needed_alpha(evidence: Evidence) -> float | None:
     return float(np.min(np.where(along < 0.0, np.sqrt(across**2 + shorter), 1.0)))
 
 
-def _covered(evidence: Evidence) -> Measurement:
-    needed = _needed_alpha(evidence)
-    if needed is None:
-        return missing("every neuron is dead at the start")
+@conclusion("covered", "some alpha_0 > 0 covers all living neurons", Level.EXACT)
+@needs(_needed_alpha, "every neuron is dead at the start")
+def _covered(evidence: Evidence, needed: float) -> Measurement:
     start = start_of(evidence)
     left = int(np.sum(~start.is_dead & ~satisfies_condition_1(start, min(0.999 * needed, 1.0))))
     return none_of(left, detail=f"{left} living neurons lack Condition 1(1) for alpha_0 just below {needed:.4g}")
@@ -102,27 +102,25 @@ def _coverage(evidence: Evidence) -> Constants:
     }
 
 
-REMARK_1 = Theorem(
-    key="boursier2024:remark1",
-    reference=Reference("boursier2024", "Remark 1"),
-    statement=(
-        "As alpha_0 tends to 0 Condition 1(1) covers every living neuron; those near the repelling direction are slow: "
-        "<w/a, D> obeys f' <= |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S, so it takes artanh(cos)/|D| to turn."
-    ),
+_theorem = theorems_of("boursier2024", example="three-points")
+
+REMARK_1 = _theorem(
+    "remark1",
+    "As alpha_0 tends to 0 Condition 1(1) covers every living neuron; those near the repelling direction are slow: "
+    "<w/a, D> obeys f' <= |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S, so it takes artanh(cos)/|D| to turn.",
     hypotheses=(
         *ALIGNMENT_SETTING,
         Hypothesis("generic-start", "no neuron starts exactly opposite to its D, as almost surely", _start_is_generic),
         SMALL_SCALE,
     ),
     conclusions=(
-        Conclusion("covered", "some alpha_0 > 0 covers all living neurons", _covered, Level.EXACT),
+        _covered,
         Conclusion("slow", "no neuron turns faster than the law says before it meets a boundary", _not_faster),
     ),
     constants=_coverage,
     parameters=(EPSILON, ALPHA_0),
     plan=alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
 )
 
 
@@ -140,19 +138,15 @@ def _never_zero(evidence: Evidence, constants: AlignmentConstants) -> Measuremen
     return at_least(min(slacks), 0.0, allowance=1e-12, detail=f"least slack of ln|w| {min(slacks):.4g}")
 
 
-REMARK_2 = Theorem(
-    key="boursier2024:remark2",
-    reference=Reference("boursier2024", "Remark 2"),
-    statement=(
-        "Balanced neurons never vanish: |w_j(t)| >= |w_j(0)| exp(-t (D_max + lambda^(2-4eps) S)) up to tau, so that "
-        "Condition 1(2) is automatic."
-    ),
+REMARK_2 = _theorem(
+    "remark2",
+    "Balanced neurons never vanish: |w_j(t)| >= |w_j(0)| exp(-t (D_max + lambda^(2-4eps) S)) up to tau, so that "
+    "Condition 1(2) is automatic.",
     hypotheses=(*GENERIC_DATA, NONZERO, balanced_start(), SMALL_SCALE),
     conclusions=(Conclusion("never-zero", "|w_j| stays above its Gronwall bound", _never_zero),),
     parameters=(EPSILON,),
     plan=alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
 )
 
 
@@ -179,20 +173,16 @@ def _falling_sums(evidence: Evidence) -> Constants:
     return {"neurons_with_falling_sum": int(np.sum(np.any(np.diff(sums, axis=0) < -1e-9, axis=0)))}
 
 
-REMARK_4 = Theorem(
-    key="boursier2024:remark4",
-    reference=Reference("boursier2024", "Remark 4"),
-    statement=(
-        "A neuron that starts with <w/a, D> > 0 keeps it: the quantity grows until the last cone. |D| + <w/a, D> need "
-        "not grow, for |D| jumps between cones; c_j is that of Eq. (36)."
-    ),
+REMARK_4 = _theorem(
+    "remark4",
+    "A neuron that starts with <w/a, D> > 0 keeps it: the quantity grows until the last cone. |D| + <w/a, D> need "
+    "not grow, for |D| jumps between cones; c_j is that of Eq. (36).",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE),
     conclusions=(Conclusion("positive", "<w/a, D> >= min(its start, c_j)", _stays_positive),),
     constants=_falling_sums,
     parameters=(EPSILON,),
     plan=lazy_alignment_plan,
     log_scale=bring_to(just_below_lambda_star),
-    example="three-points",
 )
 
 
@@ -228,6 +218,7 @@ def _farthest(evidence: Evidence, name: str) -> float | None:
     return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
 
 
+@conclusion("stays", "one solution from w = 0 stays there", Level.EXACT)
 def _stays(evidence: Evidence) -> Measurement:
     farthest = _farthest(evidence, "staying")
     if farthest is None:
@@ -235,6 +226,7 @@ def _stays(evidence: Evidence) -> Measurement:
     return at_most(farthest, 0.0, detail=f"|w|/|a| = {farthest:.3g} at the end with the policy to stay")
 
 
+@conclusion("leaves", "another one from the same start leaves at once")
 def _leaves(evidence: Evidence) -> Measurement:
     """The other solution, w = a(0) sinh(t r x) while the output is small, is away from 0 at once."""
     farthest = _farthest(evidence, "leaving")
@@ -243,22 +235,16 @@ def _leaves(evidence: Evidence) -> Measurement:
     return at_least(farthest, 1e-6, detail=f"|w|/|a| = {farthest:.6g} at the end with the policy to leave")
 
 
-EXAMPLE_1 = Theorem(
-    key="boursier2024:example1",
-    reference=Reference("boursier2024", "Example 1"),
-    statement=(
-        "One sample in one dimension, ReLU, w(0) = 0 and a y > 0: solutions leave 0 at any time or never, and only the "
-        "one that never does meets Condition 2(2)."
-    ),
+EXAMPLE_1 = _theorem(
+    "example1",
+    "One sample in one dimension, ReLU, w(0) = 0 and a y > 0: solutions leave 0 at any time or never, and only the "
+    "one that never does meets Condition 2(2).",
     hypotheses=(
         data_assumption("boursier-a1"),
-        relu_activation(),
+        relu_activation,
         Hypothesis("one-sample", "one sample in dimension 1", _one_sample),
     ),
-    conclusions=(
-        Conclusion("stays", "one solution from w = 0 stays there", _stays, Level.EXACT),
-        Conclusion("leaves", "another one from the same start leaves at once", _leaves),
-    ),
+    conclusions=(_stays, _leaves),
     parameters=(Parameter("until", 3.0, "time up to which the runs are followed", low=0.0),),
     plan=_waiting_plan,
     example="one-point",
@@ -272,6 +258,7 @@ def _constants(evidence: Evidence) -> Mapping[str, float]:
     return evidence.witness("constants", lambda: {QUARTER: 0.25, INVERSE_E: math.exp(-1.0), UNIT: 1.0})
 
 
+@conclusion("tanh", "1 - e^(-x) <= tanh x <= e^x - 1")
 def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
     """1 - exp(-x) <= c tanh x <= exp(x) - 1 with c = 1, the only one; both differences without cancellation."""
     x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.geomspace(1e-8, 1.0, 200), -np.geomspace(1e-8, 1.0, 200)])
@@ -280,6 +267,7 @@ def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
     return at_least(float(min(np.min(above), np.min(below))), 0.0, allowance=1e-15)
 
 
+@conclusion("root", "(1 - sqrt((1-x)/(1-x/2)))/x >= 1/4 on (0, 1]")
 def _root_bound(evidence: Evidence) -> Measurement:
     """1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1], divided by x."""
     x = np.concatenate([np.geomspace(1e-8, 1e-2, 200), np.linspace(1e-2, 1.0, 2000)])
@@ -288,24 +276,18 @@ def _root_bound(evidence: Evidence) -> Measurement:
     return at_least(float(np.min(left / x)), _constants(evidence)[QUARTER], allowance=1e-15)
 
 
+@conclusion("entropy", "-x ln x <= 1/e")
 def _entropy_bound(evidence: Evidence) -> Measurement:
     x = np.concatenate([np.geomspace(1e-300, 1.0, 2000), math.exp(-1.0) * (1.0 + np.linspace(-1e-3, 1e-3, 201))])
     return at_most(float(np.max(-x * np.log(x))), _constants(evidence)[INVERSE_E], allowance=1e-15)
 
 
-ELEMENTARY_INEQUALITIES = Theorem(
-    key="boursier2024:appD.7",
-    reference=Reference("boursier2024", "App. D.7, the inequalities used"),
-    statement=(
-        "1 - e^(-x) <= tanh x <= e^x - 1; 1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1]; -x ln x <= 1/e: the steps from "
-        "Eq. (36) to the constant of Eq. (37)."
-    ),
+ELEMENTARY_INEQUALITIES = _theorem(
+    "appD.7",
+    "1 - e^(-x) <= tanh x <= e^x - 1; 1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1]; -x ln x <= 1/e: the steps from "
+    "Eq. (36) to the constant of Eq. (37).",
+    locator="App. D.7, the inequalities used",
     hypotheses=(),
-    conclusions=(
-        Conclusion("tanh", "1 - e^(-x) <= tanh x <= e^x - 1", _hyperbolic_bounds),
-        Conclusion("root", "(1 - sqrt((1-x)/(1-x/2)))/x >= 1/4 on (0, 1]", _root_bound),
-        Conclusion("entropy", "-x ln x <= 1/e", _entropy_bound),
-    ),
-    example="three-points",
+    conclusions=(_hyperbolic_bounds, _root_bound, _entropy_bound),
     departs="Evaluated on a fine grid.",
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16
@@ -20,6 +22,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), NUM_TIMES)))
 
 
+@conclusion("conserved", "a_j^2 - |w_j|^2 does not change", Level.EXACT)
 def _conserved(evidence: Evidence) -> Measurement:
     """Largest change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
     start = evidence.network
@@ -33,10 +36,11 @@ def _conserved(evidence: Evidence) -> Measurement:
     return at_most(worst, evidence.parameter("rtol"))
 
 
+@conclusion("sign", "no a_j of a dominated neuron changes its sign", Level.EXACT)
 def _no_sign_change(evidence: Evidence) -> Measurement:
     """With |a_j| >= |w_j| at the start, no output weight ever changes its sign."""
     start = evidence.network
-    dominated = np.abs(start.a) >= np.linalg.norm(start.w, axis=1) * (1.0 - 1e-12)
+    dominated = np.abs(start.a) >= row_norms(start.w) * (1.0 - 1e-12)
     flips = sum(
         int(np.sum(dominated & (np.sign(s.network.a) != np.sign(start.a)) & (s.network.a != 0.0)))
         for s in evidence.run.snapshots
@@ -56,6 +60,9 @@ def descent_change(states: NeuronStates, lr: float) -> FloatArray:
     return np.asarray(lr**2 * (np.sum(network.w * pulls, axis=1) ** 2 - network.a**2 * np.sum(pulls * pulls, axis=1)))
 
 
+@conclusion(
+    "descent-step", "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)", Level.EXACT
+)
 def _descent_identity(evidence: Evidence) -> Measurement:
     """One step of descent from every snapshot; the error is relative to the neuron's squared norm after the step."""
     lr = evidence.parameter("lr")
@@ -67,32 +74,23 @@ def _descent_identity(evidence: Evidence) -> Measurement:
         size = np.maximum(a**2 + squares, np.finfo(float).tiny)
         expected = descent_change(here, lr)
         worst = max(worst, float(np.max(np.abs(a**2 - squares - here.network.balancedness() - expected) / size)))
-        dominated = np.abs(here.network.a) >= np.linalg.norm(here.network.w, axis=1)
+        dominated = np.abs(here.network.a) >= row_norms(here.network.w)
         largest = max(largest, float(np.max((expected / size)[dominated], initial=-np.inf)))
     detail = f"relative error {worst:.2g} with lr {lr:g}; the change of dominated neurons is at most {largest:.2g}"
     return at_most(worst, STEP_ROUNDING, detail=detail)
 
 
-LEMMA_1 = Theorem(
-    key="boursier2024:lemma1",
-    reference=Reference("boursier2024", "Lemma 1"),
-    statement="Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
+_theorem = theorems_of("boursier2024", example="three-points")
+
+LEMMA_1 = _theorem(
+    "lemma1",
+    "Along the flow a_j^2 - |w_j|^2 is constant for every neuron; a dominated neuron keeps the sign of a_j.",
     hypotheses=(data_assumption("boursier-a1"),),
-    conclusions=(
-        Conclusion("conserved", "a_j^2 - |w_j|^2 does not change", _conserved, level=Level.EXACT),
-        Conclusion("sign", "no a_j of a dominated neuron changes its sign", _no_sign_change, level=Level.EXACT),
-        Conclusion(
-            "descent-step",
-            "a step of gradient descent changes a_j^2 - |w_j|^2 by lr^2 (<w, D>^2 - a^2 |D|^2)",
-            _descent_identity,
-            level=Level.EXACT,
-        ),
-    ),
+    conclusions=(_conserved, _no_sign_change, _descent_identity),
     parameters=(
         Parameter("until", 30.0, "time up to which the run is followed", low=0.0),
         Parameter("rtol", 1e-12, "allowed relative change, for rounding", low=0.0),
         Parameter("lr", 0.1, "step size of the descent the flow is compared with", low=0.0),
     ),
     plan=_plan,
-    example="three-points",
 )

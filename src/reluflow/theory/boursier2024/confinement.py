@@ -8,6 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.local_lemmas import (
     bend_bound,
     convergence_rate,
@@ -24,6 +25,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing, none_of, nothing
+from reluflow.theory.stating import conclusion, needs
 from reluflow.theory.theorem import Conclusion, Hypothesis
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
@@ -38,10 +40,9 @@ def _moves(state: PhaseState, entry: PhaseState) -> tuple[FloatArray, FloatArray
     return np.abs(one.a - two.a) / size, np.linalg.norm(one.w - two.w, axis=1) / size, turned
 
 
-def _positive_moves(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J")
+@needs(late_states, "states of Phase 3")
+def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     travel, members = largest_travel(evidence, states), states[0].sets.positive
     grown = np.exp(min(travel, LARGEST_EXPONENT))
     allowed = np.array([grown - 1.0, travel * grown, travel])
@@ -65,14 +66,13 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
     return float(constants.mean_square * (line + cumulative(times, bent)[-1]))
 
 
-def _negative_moves(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|")
+@needs(late_states, "states of Phase 3")
+def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
-    if any(s.has_lost_neurons for s in states):
+    if any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states):
         return missing("negative neurons too light for a double; take a larger scale")
     factor = float(np.exp(min(largest_negative_growth(evidence, states), LARGEST_EXPONENT)))
     moved = [np.array([np.max(part[members]) for part in _moves(s, states[0])[:2]]) for s in states]
@@ -87,8 +87,8 @@ LEMMA_24 = late_theorem(
     "Lemma 24",
     "In Phase 3 positive neurons move and turn by O(eps_3) relative to their size, negative ones by O(1).",
     (
-        Conclusion("positive", "moves of a, w and wbar on I stay within exp(J) - 1, J exp(J) and J", _positive_moves),
-        Conclusion("negative", "moves of a and w on N stay within a constant times |a_i(tau_3)|", _negative_moves),
+        _positive_moves,
+        _negative_moves,
     ),
     erratum="E11: on N the bound is in terms of |a_i(tau_3)|.",
     departs="J is the explicit bound of Lemma 23 on int |D^t| dt.",
@@ -133,10 +133,9 @@ def _never_ends(evidence: Evidence) -> Measurement:
     return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
 
 
-def _distance(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("distance", "|theta - theta(tau_3)| stays below eps_4")
+@needs(late_states, "states of Phase 3")
+def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     farthest = max(parameter_distance(state, states[0]) for state in states)
     eps_4 = evidence.parameter("eps_4")
     return at_most(farthest, eps_4, detail=f"farthest |theta - theta(tau_3)| {farthest:.4g} against {eps_4:g}")
@@ -148,7 +147,7 @@ COROLLARY_1 = late_theorem(
     "Phase 3 never ends: tau_4 is infinite.",
     (
         Conclusion("never-ends", "neither clause of tau_4 fires", _never_ends, level=Level.EXACT),
-        Conclusion("distance", "|theta - theta(tau_3)| stays below eps_4", _distance),
+        _distance,
     ),
     extra=(CONFINED,),
     erratum="E11: the comparison is with the square of eps_4*.",
@@ -177,7 +176,7 @@ def _limit_patterns(evidence: Evidence) -> Measurement:
     started = np.any(evidence.network.w != 0.0, axis=1)
     if np.any(started & np.all(network.w == 0.0, axis=1) & (network.a == 0.0)):
         return missing("the patterns of neurons too light for a double beside the others")
-    sizes = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+    sizes = row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
     products = network.pre_activations(X)
     mixed = np.any(products > KINK * sizes, axis=1) & np.any(products < -KINK * sizes, axis=1)
     active = np.any(products > KINK * sizes, axis=1) & ~mixed
@@ -188,7 +187,7 @@ def _limit_patterns(evidence: Evidence) -> Measurement:
 def _limit_line(evidence: Evidence) -> Measurement:
     """|sum a w - beta*| over the neurons of the end point that are active on every sample."""
     network, X = evidence.run.network.materialized(), evidence.dataset.X
-    sizes = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+    sizes = row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
     active = np.all(network.pre_activations(X) > -KINK * sizes, axis=1) & np.any(network.w != 0.0, axis=1)
     line = (network.weight * network.a)[active] @ network.w[active]
     distance = float(np.linalg.norm(line - evidence.facts.least_squares))

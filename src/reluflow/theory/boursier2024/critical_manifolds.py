@@ -29,7 +29,8 @@ from reluflow.theory.boursier2024.critical_points import extremal_of, forces_of,
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10_000.5)
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up
@@ -82,6 +83,7 @@ def _outputs(evidence: Evidence, *, keep_signs: bool = False) -> FloatArray:
     return evidence.witness("outputs", lambda: random_outputs(evidence, keep_signs=keep_signs))
 
 
+@conclusion("sides", "D_u in M_u, -M_u or {0} stays there", Level.EXACT)
 def _sides_are_kept(evidence: Evidence) -> Measurement:
     """D_u in M_u, -M_u or 0 at zero output stays there at every small output."""
     if constants_of(evidence) is None:
@@ -97,6 +99,7 @@ def _sides_are_kept(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(patterns) * len(_outputs(evidence)))
 
 
+@conclusion("bend", "|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k|")
 def _bend_is_bounded(evidence: Evidence) -> Measurement:
     """|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k| for all cones; the largest ratio."""
     if constants_of(evidence) is None:
@@ -110,20 +113,15 @@ def _bend_is_bounded(evidence: Evidence) -> Measurement:
     return at_most(largest, 1.0, allowance=1e-9, detail=detail)
 
 
-LEMMA_11 = Theorem(
-    key="boursier2024:lemma11",
-    reference=Reference("boursier2024", "Lemma 11"),
-    statement=(
-        "Outputs with c sum_k |h(x_k)| |x_k| < delta_0 take no D_u out of its cone or the opposite one, keep D_u = 0, "
-        "and move no D_u by more than c sum_k |h(x_k)| |x_k|."
-    ),
+_theorem = theorems_of("boursier2024", example="lyu-ridge")
+
+LEMMA_11 = _theorem(
+    "lemma11",
+    "Outputs with c sum_k |h(x_k)| |x_k| < delta_0 take no D_u out of its cone or the opposite one, keep D_u = 0, "
+    "and move no D_u by more than c sum_k |h(x_k)| |x_k|.",
     hypotheses=GENERIC_DATA,
-    conclusions=(
-        Conclusion("sides", "D_u in M_u, -M_u or {0} stays there", _sides_are_kept, Level.EXACT),
-        Conclusion("bend", "|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k|", _bend_is_bounded),
-    ),
+    conclusions=(_sides_are_kept, _bend_is_bounded),
     parameters=(DRAWS,),
-    example="lyu-ridge",
     departs="Held against random outputs that use up the budget, half of them on one sample.",
 )
 
@@ -155,6 +153,7 @@ def _critical_patterns(evidence: Evidence) -> Iterator[SignArray]:
             yield pattern
 
 
+@conclusion("one-sign", "all slopes across a critical cone have one sign", Level.EXACT)
 def _one_sign(evidence: Evidence) -> Measurement:
     """Around each critical cone all slopes have one sign; slack is the least of the larger of min and -max."""
     if constants_of(evidence) is None:
@@ -175,17 +174,13 @@ def _one_sign(evidence: Evidence) -> Measurement:
     return at_most(worst, 0.0, allowance=1e-12, detail=detail)
 
 
-LEMMA_12 = Theorem(
-    key="boursier2024:lemma12",
-    reference=Reference("boursier2024", "Lemma 12"),
-    statement=(
-        "Without saddles of G, around a critical cone <v, D^theta_{u(v)}> has one sign for all v orthogonal to the "
-        "cone, for all outputs with c sum_k |h(x_k)| |x_k| < delta_0 and |h(x_k)| < |l'(0, y_k)|."
-    ),
+LEMMA_12 = _theorem(
+    "lemma12",
+    "Without saddles of G, around a critical cone <v, D^theta_{u(v)}> has one sign for all v orthogonal to the "
+    "cone, for all outputs with c sum_k |h(x_k)| |x_k| < delta_0 and |h(x_k)| < |l'(0, y_k)|.",
     hypotheses=(*GENERIC_DATA, *NO_SADDLE),
-    conclusions=(Conclusion("one-sign", "all slopes across a critical cone have one sign", _one_sign, Level.EXACT),),
+    conclusions=(_one_sign,),
     parameters=(DRAWS,),
-    example="lyu-ridge",
     erratum="E14: a cone with D_u = 0 is critical too, so the absence of saddles must include such cones.",
     departs="Held against random outputs that use up the budget.",
 )
@@ -207,13 +202,10 @@ def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Measu
     return none_of(wrong, total=total, detail=f"{wrong} changes in {total} stretches, {len(events)} events in the run")
 
 
-LEMMA_13 = Theorem(
-    key="boursier2024:lemma13",
-    reference=Reference("boursier2024", "Lemma 13"),
-    statement=(
-        "Without saddles of G and for lambda < lambda*_1, once a_j D(w_j, theta) lies in the cone of w_j != 0 or is 0, "
-        "the activation pattern of neuron j is frozen until tau."
-    ),
+LEMMA_13 = _theorem(
+    "lemma13",
+    "Without saddles of G and for lambda < lambda*_1, once a_j D(w_j, theta) lies in the cone of w_j != 0 or is 0, "
+    "the activation pattern of neuron j is frozen until tau.",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE),
     conclusions=(Conclusion("frozen", "no later change of pattern up to tau", _frozen_patterns, Level.EXACT),),
     parameters=(EPSILON,),
@@ -224,6 +216,7 @@ LEMMA_13 = Theorem(
 )
 
 
+@conclusion("quantised", "maxima with side +1 or on a ray, minima with side -1 or on a ray", Level.EXACT)
 def _quantised(evidence: Evidence) -> Measurement:
     """A maximum of G in M_u has D_u in M_u or is the ray of -D_u; a minimum mirrored. Kinds are sampled."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -237,18 +230,10 @@ def _quantised(evidence: Evidence) -> Measurement:
     return none_of(int(wrong), total=len(vectors))
 
 
-LEMMA_14 = Theorem(
-    key="boursier2024:lemma14",
-    reference=Reference("boursier2024", "Lemma 14"),
-    statement=(
-        "A local maximum of G in a critical cone with D_u != 0 has D_u in the cone, or the cone is the ray of -D_u; a "
-        "local minimum has -D_u in the cone, or the cone is the ray of D_u."
-    ),
+LEMMA_14 = _theorem(
+    "lemma14",
+    "A local maximum of G in a critical cone with D_u != 0 has D_u in the cone, or the cone is the ray of -D_u; a "
+    "local minimum has -D_u in the cone, or the cone is the ray of D_u.",
     hypotheses=GENERIC_DATA,
-    conclusions=(
-        Conclusion(
-            "quantised", "maxima with side +1 or on a ray, minima with side -1 or on a ray", _quantised, Level.EXACT
-        ),
-    ),
-    example="lyu-ridge",
+    conclusions=(_quantised,),
 )

@@ -14,7 +14,7 @@ from reluflow.theory.boursier2024.neuron_states import pulls_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_most, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
 RADIUS = 1e-3  # of the neighbourhood in which G is sampled, relative to the distance of the nearest other hyperplane
@@ -105,6 +105,7 @@ def projected_pull(evidence: Evidence, pattern: SignArray) -> FloatArray:
     return np.asarray(fixed - columns @ np.linalg.lstsq(columns, fixed, rcond=None)[0])
 
 
+@conclusion("potential", "G(w) = <w, D(w, 0)> in every cone", Level.EXACT)
 def _potential_is_pull(evidence: Evidence) -> Measurement:
     """G(w) = <w, D(w, 0)> on witnesses of all cones, of every dimension."""
     X, forces, cones = evidence.dataset.X, forces_of(evidence), evidence.facts.cones
@@ -115,6 +116,7 @@ def _potential_is_pull(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative difference {worst:.3g} on {len(cones)} cones")
 
 
+@conclusion("critical", "G(side D/|D|) = side |D|, with D a subgradient there", Level.EXACT)
 def _critical_values(evidence: Evidence) -> Measurement:
     """At side * D/|D|: G = side |D|, and D is a subgradient there."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -128,6 +130,7 @@ def _critical_values(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative error {worst:.3g} over {len(vectors)} extremal vectors")
 
 
+@conclusion("kinds", "maxima, minima and saddles are those the forces' signs say", Level.EXACT)
 def _kinds(evidence: Evidence) -> Measurement:
     """The kinds given, those of the closed-form rule and those of sampling are the same."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -138,24 +141,20 @@ def _kinds(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(vectors))
 
 
-EQUATION_7 = Theorem(
-    key="boursier2024:eq7",
-    reference=Reference("boursier2024", "Eq. (7)"),
-    statement=(
-        "G(w) = <w, D(w, 0)> = c sum_k r_k s(<w, x_k>); its critical points on the sphere with G != 0 are side * D/|D| "
-        "for extremal D, with value side * |D|, and the signs of the forces on their hyperplanes give their kinds."
-    ),
+_theorem = theorems_of("boursier2024", example="lyu-ridge")
+
+EQUATION_7 = _theorem(
+    "eq7",
+    "G(w) = <w, D(w, 0)> = c sum_k r_k s(<w, x_k>); its critical points on the sphere with G != 0 are side * D/|D| "
+    "for extremal D, with value side * |D|, and the signs of the forces on their hyperplanes give their kinds.",
     hypotheses=GENERIC_DATA,
-    conclusions=(
-        Conclusion("potential", "G(w) = <w, D(w, 0)> in every cone", _potential_is_pull, Level.EXACT),
-        Conclusion("critical", "G(side D/|D|) = side |D|, with D a subgradient there", _critical_values, Level.EXACT),
-        Conclusion("kinds", "maxima, minima and saddles are those the forces' signs say", _kinds, Level.EXACT),
-    ),
+    conclusions=(_potential_is_pull, _critical_values, _kinds),
     example="three-points",
     departs="The rule for the kinds is a by-product of the proof of Lemma 12.",
 )
 
 
+@conclusion("shortest", "extremal D = D_u = projection of D~_u", Level.EXACT)
 def _minimum_norm(evidence: Evidence) -> Measurement:
     """Three ways to the same vector: the extremal one, the shortest in its set, the projection of D~_u."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
@@ -168,16 +167,12 @@ def _minimum_norm(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative difference {worst:.3g} over {len(vectors)} vectors")
 
 
-EQUATION_17 = Theorem(
-    key="boursier2024:eq17",
-    reference=Reference("boursier2024", "Eq. (17)"),
-    statement=(
-        "An extremal vector is the shortest element of its set of subgradients, and the projection of D~_u on the "
-        "complement of the samples with u_k = 0."
-    ),
+EQUATION_17 = _theorem(
+    "eq17",
+    "An extremal vector is the shortest element of its set of subgradients, and the projection of D~_u on the "
+    "complement of the samples with u_k = 0.",
     hypotheses=(data_assumption("boursier-a1"), data_assumption("general-position")),
-    conclusions=(Conclusion("shortest", "extremal D = D_u = projection of D~_u", _minimum_norm, Level.EXACT),),
-    example="lyu-ridge",
+    conclusions=(_minimum_norm,),
 )
 
 
@@ -190,6 +185,7 @@ def signed_pull(evidence: Evidence, vectors: ExtremalVectors, index: int, sign: 
     return np.asarray(fixed + sign * columns @ vectors.etas[index][zeros])
 
 
+@conclusion("sign", "D_u = D~_u - Z_u eta", Level.EXACT)
 def _sign_of_z(evidence: Evidence) -> Measurement:
     vectors = extremal_of(evidence)
     if len(vectors) == 0:
@@ -201,12 +197,10 @@ def _sign_of_z(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=detail)
 
 
-EQUATION_20 = Theorem(
-    key="boursier2024:eq20",
-    reference=Reference("boursier2024", "Eq. (20)"),
-    statement="D_u = D~_u - Z_u eta^u with the columns of Z_u being c l'(0, y_k) x_k for the samples with u_k = 0.",
+EQUATION_20 = _theorem(
+    "eq20",
+    "D_u = D~_u - Z_u eta^u with the columns of Z_u being c l'(0, y_k) x_k for the samples with u_k = 0.",
     hypotheses=(data_assumption("boursier-a1"), data_assumption("general-position")),
-    conclusions=(Conclusion("sign", "D_u = D~_u - Z_u eta", _sign_of_z, Level.EXACT),),
-    example="lyu-ridge",
+    conclusions=(_sign_of_z,),
     erratum="E6: the paper prints D_u = D~_u + Z_u eta with eta in R^n; it is minus, with eta in R^K(u).",
 )

@@ -36,7 +36,8 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
 RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one
@@ -253,14 +254,13 @@ _GROWTH = Conclusion("growth", "|a_j(0)| lambda^(2 eps) <= |a_j(t)| <= |a_j(0)| 
 _EXPONENT = Conclusion("exponent", "the gap shrinks at least like lambda^(eps |D|/D_max)", _gap_exponent, Level.SCALING)
 _GAP = "<D, w_j/a_j> >= |D| - c lambda^(eps |D|/D_max) at tau"
 
-THEOREM_1 = Theorem(
-    key="boursier2024:thm1",
-    reference=Reference("boursier2024", "Theorem 1"),
-    statement=(
-        "Without saddles of G and for a small enough scale, until tau = -eps ln(lambda)/D_max output weights hardly "
-        "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
-        "a_j > 0, a minimum for a_j < 0."
-    ),
+_theorem = theorems_of("boursier2024", example="three-points")
+
+THEOREM_1 = _theorem(
+    "thm1",
+    "Without saddles of G and for a small enough scale, until tau = -eps ln(lambda)/D_max output weights hardly "
+    "grow, and at tau every neuron with Condition 1 is dead or aligned with an extremal vector: a maximum of G for "
+    "a_j > 0, a minimum for a_j < 0.",
     hypotheses=(*ALIGNMENT_SETTING, *NO_SADDLE, SMALL_SCALE, SETTLED),
     conclusions=(
         _GROWTH,
@@ -275,7 +275,6 @@ THEOREM_1 = Theorem(
     parameters=(EPSILON, ALPHA_0),
     plan=_plan,
     log_scale=bring_to(_informative(_log_c, settling_time)),
-    example="three-points",
     erratum=(
         "E2: lambda < lambda* alone does not give t_2 <= tau; without it neurons may be in no extremal cone at tau. "
         "E4: the second alternative is w/a on the ray of -D, not w."
@@ -286,13 +285,10 @@ THEOREM_1 = Theorem(
     ),
 )
 
-THEOREM_3 = Theorem(
-    key="boursier2024:thm3",
-    reference=Reference("boursier2024", "Theorem 3"),
-    statement=(
-        "Also with saddles of G, for a small enough scale, until tau output weights hardly grow, and at tau every "
-        "neuron with Condition 2 is aligned with an extremal vector."
-    ),
+THEOREM_3 = _theorem(
+    "thm3",
+    "Also with saddles of G, for a small enough scale, until tau output weights hardly grow, and at tau every "
+    "neuron with Condition 2 is aligned with an extremal vector.",
     hypotheses=(*ALIGNMENT_SETTING, SMALL_SCALE, SETTLED_WITH_SADDLES),
     conclusions=(
         _GROWTH,

@@ -2,139 +2,39 @@
 
 from __future__ import annotations
 
-import numpy as np
+from reluflow.theory.boursier2024.errata_cases import CASES
+from reluflow.theory.erratum import errata_table
 
-from reluflow.data.dataset import Dataset
-from reluflow.data.registry import load
-from reluflow.losses import SquareLoss
-from reluflow.network import Network
-from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
-from reluflow.theory.conditions import boursier2024 as conditions
-from reluflow.theory.erratum import errata_maker
-from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most
-
-
-def _lipschitz(factor: float) -> Measurement:
-    """1 minus the Lipschitz constant of the derivative of factor (h - y)^2/2."""
-    margin = conditions.loss_is_smooth(DatasetFacts(load("three-points"), SquareLoss(factor=factor), 0.0)).margin
-    constant = 1.0 - (margin if margin is not None else -np.inf)
-    return at_most(constant, 1.0, detail=f"dl/dh of {factor:g} (h - y)^2/2 has Lipschitz constant {constant:g}")
-
-
-def _facets(eta: float) -> Measurement:
-    least = float(facet_margins(*box_corners(eta)).min())
-    return at_least(least, 0.0, detail=f"least margin of Assumption 5 over the corners at eta = {eta:g} is {least:.4g}")
-
-
-def _line_and_network(x: tuple[float, float]) -> Measurement:
-    """The limit of Theorem 2 in its simplest form, one neuron along beta*, against the line at a point."""
-    data = load("three-points")
-    beta = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
-    size = np.sqrt(np.linalg.norm(beta))
-    network = Network([beta / size], [size])
-    gap = abs(float(network.outputs(np.array([x]))[0]) - float(np.dot(beta, x)))
-    return at_most(gap, 1e-12, detail=f"|h(x) - <beta*, x>| = {gap:.4g} at x = ({x[0]:g}, {x[1]:g})")
-
-
-FINDING_DATA = Dataset([[-1.59, 1.61], [-0.29, 1.69], [0.39, 0.54]], [1.33, 0.2, 0.27], name="off-the-line")
-
-
-def _distance_of_escape(dataset: Dataset) -> Measurement:
-    """Assumption 5, which keeps every neuron in the all-active cone: its least margin at the facets."""
-    margin = conditions.facet_condition(DatasetFacts(dataset, SquareLoss(), 0.0)).margin
-    value = float("nan") if margin is None else float(margin)
-    return at_least(value, 0.0, detail=f"margin of Assumption 5 {value:.4g} on {dataset.name}")
-
-
-_erratum = errata_maker("boursier2024")
-
-ERRATA = (
-    _erratum(
-        "E1",
-        "Sec. 2, Assumption 1",
-        "(h - y)^2 is an instance",
-        "its derivative is 2-Lipschitz; (h - y)^2/2 is one",
-        lambda: _lipschitz(2.0),
-        lambda: _lipschitz(1.0),
-    ),
-    _erratum(
-        "E2",
-        "Thm 1(ii), Thm 3(ii)",
-        "lambda < lambda* of (22) puts every neuron with Condition 1 in an extremal cone at tau",
-        "also lambda <= exp(-4 D_max^2/(eps D_min^2 min(alpha_min, alpha_0)^2)), so that the neuron has arrived by tau "
-        "(Theorem 3: the factor 2 and alpha_min alone)",
-    ),
-    _erratum(
-        "E3",
-        "Lemma 8, Thm 2",
-        "eta < 1/6 gives Assumption 5 on the box of Assumption 3",
-        "eta < 0.09765 does, and no more: at the worst corner it fails beyond",
-        lambda: _facets(0.16),
-        lambda: _facets(0.0976),
-    ),
-    _erratum(
-        "E4",
-        "Thm 1(ii)",
-        "the exceptional neurons have w/|w| = -D/|D|",
-        "for a_j > 0; for a_j < 0 it is +D/|D|, so (w/a)/|w/a| = -D/|D| for both",
-    ),
-    _erratum(
-        "E5",
-        "Eq. (25)",
-        "alpha_min,- excludes cones that meet D_u",
-        "it must exclude cones with D_u in -M_u; as printed it is 0 on generic data with negative labels",
-    ),
-    _erratum("E6", "Eq. (20)", "D_u = D~_u + Z_u eta, eta in R^n", "D_u = D~_u - Z_u eta, eta in R^K(u)"),
-    _erratum(
-        "E7",
-        "Thms 2 and 4, Eq. (11)",
-        "h(x) = <beta*, x> for all x",
-        "on the cone of the data only: ReLU is not odd",
-        lambda: _line_and_network((0.0, -1.0)),
-        lambda: _line_and_network((-0.4, 1.0)),
-    ),
-    _erratum(
-        "E8",
-        "Thms 2 and 4",
-        "for any width m",
-        "some neuron must start positive and active on a sample; a draw has none with probability (1 - p)^m",
-    ),
-    _erratum(
-        "E9",
-        "Lemmas 20, 21, 23; (51), (52)",
-        "rate c_4; remainder with a plus; cross term without a factor; u_k' = +1",
-        "rate c_4/2; minus; a factor 2 and the root gives c_4/8; u_k' = -1 and only adjacent samples",
-    ),
-    _erratum("E10", "tau_3, Lemma 6", "the first clause sums over I and N", "over I; and eps_2 <= eps_2~* is meant"),
-    _erratum(
-        "E11",
-        "Lemmas 5, 24, Cor. 1",
-        "<w, x_k>; |a_i|; eps_4*",
-        "<w-bar, x_k>, for w is of order 1/sqrt(m); |a_i(tau_3)| on N; the square of eps_4*",
-    ),
-    _erratum(
-        "E12", "Lemma 17, (44)", "|v_ij| = O(lambda^eps), |x_k^2|", "O(lambda^(eps/2)), and |x_k|^2 in the A-term"
-    ),
-    _erratum(
-        "E13",
-        "Sec. 3",
-        "Theorem 1 covers orthogonal data",
-        "on exactly orthogonal samples eta is at its bound, delta_0 = 0 and lambda* = 0: nothing is said",
-    ),
-    _erratum(
-        "E14",
-        "Thm 1, Lemmas 12 and 13",
-        "G has no saddle",
-        "a cone with D_u = 0 around which G takes both signs counts as one: `no-dead-saddle`",
-    ),
-    _erratum(
-        "F1",
-        "Remark 3",
-        "the line is reached on similar data outside the box",
-        "not on all with Assumptions 4 and 6: without Assumption 5 neurons leave the all-active cone, and on three "
-        "such points training ends 0.59 from the line at every scale",
-        lambda: _distance_of_escape(FINDING_DATA),
-        lambda: _distance_of_escape(load("three-point-box-worst:eta=0.09")),
-    ),
+ERRATA = errata_table(
+    "boursier2024",
+    CASES,
+    """
+E1 | Sec. 2, Assumption 1 | (h - y)^2 is an instance | its derivative is 2-Lipschitz; (h - y)^2/2 is one
+E2 | Thm 1(ii), Thm 3(ii) | lambda < lambda* of (22) puts every neuron with Condition 1 in an extremal cone at tau |
+    also lambda <= exp(-4 D_max^2/(eps D_min^2 min(alpha_min, alpha_0)^2)), so that the neuron has arrived by tau
+    (Theorem 3: the factor 2 and alpha_min alone)
+E3 | Lemma 8, Thm 2 | eta < 1/6 gives Assumption 5 on the box of Assumption 3 | eta < 0.09765 does, and no more: at
+    the worst corner it fails beyond
+E4 | Thm 1(ii) | the exceptional neurons have w/|w| = -D/|D| | for a_j > 0; for a_j < 0 it is +D/|D|, so (w/a)/|w/a| =
+    -D/|D| for both
+E5 | Eq. (25) | alpha_min,- excludes cones that meet D_u | it must exclude cones with D_u in -M_u; as printed it is 0
+    on generic data with negative labels
+E6 | Eq. (20) | D_u = D~_u + Z_u eta, eta in R^n | D_u = D~_u - Z_u eta, eta in R^K(u)
+E7 | Thms 2 and 4, Eq. (11) | h(x) = <beta*, x> for all x | on the cone of the data only: ReLU is not odd
+E8 | Thms 2 and 4 | for any width m | some neuron must start positive and active on a sample; a draw has none with
+    probability (1 - p)^m
+E9 | Lemmas 20, 21, 23; (51), (52) | rate c_4; remainder with a plus; cross term without a factor; u_k' = +1 | rate
+    c_4/2; minus; a factor 2 and the root gives c_4/8; u_k' = -1 and only adjacent samples
+E10 | tau_3, Lemma 6 | the first clause sums over I and N | over I; and eps_2 <= eps_2~* is meant
+E11 | Lemmas 5, 24, Cor. 1 | <w, x_k>; |a_i|; eps_4* | <w-bar, x_k>, for w is of order 1/sqrt(m); |a_i(tau_3)| on N;
+    the square of eps_4*
+E12 | Lemma 17, (44) | |v_ij| = O(lambda^eps), |x_k^2| | O(lambda^(eps/2)), and |x_k|^2 in the A-term
+E13 | Sec. 3 | Theorem 1 covers orthogonal data | on exactly orthogonal samples eta is at its bound, delta_0 = 0 and
+    lambda* = 0: nothing is said
+E14 | Thm 1, Lemmas 12 and 13 | G has no saddle | a cone with D_u = 0 around which G takes both signs counts as one:
+    `no-dead-saddle`
+F1 | Remark 3 | the line is reached on similar data outside the box | not on all with Assumptions 4 and 6: without
+    Assumption 5 neurons leave the all-active cone, and on three such points training ends 0.59 from the line at every
+    scale
+""",
 )

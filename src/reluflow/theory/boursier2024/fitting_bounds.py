@@ -19,13 +19,13 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_positive_data,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.measurement import Measurement, largest_over, least_over, missing, none_of, nothing
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 PARAMETERS = (EPS, EPS_2, EPS_3, DELTA_PRIME)
 
@@ -55,29 +55,25 @@ def largest_positive_mass(evidence: Evidence) -> float:
     return float((scale + np.sqrt(scale**2 + 4.0 * c)) / 2.0) ** 2
 
 
-def _mass(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
-    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
-    bound = largest_positive_mass(evidence)
-    return at_most(
-        float(masses.max()), bound, detail=f"sum_I a^2 at most {masses.max():.6g}, {worst_over(states, -masses)}"
-    )
+@conclusion("mass", "sum_I a^2 <= A in Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+    masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
+    return largest_over(states, masses, largest_positive_mass(evidence), "sum_I a^2")
 
 
-LEMMA_16 = Theorem(
-    key="boursier2024:lemma16",
-    reference=Reference("boursier2024", "Lemma 16, Eq. (49)"),
-    statement="In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_16 = _theorem(
+    "lemma16",
+    "In Phase 2b sum_I a^2 stays below a constant of the data, A.",
+    locator="Lemma 16, Eq. (49)",
     hypotheses=(*ACUTE, GROWN),
-    conclusions=(Conclusion("mass", "sum_I a^2 <= A in Phase 2b", _mass),),
+    conclusions=(_mass,),
     constants=lambda e: {"alpha_49": constants_of(e).alpha_49, "A": largest_positive_mass(e)},
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -120,15 +116,13 @@ def stays_active(evidence: Evidence) -> Measurement:
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
     if not states:
         return missing("states of Phase 2b")
-    least = np.array([np.min(state.cosines) for state in states])
-    detail = f"least <wbar_i, x_k>/|x_k| {least.min():.6g}, {worst_over(states, least)}"
-    return at_least(float(least.min()), evidence.parameter("delta_prime"), detail=detail)
+    least = [np.min(state.cosines) for state in states]
+    return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
 
 
-def _facet_pull(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@conclusion("facet-pull", "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets")
+@needs(fitting_states, "states of Phase 2b")
+def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
     facets = constants.facets
     if not facets.size:
@@ -141,22 +135,17 @@ def _facet_pull(evidence: Evidence) -> Measurement:
         projections = state.cosines[:, facets] * constants.lengths[facets]  # <wbar_i, x_k>
         bounds = base - slope * constants.lengths[facets] * projections
         slack.append(float(np.min(samples @ state.pull - np.max(bounds, axis=0))))
-    values = np.array(slack)
-    return at_least(float(values.min()), 0.0, detail=f"least <D^t, x_k> minus its bound, {worst_over(states, values)}")
+    return least_over(states, slack, 0.0, "<D^t, x_k> minus its bound")
 
 
-LEMMA_17 = Theorem(
-    key="boursier2024:lemma17",
-    reference=Reference("boursier2024", "Lemma 17, Eq. (44)"),
-    statement="In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+LEMMA_17 = _theorem(
+    "lemma17",
+    "In Phase 2b every positive active neuron keeps <wbar_i, x_k> > delta' |x_k| for all samples.",
+    locator="Lemma 17, Eq. (44)",
     hypotheses=(*FACETS, SMALL_DELTA, GROWN),
     conclusions=(
         Conclusion("active", "<wbar_i, x_k> > delta' |x_k| in Phase 2b", stays_active),
-        Conclusion(
-            "facet-pull",
-            "<D^t, x_k> >= gap_k - (A |x_k|^2/n) <wbar_i, x_k> - O(lambda^(eps/2)) at the facets",
-            _facet_pull,
-        ),
+        _facet_pull,
     ),
     constants=lambda e: {
         "beta_44": constants_of(e).beta_44,
@@ -167,24 +156,18 @@ LEMMA_17 = Theorem(
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -100.0),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E12: the remainder is O(lambda^(eps/2)) and the A-term carries |x_k|^2.",
 )
 
 
-def _mass_is_kept(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
-    masses = np.array([np.exp(s.log_square_sum(s.sets.positive)) for s in states])
-    return at_least(
-        float(masses.min()),
-        evidence.parameter("eps_2"),
-        detail=f"sum_I a^2 at least {masses.min():.6g}, {worst_over(states, masses)}",
-    )
+@conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b")
+@needs(fitting_states, "states of Phase 2b")
+def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+    masses = [np.exp(s.log_square_sum(s.sets.positive)) for s in states]
+    return least_over(states, masses, evidence.parameter("eps_2"), "sum_I a^2")
 
 
+@conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2")
 def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     states = [
         s
@@ -193,24 +176,17 @@ def _mass_grows_while_small(evidence: Evidence) -> Measurement:
     ]
     if not states:
         return missing("states of Phase 2b with sum_I a^2 <= 2 eps_2")
-    speeds = np.array([np.min(s.directions[s.sets.positive] @ s.pull) for s in states])
-    detail = f"least d ln a_i/dt {speeds.min():.6g}, {worst_over(tuple(states), speeds)}"
-    return at_least(float(speeds.min()), 0.0, detail=detail)
+    speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
+    return least_over(states, speeds, 0.0, "d ln a_i/dt")
 
 
-LEMMA_18 = Theorem(
-    key="boursier2024:lemma18",
-    reference=Reference("boursier2024", "Lemma 18"),
-    statement="In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
+LEMMA_18 = _theorem(
+    "lemma18",
+    "In Phase 2b sum_I a^2 stays at least eps_2: it grows whenever it is at most 2 eps_2.",
     hypotheses=(*FACETS, SMALL_EPS_2, SMALL_DELTA, GROWN),
-    conclusions=(
-        Conclusion("kept", "sum_I a^2 >= eps_2 in Phase 2b", _mass_is_kept),
-        Conclusion("grows", "every a_i of I grows where sum_I a^2 <= 2 eps_2", _mass_grows_while_small),
-    ),
+    conclusions=(_mass_is_kept, _mass_grows_while_small),
     constants=lambda e: {"eps_2_star": largest_eps_2(e)},
     parameters=PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, -100.0),
-    setting=SETTING,
-    example=EXAMPLE,
 )

@@ -27,13 +27,13 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_positive_data,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import regime
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Reference, Theorem
+from reluflow.theory.measurement import Level, Measurement, all_of, at_most, least_over, missing
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 COARSE_EPS_3 = Parameter("eps_3", 0.4, "distance of the positive neurons' line to beta* where Phase 2b ends", low=0.0)
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
@@ -85,21 +85,22 @@ def _scale_outlasts_the_fit(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, f"-ln lambda must be at least {_budget(evidence):.6g}")
 
 
+@conclusion("fitted", "tau_3 is finite and |beta* - beta_I(tau_3)| = eps_3", Level.EXACT)
 def _ends_fitted(evidence: Evidence) -> Measurement:
     end = phase_clock(evidence).fitting
     words = f"Phase 2b ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
     return all_of([(end.clause == "fitted", words)], detail=words)
 
 
+@conclusion("negative", "a_i(0) lambda^(-eps) < a_i <= 0 on N")
 def _negative_growth(evidence: Evidence) -> Measurement:
     factor = -evidence.parameter("eps") * log_scale_of(evidence.network)
     return negative_shrinkage(fitting_states(evidence), log_factor=factor)
 
 
-def _pull_is_linear(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if not states:
-        return missing("states of Phase 2b")
+@conclusion("linear-pull", "D^t = -H (beta_I - beta*) up to S lambda^(2-2eps)")
+@needs(fitting_states, "states of Phase 2b")
+def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constants = constants_of(evidence)
     rest = [np.linalg.norm(s.pull + constants.hessian @ (s.beta_positive - constants.beta_star)) for s in states]
     bound = constants.mean_square * float(np.exp(log_negative_level(evidence)))
@@ -109,18 +110,17 @@ def _pull_is_linear(evidence: Evidence) -> Measurement:
     return at_most(float(max(rest)), bound, allowance=ROUNDING, detail=detail)
 
 
-def _decay(evidence: Evidence) -> Measurement:
-    states = fitting_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 2b")
+@conclusion("decay", "|beta_I - beta*|_H decays at least like exp(-eps_2 sigma_min t)")
+@needs(fitting_states, "two states of Phase 2b", at_least=2)
+def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     rate = evidence.parameter("eps_2") * constants_of(evidence).sigma_min
     first, rest = states[0], fit_remainder(evidence)
     bounds = np.array([line_distance(first) * np.exp(-rate * (s.time - first.time)) + rest for s in states[1:]])
     slack = bounds - np.array([line_distance(s) for s in states[1:]])
-    detail = f"least bound minus |beta_I - beta*|_H is {slack.min():.6g}, {worst_over(states[1:], slack)}"
-    return at_least(float(slack.min()), 0.0, detail=detail)
+    return least_over(states[1:], slack, 0.0, "bound minus |beta_I - beta*|_H")
 
 
+@conclusion("duration", "tau_3 - tau_2 is at most Eq. (48)")
 def _fit_duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted, bound = clock.fitting.time - clock.growth.time, longest_fit(evidence)
@@ -149,14 +149,14 @@ def _fit_numbers(evidence: Evidence) -> Constants:
     }
 
 
-LEMMA_6 = Theorem(
-    key="boursier2024:lemma6",
-    reference=Reference("boursier2024", "Lemma 6, Eqs. (47) and (48)"),
-    statement=(
-        "Phase 2b ends because the line of the positive neurons comes within eps_3 of beta*, in a time that does not "
-        "depend on lambda, while positive neurons stay active everywhere and negative ones below lambda^(-eps) times "
-        "their start."
-    ),
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_6 = _theorem(
+    "lemma6",
+    "Phase 2b ends because the line of the positive neurons comes within eps_3 of beta*, in a time that does not "
+    "depend on lambda, while positive neurons stay active everywhere and negative ones below lambda^(-eps) times "
+    "their start.",
+    locator="Lemma 6, Eqs. (47) and (48)",
     hypotheses=(
         *FACETS,
         SMALL_EPS_2,
@@ -170,20 +170,18 @@ LEMMA_6 = Theorem(
         GROWN,
     ),
     conclusions=(
-        Conclusion("fitted", "tau_3 is finite and |beta* - beta_I(tau_3)| = eps_3", _ends_fitted, level=Level.EXACT),
+        _ends_fitted,
         Conclusion("active", "<wbar_i, x_k> >= delta' |x_k| up to tau_3", stays_active),
-        Conclusion("negative", "a_i(0) lambda^(-eps) < a_i <= 0 on N", _negative_growth),
-        Conclusion("linear-pull", "D^t = -H (beta_I - beta*) up to S lambda^(2-2eps)", _pull_is_linear),
-        Conclusion("decay", "|beta_I - beta*|_H decays at least like exp(-eps_2 sigma_min t)", _decay),
-        Conclusion("duration", "tau_3 - tau_2 is at most Eq. (48)", _fit_duration),
+        _negative_growth,
+        _pull_is_linear,
+        _decay,
+        _fit_duration,
     ),
     constants=_fit_numbers,
     predictions=lambda e: {"longest_fit": longest_fit(e)},
     parameters=(EPS, EPS_2, COARSE_EPS_3, DELTA_PRIME),
     plan=phase_plan,
     log_scale=_own_scale,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E10: the first clause of tau_3 sums over I, and the hypothesis reads eps_2 <= eps~_2*.",
     departs="lambda^(c_3 eps eps_2) <= eps_3 is judged through Eq. (48), which gives an explicit least -ln(lambda).",
 )

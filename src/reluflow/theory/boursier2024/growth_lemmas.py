@@ -17,11 +17,21 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     largest_eps_2,
     least_projections,
     scale_factor,
-    worst_over,
 )
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, fitted_slope, missing, nothing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.measurement import (
+    Level,
+    Measurement,
+    all_of,
+    at_least,
+    at_most,
+    fitted_slope,
+    least_over,
+    missing,
+    nothing,
+)
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 PAIR_SWEEP = (-18.0, -23.0, -28.0)  # ln lambda; 1 - <wbar_i, wbar_j> ~ lambda^2 stays above the square of rounding
 TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a relative 1e-4 or better
@@ -33,21 +43,19 @@ def _growth_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     return clock.between(clock.alignment, clock.growth)
 
 
+@conclusion("grown", "tau_2 is finite and sum_I a^2(tau_2) = eps_2", Level.EXACT)
 def _reaches_eps_2(evidence: Evidence) -> Measurement:
     end = phase_clock(evidence).growth
     words = f"Phase 2a ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
     return all_of([(end.clause == "grown", words)], detail=words)
 
 
-def _projections(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if not states:
-        return missing("states of Phase 2a")
+@conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a")
+@needs(_growth_states, "states of Phase 2a")
+def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     deltas = least_projections(evidence)
-    slack = np.array([np.min(s.cosines * s.constants.lengths - deltas) for s in states])
-    return at_least(
-        float(slack.min()), 0.0, detail=f"least <wbar_i, x_k> - delta_k {slack.min():.6g}, {worst_over(states, slack)}"
-    )
+    slack = [np.min(s.cosines * s.constants.lengths - deltas) for s in states]
+    return least_over(states, slack, 0.0, "<wbar_i, x_k> - delta_k")
 
 
 def pair_drift(states: tuple[PhaseState, ...]) -> float:
@@ -69,16 +77,16 @@ def pair_drift(states: tuple[PhaseState, ...]) -> float:
     return worst
 
 
-def _pairs(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 2a")
+@conclusion("pairs", "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a", Level.EXACT)
+@needs(_growth_states, "two states of Phase 2a", at_least=2)
+def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     worst = pair_drift(states)
     return at_most(
         worst, 0.0, allowance=PAIR_RTOL, detail=f"largest change of ln a_i a_j (1 - <wbar_i, wbar_j>) {worst:.3g}"
     )
 
 
+@conclusion("pair-exponent", "1 - <wbar_i, wbar_j>(tau_2) = O(lambda^(1-eps))", Level.SCALING)
 def _pair_exponent(evidence: Evidence) -> Measurement:
     if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
         return nothing("there is one positive neuron and no pair")
@@ -106,15 +114,14 @@ def fastest_growth(evidence: Evidence) -> float:
     return constants.pull_norm + 2.0 * float(np.exp(2.0 * log_scale_of(evidence.network))) * constants.mean_square
 
 
-def _rates(evidence: Evidence) -> Measurement:
-    states = _growth_states(evidence)
-    if not states:
-        return missing("states of Phase 2a")
+@conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I")
+@needs(_growth_states, "states of Phase 2a")
+def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
-    slack = np.array([min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates])
-    detail = f"<D^t, wbar_i> within [{low:.6g}, {high:.6g}], {worst_over(states, slack)}"
-    return at_least(float(slack.min()), 0.0, allowance=1e-12, detail=detail)
+    slack = [min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates]
+    what = f"distance of <D^t, wbar_i> to the ends of [{low:.6g}, {high:.6g}]"
+    return least_over(states, slack, 0.0, what, allowance=1e-12)
 
 
 def growth_duration(evidence: Evidence) -> tuple[float, float]:
@@ -127,6 +134,7 @@ def growth_duration(evidence: Evidence) -> tuple[float, float]:
     return shortest, longest
 
 
+@conclusion("duration", "Eq. (42) and (41) bound tau_2 - tau")
 def _duration(evidence: Evidence) -> Measurement:
     clock = phase_clock(evidence)
     lasted = clock.growth.time - clock.alignment.time
@@ -142,24 +150,22 @@ def _lemma_5_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times, sweep=tuple(scale_factor(evidence, target) for target in PAIR_SWEEP))
 
 
-LEMMA_5 = Theorem(
-    key="boursier2024:lemma5",
-    reference=Reference("boursier2024", "Lemma 5, Eqs. (41) to (43)"),
-    statement=(
-        "Phase 2a ends because sum_I a^2 reaches eps_2, with <wbar_i, x_k> >= delta_k, positive neurons pairwise "
-        "aligned to lambda^(1-eps), negative neurons no larger than at the start, after a time of order -ln(lambda)."
-    ),
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_5 = _theorem(
+    "lemma5",
+    "Phase 2a ends because sum_I a^2 reaches eps_2, with <wbar_i, x_k> >= delta_k, positive neurons pairwise "
+    "aligned to lambda^(1-eps), negative neurons no larger than at the start, after a time of order -ln(lambda).",
+    locator="Lemma 5, Eqs. (41) to (43)",
     hypotheses=(*ACUTE, SMALL_EPS_2, ALIGNED),
     conclusions=(
-        Conclusion("grown", "tau_2 is finite and sum_I a^2(tau_2) = eps_2", _reaches_eps_2, level=Level.EXACT),
-        Conclusion("projections", "<wbar_i, x_k> >= delta_k throughout Phase 2a", _projections),
-        Conclusion("pairs", "a_i a_j (1 - <wbar_i, wbar_j>) is constant in Phase 2a", _pairs, level=Level.EXACT),
-        Conclusion(
-            "pair-exponent", "1 - <wbar_i, wbar_j>(tau_2) = O(lambda^(1-eps))", _pair_exponent, level=Level.SCALING
-        ),
+        _reaches_eps_2,
+        _projections,
+        _pairs,
+        _pair_exponent,
         Conclusion("negative", "a_i(0) <= a_i <= 0 on N", lambda e: negative_shrinkage(_growth_states(e))),
-        Conclusion("rates", "Eq. (41) and its converse bound d ln a_i/dt on I", _rates),
-        Conclusion("duration", "Eq. (42) and (41) bound tau_2 - tau", _duration),
+        _rates,
+        _duration,
     ),
     constants=lambda e: {
         "eps_2_star": largest_eps_2(e),
@@ -171,8 +177,6 @@ LEMMA_5 = Theorem(
     parameters=(EPS, EPS_2),
     plan=_lemma_5_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E11: point (2) is about wbar_i = w_i/a_i, not w_i, which is of order 1/sqrt(m).",
     departs="c' lambda^(eps/2) <= eps_2 is judged by what it is for: the projections at tau, measured on the run.",
 )

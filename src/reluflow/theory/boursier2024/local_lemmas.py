@@ -17,10 +17,11 @@ from reluflow.theory.boursier2024.mixed_lemmas import (
 from reluflow.theory.boursier2024.phase_clock import phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, on_a_run, scale_factor, worst_over
+from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, SETTING, on_a_run, scale_factor
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, missing
+from reluflow.theory.stating import conclusion, needs
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
@@ -101,29 +102,23 @@ HEAVY = Hypothesis(
 )
 
 
-def _polyak(evidence: Evidence) -> Measurement:
-    states = _resolved(evidence)
-    if not states:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+@conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|")
+@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constant = constants_of(evidence).pl_constant
-    ratios = np.array([(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states])
-    detail = f"least (|g|^2 + remainder)/(L - L*) {ratios.min():.6g}, {worst_over(states, ratios)}"
-    return at_least(float(ratios.min()), constant, detail=detail)
+    ratios = [(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states]
+    return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
 
 
-def _sharp_polyak(evidence: Evidence) -> Measurement:
-    states = _resolved(evidence)
-    if not states:
-        return missing("states of Phase 3 with |beta - beta*| above rounding")
+@conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons")
+@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
-    slack = np.array(
-        [
-            (gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) - constant
-            for s, constant in zip(states, sharp, strict=True)
-        ]
-    )
-    detail = f"least ratio minus 2 sigma_min sum a^2 is {slack.min():.6g}, {worst_over(states, slack)}"
-    return at_least(float(slack.min()), 0.0, allowance=ROUNDING, detail=detail)
+    slack = [
+        (gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) - constant
+        for s, constant in zip(states, sharp, strict=True)
+    ]
+    return least_over(states, slack, 0.0, "ratio minus 2 sigma_min sum a^2", allowance=ROUNDING)
 
 
 def _numbers(evidence: Evidence) -> Constants:
@@ -174,8 +169,8 @@ LEMMA_21 = late_theorem(
     "Lemma 21, Eq. (59)",
     "In Phase 3 |g|^2 >= sigma_min |beta*| (L - L_{beta*}) minus a remainder of the mixed neurons, for all g in dL.",
     (
-        Conclusion("polyak", "(|g|^2 + remainder)/(L - L*) >= sigma_min |beta*|", _polyak),
-        Conclusion("sharp", "(|g|^2 + remainder)/(L - L*) >= 2 sigma_min sum a^2 over active neurons", _sharp_polyak),
+        _polyak,
+        _sharp_polyak,
     ),
     erratum="E9: the remainder is subtracted, not added.",
     departs="The shortest element of dL is measured; the remainder is explicit in the mass of the mixed neurons.",
@@ -199,10 +194,9 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return start + float(cumulative(times, remainders)[-1])
 
 
-def _loss_decay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit")
+@needs(late_states, "states of Phase 3")
+def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
     told = _resolved(evidence)
     values = np.array([np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time) for s in told])
@@ -222,6 +216,7 @@ def mobilities(state: PhaseState) -> FloatArray:
     return np.asarray(np.linalg.eigvalsh(root @ mobility @ root))
 
 
+@conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them")
 def _late_rate(evidence: Evidence) -> Measurement:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
@@ -241,8 +236,8 @@ LEMMA_22 = late_theorem(
     "Lemma 22",
     "In Phase 3 L - L_{beta*} is O(eps_3^2 exp(-a (t - tau_3))) with a = min(sigma_min |beta*|/2, c_4/4).",
     (
-        Conclusion("decay", "L - L* <= K exp(-a (t - tau_3)), K explicit", _loss_decay),
-        Conclusion("late-rate", "the loss decays at twice an eigenvalue of the mobility, or between them", _late_rate),
+        _loss_decay,
+        _late_rate,
     ),
 )
 
@@ -265,22 +260,18 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return 2.0 * pull_prefactor(evidence, states) / convergence_rate(evidence) + bent
 
 
-def _pull_decay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms")
+@needs(late_states, "states of Phase 3")
+def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
     slack = np.array(bounds) - np.array([np.linalg.norm(s.pull) for s in states])
-    return at_least(
-        float(slack.min()), 0.0, detail=f"least bound minus |D^t| {slack.min():.4g}, {worst_over(states, slack)}"
-    )
+    return least_over(states, slack, 0.0, "bound minus |D^t|")
 
 
-def _travel(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms")
+@needs(late_states, "states of Phase 3")
+def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     times = np.array([s.time for s in states])
     travel = float(cumulative(times, np.array([np.linalg.norm(s.pull) for s in states]))[-1])
     bound = largest_travel(evidence, states)
@@ -292,8 +283,8 @@ LEMMA_23 = late_theorem(
     "Lemma 23",
     "In Phase 3 |D^t| is O(eps_3 exp(-a (t - tau_3)/2)), so that its integral is O(eps_3).",
     (
-        Conclusion("pull", "|D^t| <= sqrt(2 sigma_max K) exp(-a (t - tau_3)/2) + mixed terms", _pull_decay),
-        Conclusion("travel", "int |D^t| dt <= 2 sqrt(2 sigma_max K)/a + mixed terms", _travel),
+        _pull_decay,
+        _travel,
     ),
     erratum="E9: the cross term carries a factor 2 and the square root gives exp(-c_4 t/8); harmless as a <= c_4/4.",
 )

@@ -10,11 +10,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
-from reluflow.theory.boursier2024.phase_clock import (
-    CLOCK_PARAMETERS,
-    phase_clock,
-    phase_plan,
-)
+from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS, phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
 from reluflow.theory.boursier2024.spurious_hypotheses import (
@@ -25,12 +21,12 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     on_a_run,
     scale_factor,
     start_residual,
-    worst_over,
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.measurement import Level, Measurement, at_least, at_most, least_over, none_of, nothing
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 DELTA_TILDE = Parameter(
     "delta_tilde", 0.05, "cosine with two facets beyond which a neuron stands across the data (Eq. 52)", 0.0, 1.0
@@ -70,46 +66,32 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
 
 
-def _outputs_stay(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4")
+@needs(late_states, "states of Phase 3")
+def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = moved_outputs(evidence, states[0])
-    slack = np.array([np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states])
-    return at_least(
-        float(slack.min()),
-        0.0,
-        detail=f"least bound minus |h - h(tau_3)| {slack.min():.4g}, {worst_over(states, slack)}",
-    )
+    slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
+    return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
 
 
-def _outputs_fit(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that")
+@needs(late_states, "states of Phase 3")
+def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = largest_output_errors(evidence, states[0])
-    slack = np.array([np.min(bounds - np.abs(output_errors(s))) for s in states])
-    return at_least(
-        float(slack.min()),
-        0.0,
-        detail=f"least bound minus |h - <beta*, x>| {slack.min():.4g}, {worst_over(states, slack)}",
-    )
+    slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
+    return least_over(states, slack, 0.0, "bound minus |h - <beta*, x>|")
 
 
-LEMMA_19 = Theorem(
-    key="boursier2024:lemma19",
-    reference=Reference("boursier2024", "Lemma 19"),
-    statement="In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_19 = _theorem(
+    "lemma19",
+    "In Phase 3 outputs stay within O(eps_3 + eps_4) of the least-squares line.",
     hypotheses=(*RESIDUAL, FITTED),
-    conclusions=(
-        Conclusion("moved", "|h - h(tau_3)| <= 2 |x_k| (sqrt(sum a(tau_3)^2) + eps_4) eps_4", _outputs_stay),
-        Conclusion("fit", "|h - <beta*, x_k>| <= |x_k| (eps_3 + sum_N a(tau_3)^2) plus that", _outputs_fit),
-    ),
+    conclusions=(_outputs_stay, _outputs_fit),
     parameters=CLOCK_PARAMETERS,
     plan=phase_plan,
     log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -153,10 +135,8 @@ SMALL_STEPS = Hypothesis(
 LATE = (*RESIDUAL, PLANE, FITTED, SMALL_STEPS)
 
 
-def _shrinks(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if len(states) < 2:
-        return missing("two states of Phase 3")
+@needs(late_states, "two states of Phase 3", at_least=2)
+def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3")
     entered = sum(int(np.sum(b.is_mixed & ~a.is_mixed)) for a, b in pairwise(states))
@@ -175,10 +155,8 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.log(0.5) + (2.0 * pull + 0.5 * descent_rate(evidence)) * passage)
 
 
-def _mixed_norm(evidence: Evidence) -> Measurement:
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
+@needs(late_states, "states of Phase 3")
+def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3, so R_t = 0")
     entry, log_lambda = states[0], phase_clock(evidence).log_lambda
@@ -189,11 +167,9 @@ def _mixed_norm(evidence: Evidence) -> Measurement:
     return at_most(float(values.max()), level, detail=detail)
 
 
-def _mixed_rate(evidence: Evidence) -> Measurement:
+@needs(late_states, "states of Phase 3")
+def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
-    states = late_states(evidence)
-    if not states:
-        return missing("states of Phase 3")
     delta, c_4, least, count = evidence.parameter("delta_tilde"), descent_rate(evidence), np.inf, 0
     for state in states:
         constants, w = state.constants, state.network.w
@@ -249,13 +225,11 @@ def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence]
     return chosen
 
 
-LEMMA_20 = Theorem(
-    key="boursier2024:lemma20",
-    reference=Reference("boursier2024", "Lemma 20, Eqs. (51) and (52)"),
-    statement=(
-        "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
-        "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3))."
-    ),
+LEMMA_20 = _theorem(
+    "lemma20",
+    "In Phase 3 no neuron becomes mixed, and R_t, half the squared norm of the mixed ones, is at most "
+    "C lambda^(2(1-eps)) exp(-(c_4/2)(t - tau_3)).",
+    locator="Lemma 20, Eqs. (51) and (52)",
     hypotheses=LATE,
     conclusions=(
         Conclusion("shrinking", "the set of mixed neurons does not grow", or_across(_shrinks), level=Level.EXACT),
@@ -266,8 +240,6 @@ LEMMA_20 = Theorem(
     parameters=PARAMETERS,
     plan=_across_plan,
     log_scale=lambda e: scale_factor(e, LATE_LOG_SCALE),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E9: the statement prints the rate c_4, the proof gives c_4/2; (51) and (52) need u_k' = -1 and adjacency.",
     departs="The data constant C is explicit: it comes from the time a neuron spends beside a facet. Where no neuron "
     "is mixed after tau_3, a second run starts in Phase 3 with light negative ones that are.",

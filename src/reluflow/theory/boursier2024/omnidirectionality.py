@@ -14,6 +14,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.alignment import align
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.confinement import at_the_limit
 from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
 from reluflow.theory.boursier2024.phase_states import KINK
@@ -41,7 +42,8 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis, Setting
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
@@ -82,7 +84,7 @@ def omnidirectionality(network: Network, dataset: Dataset, loss: AbstractLoss) -
     Boursier & Flammarion (2024), Section 5 [boursier2024].
     """
     X = dataset.X
-    sizes = np.linalg.norm(network.w, axis=1)
+    sizes = row_norms(network.w)
     products = network.pre_activations(X)
     lengths = np.linalg.norm(X, axis=1)
     signs = np.where(np.abs(products) <= KINK * sizes[:, None] * lengths, 0, np.sign(products)).astype(np.int64)
@@ -155,13 +157,13 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 
 
-NATURE = Theorem(
-    key="boursier2024:sec5-nature",
-    reference=Reference("boursier2024", "Section 5, nature of the limit"),
-    statement=(
-        "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
-        "vanishes; with a neuron that is zero it is a saddle."
-    ),
+_theorem = theorems_of("boursier2024", setting=Setting(init="dominated", width=20), example=EXAMPLE)
+
+NATURE = _theorem(
+    "sec5-nature",
+    "The spurious limit is a local minimum where every neuron is strictly dominated, |a_j| > |w_j|, for then none "
+    "vanishes; with a neuron that is zero it is a saddle.",
+    locator="Section 5, nature of the limit",
     hypotheses=(*RESIDUAL, GROWN, SETTLED),
     conclusions=(
         Conclusion(
@@ -172,8 +174,6 @@ NATURE = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -40.0),
-    setting=Setting(init="dominated", width=20),
-    example=EXAMPLE,
 )
 
 
@@ -201,13 +201,11 @@ def _line_misfits(evidence: Evidence) -> Judgement:
     return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
 
 
-OMNIDIRECTIONALITY = Theorem(
-    key="boursier2024:sec5-omnidirectional",
-    reference=Reference("boursier2024", "Section 5, omnidirectionality"),
-    statement=(
-        "Early alignment empties the cones across the data, so that at the spurious limit directions to grow in exist, "
-        "but no neuron is left that would go there."
-    ),
+OMNIDIRECTIONALITY = _theorem(
+    "sec5-omnidirectional",
+    "Early alignment empties the cones across the data, so that at the spurious limit directions to grow in exist, "
+    "but no neuron is left that would go there.",
+    locator="Section 5, omnidirectionality",
     hypotheses=(
         *RESIDUAL,
         Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits)),
@@ -226,7 +224,6 @@ OMNIDIRECTIONALITY = Theorem(
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
     setting=Setting(width=20),
-    example=EXAMPLE,
 )
 
 
@@ -260,16 +257,14 @@ def _sign_flips(evidence: Evidence) -> Measurement:
     return at_least(flips, 1.0, detail=f"{flips} of {evidence.network.num_neurons} output weights changed sign")
 
 
-UNBALANCED = Theorem(
-    key="boursier2024:sec5-unbalanced",
-    reference=Reference("boursier2024", "Section 5, unbalanced initialisation"),
-    statement=(
-        "From an unbalanced start output weights change sign; where that leaves a neuron on its way out of the "
-        "least-squares line, training ends at a global minimum."
-    ),
+UNBALANCED = _theorem(
+    "sec5-unbalanced",
+    "From an unbalanced start output weights change sign; where that leaves a neuron on its way out of the "
+    "least-squares line, training ends at a global minimum.",
+    locator="Section 5, unbalanced initialisation",
     hypotheses=(
         LOSS,
-        relu_activation(),
+        relu_activation,
         data_assumption("boursier-a4"),
         data_assumption("boursier-a6"),
         Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced),
@@ -287,6 +282,5 @@ UNBALANCED = Theorem(
     ),
     plan=plateau_plan,
     setting=Setting(init="unbalanced", width=100, scale="1e-3"),
-    example=EXAMPLE,
     departs="Stated without proof for any width; at a fixed width it fails as the scale shrinks, hence the hypothesis.",
 )

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import LIGHTEST
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.spurious_constants import SpuriousConstants, constants_of
 from reluflow.theory.evidence import Evidence, kept
 
 KINK = 1e-9  # a neuron that dies stops on the boundary; rounding leaves it within 1e-15 of it, on either side
+HELD = 1e-3  # ln of the size of a light neuron as it is stored over its own, above which it is not its own
 RESOLUTION = 1e-30  # 1 - <wbar_i, wbar_j> below this is the square of rounding in the directions
 
 
@@ -84,9 +87,23 @@ class PhaseState:
 
     @cached_property
     def log_output_weights(self) -> FloatArray:
-        """ln |a_j|, the scale included; -inf where a neuron is below the range of a double."""
+        """ln |a_j|, the scale included, also of neurons too light for a double beside the heaviest; -inf for 0."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.abs(self.network.a)) + self.network.log_scale)
+            stored = np.log(np.abs(self.network.a)) + self.network.log_scale
+        return np.asarray(np.where(self.is_held_up, stored - self._log_excess, stored))
+
+    @cached_property
+    def _log_excess(self) -> FloatArray:
+        """ln of the size of each neuron as the network holds it over its own; 0 where that is not known."""
+        if self.snapshot.log_sizes is None:
+            return np.zeros(self.network.num_neurons)
+        held = row_norms(np.column_stack([self.network.w, self.network.a]))
+        return np.asarray(np.log(held) + self.network.log_scale - self.snapshot.log_sizes)
+
+    @property
+    def is_held_up(self) -> BoolArray:
+        """Neurons too light for a double beside the heaviest: the network holds their directions, not their sizes."""
+        return np.asarray(self._log_excess > HELD)
 
     @cached_property
     def log_start_weights(self) -> FloatArray:
@@ -96,8 +113,10 @@ class PhaseState:
 
     @property
     def has_lost_neurons(self) -> bool:
-        """Whether a negative neuron is so much lighter than the heaviest that a double does not hold it."""
-        return bool(np.any((self.network.a == 0.0) & self.sets.negative & (self.start.a != 0.0)))
+        """Whether a negative neuron is too light for a double beside the heaviest, and its size is not known."""
+        largest = np.maximum(np.max(np.abs(self.network.w), axis=1), np.abs(self.network.a))
+        is_lost = (largest <= np.exp(LIGHTEST)) & ~self.is_held_up
+        return bool(np.any(is_lost & self.sets.negative & (self.start.a != 0.0)))
 
     def log_square_sum(self, members: BoolArray) -> float:
         """ln of sum over the members of weight a^2; -inf for none."""
@@ -144,7 +163,7 @@ class PhaseState:
     def signs(self) -> NDArray[np.int8]:
         """Signs of <w_j, x_k>, 0 within rounding, shape (num_neurons, n)."""
         products = self.network.pre_activations(self.X)
-        sizes = np.linalg.norm(self.network.w, axis=1)[:, None] * self.constants.lengths
+        sizes = row_norms(self.network.w)[:, None] * self.constants.lengths
         return np.where(np.abs(products) <= KINK * sizes, 0, np.sign(products)).astype(np.int8)
 
     @cached_property
@@ -168,14 +187,15 @@ class PhaseState:
         members = self.is_mixed
         if not np.any(members):
             return -np.inf
-        logs = 2.0 * np.log(np.linalg.norm(self.network.w[members], axis=1)) + np.log(self.network.weight[members])
-        return float(np.logaddexp.reduce(logs)) + 2.0 * self.network.log_scale + float(np.log(0.5))
+        ratios = row_norms(self.network.w[members]) / np.abs(self.network.a[members])
+        logs = 2.0 * (self.log_output_weights[members] + np.log(ratios)) + np.log(self.network.weight[members])
+        return float(np.logaddexp.reduce(logs)) + float(np.log(0.5))
 
     @cached_property
     def mixed_mass(self) -> float:
         """Q = sum over N_t of |a| |w|: how far h can be from a line on the data, over |x_k|."""
         members, network = self.is_mixed, self.network
-        sizes = np.abs(network.a[members]) * np.linalg.norm(network.w[members], axis=1)
+        sizes = np.abs(network.a[members]) * row_norms(network.w[members])
         return float(np.exp(2.0 * network.log_scale) * (network.weight[members] @ sizes))
 
     @cached_property

@@ -11,14 +11,16 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.extremal import extremal_vectors_of
+from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import EXAMPLE, LOSS, on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, relu_activation
-from reluflow.theory.measurement import Measurement, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.measurement import Measurement, at_most, equals
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter, Setting
 
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
@@ -140,7 +142,7 @@ def _leaves_a_plateau(evidence: Evidence) -> Judgement:
 
 def _sizes(snapshot: Snapshot) -> FloatArray:
     network = snapshot.network.materialized()
-    return np.asarray(np.abs(network.a) * np.linalg.norm(network.w, axis=1))
+    return np.asarray(np.abs(network.a) * row_norms(network.w))
 
 
 def growing_neuron(start: Snapshot, end: Snapshot) -> tuple[int, float]:
@@ -180,18 +182,16 @@ def _observed(evidence: Evidence) -> _Observed | None:
     return _Observed(neuron, degrees, rate, float(forecast.rates[forecast.signs == sign][int(cosines.argmax())]))
 
 
-def _direction(evidence: Evidence) -> Measurement:
-    seen = _observed(evidence)
-    if seen is None:
-        return missing("a run that leaves the plateau")
+@conclusion("direction", "the neuron that grows points along a forecast direction of its sign")
+@needs(_observed, "a run that leaves the plateau")
+def _direction(evidence: Evidence, seen: _Observed) -> Measurement:
     detail = f"neuron {seen.neuron}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
     return at_most(seen.degrees, evidence.parameter("degrees"), detail=detail)
 
 
-def _rate(evidence: Evidence) -> Measurement:
-    seen = _observed(evidence)
-    if seen is None:
-        return missing("a run that leaves the plateau")
+@conclusion("rate", "its rate over the second half of the plateau is the length of that extremal vector")
+@needs(_observed, "a run that leaves the plateau")
+def _rate(evidence: Evidence, seen: _Observed) -> Measurement:
     detail = f"neuron {seen.neuron} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
     return equals(seen.rate, seen.forecast_rate, atol=evidence.parameter("rtol") * seen.forecast_rate, detail=detail)
 
@@ -210,25 +210,20 @@ PLATEAU = Hypothesis(
     needs_trajectory=True,
 )
 
-APPENDIX_B_2 = Theorem(
-    key="boursier2024:appB.2",
-    reference=Reference("boursier2024", "Section 5 and Appendix B.2"),
-    statement=(
-        "Training goes from plateau to plateau: the neurons that leave the least-squares line are aligned with an "
-        "extremal vector of the residual there, and grow at its length."
-    ),
-    hypotheses=(LOSS, relu_activation(), data_assumption("boursier-a4"), PLATEAU),
-    conclusions=(
-        Conclusion("direction", "the neuron that grows points along a forecast direction of its sign", _direction),
-        Conclusion("rate", "its rate over the second half of the plateau is the length of that extremal vector", _rate),
-    ),
+_theorem = theorems_of("boursier2024", setting=Setting(init="unbalanced", width=100, scale="1e-3"), example=EXAMPLE)
+
+APPENDIX_B_2 = _theorem(
+    "appB.2",
+    "Training goes from plateau to plateau: the neurons that leave the least-squares line are aligned with an "
+    "extremal vector of the residual there, and grow at its length.",
+    locator="Section 5 and Appendix B.2",
+    hypotheses=(LOSS, relu_activation, data_assumption("boursier-a4"), PLATEAU),
+    conclusions=(_direction, _rate),
     predictions=_forecast_numbers,
     parameters=(
         Parameter("degrees", 1.0, "largest angle between the growing neuron and the forecast", 0.0, 90.0),
         Parameter("rtol", 0.05, "largest relative difference between its rate and the forecast", 0.0, 1.0),
     ),
     plan=plateau_plan,
-    setting=Setting(init="unbalanced", width=100, scale="1e-3"),
-    example=EXAMPLE,
     departs="An observation of the paper made quantitative: it names the bundles that grow, not their rates.",
 )

@@ -12,11 +12,11 @@ from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.network import Network
+from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
-from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
+from reluflow.theory.boursier2024.phase_states import log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.boursier2024 import acute_positive_data
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.theorem import Hypothesis, Setting
@@ -43,7 +43,7 @@ OCCUPIED = Hypothesis(
     "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
     _has_positive_active_neuron,
 )
-BASIC = (LOSS, relu_activation(), dominated_start(), OCCUPIED)
+BASIC = (LOSS, relu_activation, dominated_start(), OCCUPIED)
 ACUTE = (*BASIC, data_assumption("boursier-a4"))
 FACETS = (*ACUTE, data_assumption("boursier-a5"))
 RESIDUAL = (*FACETS, data_assumption("boursier-a6"))
@@ -221,8 +221,3 @@ SETTLED = Hypothesis(
     is_regime=True,
     needs_trajectory=True,
 )
-
-
-def worst_over(states: tuple[PhaseState, ...], values: FloatArray) -> str:
-    """Where the least of some values, one per state, was met, in words."""
-    return f"worst at t = {states[int(np.argmin(values))].time:.6g} among {len(states)} recorded times"

@@ -12,6 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
+from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.confinement import LIMIT_ATOL, LIMIT_CONCLUSIONS, at_the_limit
 from reluflow.theory.boursier2024.mixed_lemmas import output_errors
 from reluflow.theory.boursier2024.phase_clock import CLOCK_PARAMETERS
@@ -29,12 +30,12 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     settled_plan,
 )
 from reluflow.theory.condition import Judgement
-from reluflow.theory.conditions import boursier2024 as conditions
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
@@ -61,6 +62,7 @@ def _loss_of_the_line(evidence: Evidence) -> Measurement:
     return equals(evidence.run.loss, constants_of(evidence).loss_star, atol=LIMIT_ATOL)
 
 
+@conclusion("rate", "outputs close in at least at the rate sigma_min |beta*|")
 def _late_output_rate(evidence: Evidence) -> Measurement:
     points = []
     for state in phase_states(evidence):
@@ -84,7 +86,7 @@ CONCLUSIONS = (
         level=Level.EXACT,
     ),
     Conclusion("loss", "the loss tends to that of the line", at_the_limit(_loss_of_the_line), level=Level.EXACT),
-    Conclusion("rate", "outputs close in at least at the rate sigma_min |beta*|", _late_output_rate),
+    _late_output_rate,
 )
 
 
@@ -116,13 +118,12 @@ _DEPARTS = (
     "the square of the scale ends at the same outputs, wherever that is."
 )
 
-THEOREM_2 = Theorem(
-    key="boursier2024:thm2",
-    reference=Reference("boursier2024", "Theorem 2"),
-    statement=(
-        "On three points of the box of Assumption 3, a network of any width started small enough converges to one that "
-        "equals the least-squares line on the cone of the data, so that the loss does not vanish."
-    ),
+_theorem = theorems_of("boursier2024", setting=SETTING, example=EXAMPLE)
+
+THEOREM_2 = _theorem(
+    "thm2",
+    "On three points of the box of Assumption 3, a network of any width started small enough converges to one that "
+    "equals the least-squares line on the cone of the data, so that the loss does not vanish.",
     hypotheses=(*BASIC, data_assumption("three-point-box-corrected"), GROWN, SETTLED),
     conclusions=CONCLUSIONS,
     constants=_numbers,
@@ -130,19 +131,14 @@ THEOREM_2 = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum=f"E3: eta below 0.0977, not 1/6, is what the proof supports. {_E7_E8}",
     departs=_DEPARTS,
 )
 
-THEOREM_4 = Theorem(
-    key="boursier2024:thm4",
-    reference=Reference("boursier2024", "Theorem 4"),
-    statement=(
-        "Under Assumptions 4 to 6 a network of any width started small enough converges to one that equals the "
-        "least-squares line on the cone of the data; every neuron ends active on all samples or on none."
-    ),
+THEOREM_4 = _theorem(
+    "thm4",
+    "Under Assumptions 4 to 6 a network of any width started small enough converges to one that equals the "
+    "least-squares line on the cone of the data; every neuron ends active on all samples or on none.",
     hypotheses=(*RESIDUAL, GROWN, SETTLED),
     conclusions=CONCLUSIONS,
     constants=_numbers,
@@ -150,8 +146,6 @@ THEOREM_4 = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum=_E7_E8,
     departs=_DEPARTS,
 )
@@ -192,10 +186,10 @@ def _width_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(*plan.companions, wider))
 
 
-WIDTH = Theorem(
-    key="boursier2024:sec5-width",
-    reference=Reference("boursier2024", "Section 5, scale and width"),
-    statement="The scale below which training ends at the least-squares line does not depend on the width.",
+WIDTH = _theorem(
+    "sec5-width",
+    "The scale below which training ends at the least-squares line does not depend on the width.",
+    locator="Section 5, scale and width",
     hypotheses=(*RESIDUAL, GROWN, SETTLED),
     conclusions=(
         Conclusion(
@@ -208,8 +202,6 @@ WIDTH = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=_width_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
-    example=EXAMPLE,
     departs="One other width is looked at, four times the given one.",
 )
 
@@ -220,10 +212,9 @@ def _outside_the_box(evidence: Evidence) -> Judgement:
     return Judgement(not inside.holds, margin, inside.detail)
 
 
-REMARK_3 = Theorem(
-    key="boursier2024:remark3",
-    reference=Reference("boursier2024", "Remark 3"),
-    statement="eta < 1/6 does not seem to be tight: on data outside the box the line is reached as well.",
+REMARK_3 = _theorem(
+    "remark3",
+    "eta < 1/6 does not seem to be tight: on data outside the box the line is reached as well.",
     hypotheses=(
         *BASIC,
         Hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6", _outside_the_box),
@@ -238,7 +229,6 @@ REMARK_3 = Theorem(
     parameters=CLOCK_PARAMETERS,
     plan=settled_plan,
     log_scale=lambda e: scale_factor(e, -60.0),
-    setting=SETTING,
     example="three-points",
     departs=(
         "An observation of the paper, not a theorem: one dataset at a time is looked at, and Assumptions 4 and 6 stand "
@@ -285,6 +275,7 @@ def _box_size(evidence: Evidence) -> float:
     return limit - (margin if margin is not None else 0.0)
 
 
+@conclusion("corners", "Assumption 5 holds at every corner of the box")
 def _corners_meet_assumption_5(evidence: Evidence) -> Measurement:
     samples, labels = evidence.witness("corners", lambda: box_corners(_box_size(evidence)))
     margins = facet_margins(samples, labels)
@@ -316,11 +307,13 @@ def _weights(evidence: Evidence) -> FloatArray:
     return middle_weights(evidence.dataset.X)
 
 
+@conclusion("middle", "x_2 is a positive combination of x_1 and x_3 (Eq. 13)")
 def _middle_is_inside(evidence: Evidence) -> Measurement:
     weights = _weights(evidence)
     return at_least(float(weights.min()), 0.0, detail=f"x_2 = {weights[0]:.6g} x_1 + {weights[1]:.6g} x_3")
 
 
+@conclusion("residuals", "the middle sample lies below the line, the outer ones above (Eq. 14)")
 def _residual_signs(evidence: Evidence) -> Measurement:
     """Eq. (14): with r = X beta* - y, r_1 + alpha_1 r_2 = 0, r_3 + alpha_3 r_2 = 0 and r_2 > 0."""
     X, order = evidence.dataset.X, np.argsort(np.arctan2(evidence.dataset.X[:, 0], evidence.dataset.X[:, 1]))
@@ -331,23 +324,19 @@ def _residual_signs(evidence: Evidence) -> Measurement:
     return at_least(float(r[1]) if balance < 1e-12 else -float(balance), 0.0, detail=detail)
 
 
-LEMMA_8 = Theorem(
-    key="boursier2024:lemma8",
-    reference=Reference("boursier2024", "Lemma 8, Eqs. (13) and (14)"),
-    statement="Three points in the box of Assumption 3 with eta < 0.09765 satisfy Assumptions 4, 5 and 6.",
+LEMMA_8 = _theorem(
+    "lemma8",
+    "Three points in the box of Assumption 3 with eta < 0.09765 satisfy Assumptions 4, 5 and 6.",
+    locator="Lemma 8, Eqs. (13) and (14)",
     hypotheses=(data_assumption("three-point-box-corrected"),),
     conclusions=(
         _assumption(conditions.acute_positive_data, "assumption-4"),
         _assumption(conditions.facet_condition, "assumption-5"),
-        Conclusion("corners", "Assumption 5 holds at every corner of the box", _corners_meet_assumption_5),
+        _corners_meet_assumption_5,
         _assumption(conditions.residual_condition, "assumption-6"),
-        Conclusion("middle", "x_2 is a positive combination of x_1 and x_3 (Eq. 13)", _middle_is_inside),
-        Conclusion(
-            "residuals", "the middle sample lies below the line, the outer ones above (Eq. 14)", _residual_signs
-        ),
+        _middle_is_inside,
+        _residual_signs,
     ),
     constants=lambda e: {"largest_eta": conditions.largest_safe_eta(), "eta": _box_size(e)},
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E3: the printed eta < 1/6 is wrong for Assumption 5, which fails at a corner as soon as eta > 0.09765.",
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from reluflow.theory.chistikov2023.conditions import correlated_teacher, spanning_unit_teacher
 from reluflow.theory.chistikov2023.scene import DELTA_TERMS, scene
 from reluflow.theory.condition import Judgement, positive, undecided
-from reluflow.theory.conditions.chistikov2023 import correlated_teacher, spanning_unit_teacher
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, regime, relu_activation
 from reluflow.theory.theorem import Constants, Hypothesis, Parameter, Setting
@@ -68,7 +68,7 @@ def _small_scale(evidence: Evidence) -> Judgement:
 
 STATED_FOR = (
     loss_among("square"),
-    relu_activation(),
+    relu_activation,
     Hypothesis("mean", "the loss is (1/2n) sum of squares", _mean_square, is_setting=True),
     balanced_start(),
 )

@@ -36,7 +36,7 @@ def _acute(evidence: Evidence) -> Judgement:
 
 _DATA = (
     loss_among("square"),
-    relu_activation(),
+    relu_activation,
     Hypothesis("square-data", "Assumption 3: n = d", _square),
     data_assumption("chistikov-a1i"),
     Hypothesis("acute", "the labels are those of one neuron within 90 degrees of every sample", _acute),

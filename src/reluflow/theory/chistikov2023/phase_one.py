@@ -20,7 +20,7 @@ TIMES = 1e-8  # crossing times of the flow against closed forms, relative; seen:
 ROUNDING = 1e-8  # unit vectors and logarithms of norms of a run; bounds like 1e-400 are below what doubles can show
 DEAD_STAYS = 1e-12  # relative; seen: 2e-16
 LIGHTEST = -650.0  # ln of the least record of a neuron beside its snapshot's scale that keeps all its digits
-RUNS = (*HYPOTHESES, no_ridge_met())
+RUNS = (*HYPOTHESES, no_ridge_met)
 DECADES = (3.5, 4.0, 4.5)  # scales 10^-x of the sweeps of crossing times: above rounding, below the next order
 
 

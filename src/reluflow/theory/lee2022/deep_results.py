@@ -25,7 +25,8 @@ from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SET
 from reluflow.theory.lee2022.one_layer_results import sample_gradient, vector_angle, vector_flow_plan, vector_magnitude
 from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, run_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, nothing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
 
@@ -33,6 +34,7 @@ CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 lea
 # Proposition 3.5 ------------------------------------------------------------------------------------------------------
 
 
+@conclusion("positive", "every v_k stays positive", Level.EXACT)
 def _positive_layers(evidence: Evidence) -> Measurement:
     run = run_of(evidence, ParameterTrajectory)
     smallest = float(np.min(run.v / run.v[0]))
@@ -53,6 +55,7 @@ def nested_output(w: np.ndarray, v: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.asarray(v[0] * value if v.size else value)
 
 
+@conclusion("dead", "a negative v_2 makes the output vanish around it", Level.EXACT)
 def _dead_layer(evidence: Evidence) -> Measurement:
     """Largest output on the samples with v_2 < 0, and with every parameter moved by 1e-3 of its size."""
     one = student(evidence)
@@ -70,18 +73,17 @@ def _dead_layer(evidence: Evidence) -> Measurement:
     return at_most(largest, 0.0, detail=f"largest output with v_2 < 0 is {largest:.3g}, also nearby")
 
 
-PROP_3_5 = Theorem(
-    key="lee2022:prop3.5",
-    reference=Reference("lee2022", "Prop. 3.5"),
-    statement=(
-        "From v_k > 0 no scalar layer changes sign, and v_k^2 - |w|^2 is conserved; with some v_k <= 0, k >= 2, the "
-        "output and its gradient vanish identically."
-    ),
+_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
+
+PROP_3_5 = _theorem(
+    "prop3.5",
+    "From v_k > 0 no scalar layer changes sign, and v_k^2 - |w|^2 is conserved; with some v_k <= 0, k >= 2, the "
+    "output and its gradient vanish identically.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
-        Conclusion("positive", "every v_k stays positive", _positive_layers, level=Level.EXACT),
+        _positive_layers,
         Conclusion("conserved", "v_k^2 - |w|^2 does not change", _conserved, level=Level.EXACT),
-        Conclusion("dead", "a negative v_2 makes the output vanish around it", _dead_layer, level=Level.EXACT),
+        _dead_layer,
     ),
     parameters=(
         Parameter("q", 3.0, "number of scalar layers above the neuron, a whole number", low=0.0, high=20.0),
@@ -92,8 +94,6 @@ PROP_3_5 = Theorem(
         UNBALANCED_FLOW,
         {"q": layers(e), "spread": e.parameter("spread"), "relaxations": e.parameter("relaxations")},
     ),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E16: at v_k = 0 the velocity is 0, not positive, with s'(0) = 0; the argument needs the limit from above.",
     departs="The run starts off balance by `spread`, for the statement does not need balance.",
 )
@@ -101,13 +101,11 @@ PROP_3_5 = Theorem(
 
 # Propositions and theorems of the balanced flow -----------------------------------------------------------------------
 
-PROP_3_6 = Theorem(
-    key="lee2022:prop3.6",
-    reference=Reference("lee2022", "Prop. 3.6, Eqs. (9), (10)"),
-    statement=(
-        "A balanced start stays balanced, and dv/dt = -v^q (v^(q+1) - V (1-eps))/2, "
-        "dphi/dt = v^(q-1) V phi sin phi/(2 pi)."
-    ),
+PROP_3_6 = _theorem(
+    "prop3.6",
+    "A balanced start stays balanced, and dv/dt = -v^q (v^(q+1) - V (1-eps))/2, "
+    "dphi/dt = v^(q-1) V phi sin phi/(2 pi).",
+    locator="Prop. 3.6, Eqs. (9), (10)",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("magnitude", "the vector flow's |w| solves Eq. (9)", vector_magnitude, level=Level.EXACT),
@@ -118,15 +116,12 @@ PROP_3_6 = Theorem(
     constants=start_constants,
     parameters=(LAYERS, Parameter("gap", 1e-3, "angle to the teacher at which the run ends", low=1e-9, high=3.14)),
     plan=vector_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E14: the multi-layer case is q >= 1, with v_0 = |w| in the balance.",
 )
 
 THEOREM_3_7 = flow_theorem(
-    key="lee2022:thm3.7",
-    reference=Reference("lee2022", "Theorem 3.7"),
-    statement="For q >= 1, a balanced start, w_0 != 0, 0 < phi_0 < pi: phi increases strictly to pi and w tends to w*.",
+    "thm3.7",
+    "For q >= 1, a balanced start, w_0 != 0, 0 < phi_0 < pi: phi increases strictly to pi and w tends to w*.",
     conclusions=(
         Conclusion("angle", "phi increases strictly", angle_grows, level=Level.EXACT),
         Conclusion("converges", "w tends to w*", distance_at_end, level=Level.EXACT),
@@ -137,6 +132,7 @@ THEOREM_3_7 = flow_theorem(
 )
 
 
+@conclusion("implicit", "both curves satisfy the implicit equation", Level.EXACT)
 def _implicit(evidence: Evidence) -> Measurement:
     """Largest relative error of the implicit equation along the two comparison curves."""
     neuron, band, times = start(evidence), magnitudes(evidence), flow(evidence).times
@@ -156,28 +152,19 @@ def _theorem_3_8_constants(evidence: Evidence) -> Constants:
 
 
 THEOREM_3_8 = flow_theorem(
-    key="lee2022:thm3.8",
-    reference=Reference("lee2022", "Theorem 3.8"),
-    statement=(
-        "For q >= 1 and t > 0, u(t; eps_0) < v(t) < u(t; 0), where u' = -u^q (u^(q+1) - V(1-eps))/2 and u(0) = v_0; "
-        "for q >= 2, F(u) - F(v_0) = -t/2 with a 2F1 that has the same eps in both terms."
-    ),
-    conclusions=(
-        *MAGNITUDE_CONCLUSIONS,
-        Conclusion("implicit", "both curves satisfy the implicit equation", _implicit, level=Level.EXACT),
-    ),
+    "thm3.8",
+    "For q >= 1 and t > 0, u(t; eps_0) < v(t) < u(t; 0), where u' = -u^q (u^(q+1) - V(1-eps))/2 and u(0) = v_0; "
+    "for q >= 2, F(u) - F(v_0) = -t/2 with a 2F1 that has the same eps in both terms.",
+    conclusions=(*MAGNITUDE_CONCLUSIONS, _implicit),
     constants=_theorem_3_8_constants,
     parameters=(LAYERS, GAP),
     erratum="E1, E3: printed with eps_0 in the v_0-term of the upper curve too, which then does not start at v_0.",
 )
 
 THEOREM_3_9 = flow_theorem(
-    key="lee2022:thm3.9",
-    reference=Reference("lee2022", "Theorem 3.9"),
-    statement=(
-        "For q >= 1 and r < v < R, with y = cot(phi_0/2), c = phi_0 r^(q-1) V/(2 pi) and C = R^(q-1) V/2: "
-        "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct)."
-    ),
+    "thm3.9",
+    "For q >= 1 and r < v < R, with y = cot(phi_0/2), c = phi_0 r^(q-1) V/(2 pi) and C = R^(q-1) V/2: "
+    "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct).",
     conclusions=(
         Conclusion("range", "r <= v(t) <= R for r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*)", within_range),
         *ANGLE_CONCLUSIONS,

@@ -33,7 +33,8 @@ from reluflow.theory.lee2022.model import (
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
@@ -110,13 +111,12 @@ def _exact_side(evidence: Evidence, side: str) -> Measurement:
     return at_least(value, 0.0, allowance=ROUNDING, detail=f"smallest slack {value:.3g} v*, {ROUNDING:g} forgiven")
 
 
-THEOREM_A_1 = Theorem(
-    key="lee2022:thmA.1",
-    reference=Reference("lee2022", "Theorem A.1"),
-    statement=(
-        "For q = 0, 0 < eta < 2 and T >= 1, with x = (1 - eta/2)^T: "
-        "(1-eps_0)(1-x) v* + |w_0| x < |w(T)| < (1-x) v* + |w_0| x."
-    ),
+_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
+
+THEOREM_A_1 = _theorem(
+    "thmA.1",
+    "For q = 0, 0 < eta < 2 and T >= 1, with x = (1 - eta/2)^T: "
+    "(1-eps_0)(1-x) v* + |w_0| x < |w(T)| < (1-x) v* + |w_0| x.",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("lower", "|w(T)| is above the lower curve", lambda e: _exact_side(e, "lower")),
@@ -125,8 +125,6 @@ THEOREM_A_1 = Theorem(
     constants=lambda e: {**start_constants(e), "eta": step_size(e)},
     parameters=(Parameter("eta", 0.5, "step size", low=0.0, high=2.0),),
     plan=lambda e: PopulationPlan(DESCENT, {"q": 0, "eta": step_size(e), "steps": max(60.0 / step_size(e), 100.0)}),
-    setting=SETTING,
-    example=EXAMPLE,
     departs="The paper asks for eta << 2; projection and the growing angle prove it for every eta below 2.",
 )
 
@@ -154,6 +152,7 @@ def _angle_side(evidence: Evidence, side: str) -> Measurement:
     return _up_to_allowance(evidence, slack, "log(pi - phi)")
 
 
+@conclusion("grows", "phi(T) increases")
 def _angle_grows(evidence: Evidence) -> Measurement:
     gap = _run(evidence).gap
     smallest = float(np.min(np.log(gap[:-1] / gap[1:])))
@@ -163,41 +162,31 @@ def _angle_grows(evidence: Evidence) -> Measurement:
 _ANGLE_CONCLUSIONS = (
     Conclusion("lower", "pi - phi(T) is above the lower curve up to O(eta)", lambda e: _angle_side(e, "lower")),
     Conclusion("upper", "pi - phi(T) is below the upper curve up to O(eta)", lambda e: _angle_side(e, "upper")),
-    Conclusion("grows", "phi(T) increases", _angle_grows),
+    _angle_grows,
 )
 
-THEOREM_A_2 = Theorem(
-    key="lee2022:thmA.2",
-    reference=Reference("lee2022", "Theorem A.2"),
-    statement=(
-        "For q = 0 the bounds of Theorem 3.4 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
-        "(1 - c eta)^(3T), up to O(eta)."
-    ),
+THEOREM_A_2 = _theorem(
+    "thmA.2",
+    "For q = 0 the bounds of Theorem 3.4 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
+    "(1 - c eta)^(3T), up to O(eta).",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=_ANGLE_CONCLUSIONS,
     constants=_constants,
     parameters=(STEP, AIM),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E6: printed with (1 - 3c eta)^T; the proof's function gives (1 - c eta)^(3T).",
     departs="r and R are the least and largest magnitude of the run.",
 )
 
-THEOREM_4_2 = Theorem(
-    key="lee2022:thm4.2",
-    reference=Reference("lee2022", "Theorem 4.2"),
-    statement=(
-        "For q >= 1 the bounds of Theorem 3.9 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
-        "(1 - c eta)^(3T), up to O(eta)."
-    ),
+THEOREM_4_2 = _theorem(
+    "thm4.2",
+    "For q >= 1 the bounds of Theorem 3.9 hold for descent with (1 - c eta)^T for e^(-ct), the cubic term with "
+    "(1 - c eta)^(3T), up to O(eta).",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=_ANGLE_CONCLUSIONS,
     constants=_constants,
     parameters=(LAYERS, STEP, AIM),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E5, E6: true up to O(eta) only, and the cubic term is misprinted.",
     departs="r and R are the least and largest magnitude of the run.",
 )
@@ -216,6 +205,7 @@ def _magnitude_side(evidence: Evidence, side: str, part: str) -> Measurement:
     return _up_to_allowance(evidence, slack[1:], f"log |{part}|")
 
 
+@conclusion("drift", "descent leaves balance by the stated amount")
 def _drift(evidence: Evidence) -> Measurement:
     """(|w|^2 - v^2)/eta at the end of the run against its leading value."""
     run = _run(evidence)
@@ -226,13 +216,10 @@ def _drift(evidence: Evidence) -> Measurement:
     return at_most(abs(measured / expected - 1.0), 5.0 * relative, detail=words)
 
 
-THEOREM_A_3 = Theorem(
-    key="lee2022:thmA.3",
-    reference=Reference("lee2022", "Theorem A.3"),
-    statement=(
-        "For q = 1 the bounds of Theorem 3.8 hold for |w(T)| and v(T) under descent with (1 - (1-eps) v*^2 eta)^T for "
-        "the exponential, up to O(eta); |w|^2 - v^2 tends to eta times the integral of v^2 (dphi/dt)^2."
-    ),
+THEOREM_A_3 = _theorem(
+    "thmA.3",
+    "For q = 1 the bounds of Theorem 3.8 hold for |w(T)| and v(T) under descent with (1 - (1-eps) v*^2 eta)^T for "
+    "the exponential, up to O(eta); |w|^2 - v^2 tends to eta times the integral of v^2 (dphi/dt)^2.",
     hypotheses=(*POPULATION_MODEL, SMALL_STEP),
     conclusions=(
         Conclusion(
@@ -243,13 +230,11 @@ THEOREM_A_3 = Theorem(
         ),
         Conclusion("lower-v", "v(T) is above the lower curve up to O(eta)", lambda e: _magnitude_side(e, "lower", "v")),
         Conclusion("upper-v", "v(T) is below the upper curve up to O(eta)", lambda e: _magnitude_side(e, "upper", "v")),
-        Conclusion("drift", "descent leaves balance by the stated amount", _drift),
+        _drift,
     ),
     constants=lambda e: {**_constants(e), "drift": balance_drift(start(e))},
     parameters=(_TWO_LAYERS, STEP, AIM),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E5: printed as strict bounds; v breaks the lower one at T = 1, and |w| ends above v*.",
 )
 
@@ -285,6 +270,7 @@ def _stays_above(evidence: Evidence) -> Judgement:
     return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
 
 
+@conclusion("aligned", "pi - phi(T) < angle beyond the stopping step")
 def _aligned_after(evidence: Evidence) -> Measurement:
     """Largest angle at a recorded step beyond the stopping step, against the angle aimed at."""
     run, bound = _run(evidence), stopping_step(evidence)
@@ -297,13 +283,11 @@ def _aligned_after(evidence: Evidence) -> Measurement:
     return at_most(largest, evidence.parameter("angle"), detail=words)
 
 
-COROLLARY_4_3 = Theorem(
-    key="lee2022:cor4.3",
-    reference=Reference("lee2022", "Corollary 4.3"),
-    statement=(
-        "For q >= 1 and |w(T)| > r, phi(T) > pi - angle for every T > log((angle/2) tan(phi_0/2)) / "
-        "log(1 - phi_0 r^(q-1) V eta/(2 pi))."
-    ),
+COROLLARY_4_3 = _theorem(
+    "cor4.3",
+    "For q >= 1 and |w(T)| > r, phi(T) > pi - angle for every T > log((angle/2) tan(phi_0/2)) / "
+    "log(1 - phi_0 r^(q-1) V eta/(2 pi)).",
+    locator="Corollary 4.3",
     hypotheses=(
         *POPULATION_MODEL,
         SMALL_STEP,
@@ -311,10 +295,8 @@ COROLLARY_4_3 = Theorem(
             "magnitude-range", "r < |w(T)|, v_k(T) along the run", once_turning(_stays_above), needs_trajectory=True
         ),
     ),
-    conclusions=(Conclusion("aligned", "pi - phi(T) < angle beyond the stopping step", _aligned_after),),
+    conclusions=(_aligned_after,),
     constants=lambda e: {**start_constants(e), "eta": step_size(e), "r": _smallest_magnitude(e), "T": stopping_step(e)},
     parameters=(LAYERS, STEP, Parameter("angle", 0.1, "angle to the teacher aimed at", low=0.0, high=3.14)),
     plan=_stopping_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )

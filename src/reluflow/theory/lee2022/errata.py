@@ -2,69 +2,31 @@
 
 from __future__ import annotations
 
-import numpy as np
+from reluflow.theory.erratum import errata_table
+from reluflow.theory.lee2022.errata_cases import CASES
 
-from reluflow.theory.erratum import errata_maker
-from reluflow.theory.measurement import Measurement, at_most
-
-
-def _early_upper(start: float, *, printed: bool) -> Measurement:
-    """|w| at t = 1e-3, about its start, against the upper curve of Eq. (8) or of Theorem 3.3 with v* = 1."""
-    decay = float(np.exp(-0.5e-3))
-    bound = (1.0 - decay) + (0.0 if printed else start * decay)
-    value = start * decay
-    return at_most(value, bound, detail=f"|w| = {value:.4g} at t = 0.001 against {bound:.4g}")
-
-
-def _cube(rate: float, steps: int, *, printed: bool) -> Measurement:
-    """(1 - c eta)^(3T), what the proof has, against the printed (1 - 3 c eta)^T, as a lower bound of it."""
-    proved, stated = (1.0 - rate) ** (3 * steps), (1.0 - 3.0 * rate) ** steps
-    value = stated if printed else proved
-    return at_most(abs(value / proved - 1.0), 1e-12, detail=f"{value:.6g} against (1 - c eta)^(3T) = {proved:.6g}")
-
-
-_erratum = errata_maker("lee2022")
-
-ERRATA = (
-    _erratum("E1", "Thm 3.8", "eps_0 in the v_0-term of both curves", "the same eps in both terms of a curve"),
-    _erratum(
-        "E2",
-        "Eq. (8)",
-        "|w| < (1 - e^(-t/2)) v* for |w_0| near 0",
-        "false near t = 0 for any start; late it holds exactly if pi cos phi_0 + sin phi_0 > 0",
-        lambda: _early_upper(0.01, printed=True),
-        lambda: _early_upper(0.01, printed=False),
-    ),
-    _erratum("E3", "Eq. (15)", "v^(q+1) + V(1 - eps)", "minus: only it gives the printed 2F1 and Eq. (9)"),
-    _erratum("E4", "Thm 4.1", "1 - c eta M_1 M_2, c eta M_3/(2(2 - c eta))", "not a bound; its leading term is"),
-    _erratum("E5", "Thm A.3", "strict bounds for descent", "up to O(eta); the step must be small beside 1/v*^2"),
-    _erratum(
-        "E6",
-        "Thms 4.2, A.2",
-        "(1 - 3 c eta)^T",
-        "(1 - c eta)^(3T)",
-        lambda: _cube(0.1, 5, printed=True),
-        lambda: _cube(0.1, 5, printed=False),
-    ),
-    _erratum("E7", "Prop. B.2", "a full-rank covariance suffices", "of the inputs on which the teacher is active"),
-    _erratum(
-        "E8", "Prop. C.1", "one-sided, with a factor 2", "two-sided |cos|; one step is false for small d, not the end"
-    ),
-    _erratum("E9", "Lemma C.2", "no condition on f and g", "Lipschitz: f = g = sqrt|x| is a counterexample"),
-    _erratum(
-        "E10", "App. D.1", "all bounds are convex", "from below convex up to (qA/(2q+1))^(1/(q+1)), concave later"
-    ),
-    _erratum(
-        "E11",
-        "Sec. 5.2",
-        "every large start has two phases",
-        "for q = 0 only if phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0",
-    ),
-    _erratum("E12", "App. D.3", "weights N(0, k)", "k is the standard deviation"),
-    _erratum("E13", "abstract", "phi = pi theta", "phi = pi - theta"),
-    _erratum("E14", "Secs. 2, 3.2", "m > 1 layers, balance from k = 1", "q >= 1, with v_0 = |w| in the balance"),
-    _erratum("E15", "Lemma 2.1", "the matrix of one indicator", "of two indicators"),
-    _erratum("E16", "Prop. 3.5", "dv_k/dt > 0 at v_k = 0", "it is 0 there; the limit from above serves"),
-    _erratum("E17", "Figs. 1 to 3", "green and orange in the captions", "exchanged: lower green, upper orange"),
-    _erratum("E18", "Thm 3.3 and others", "strict for all t", "equality at t = 0"),
+ERRATA = errata_table(
+    "lee2022",
+    CASES,
+    """
+E1 | Thm 3.8 | eps_0 in the v_0-term of both curves | the same eps in both terms of a curve
+E2 | Eq. (8) | |w| < (1 - e^(-t/2)) v* for |w_0| near 0 | false near t = 0 for any start; late it holds exactly if pi
+    cos phi_0 + sin phi_0 > 0
+E3 | Eq. (15) | v^(q+1) + V(1 - eps) | minus: only it gives the printed 2F1 and Eq. (9)
+E4 | Thm 4.1 | 1 - c eta M_1 M_2, c eta M_3/(2(2 - c eta)) | not a bound; its leading term is
+E5 | Thm A.3 | strict bounds for descent | up to O(eta); the step must be small beside 1/v*^2
+E6 | Thms 4.2, A.2 | (1 - 3 c eta)^T | (1 - c eta)^(3T)
+E7 | Prop. B.2 | a full-rank covariance suffices | of the inputs on which the teacher is active
+E8 | Prop. C.1 | one-sided, with a factor 2 | two-sided |cos|; one step is false for small d, not the end
+E9 | Lemma C.2 | no condition on f and g | Lipschitz: f = g = sqrt|x| is a counterexample
+E10 | App. D.1 | all bounds are convex | from below convex up to (qA/(2q+1))^(1/(q+1)), concave later
+E11 | Sec. 5.2 | every large start has two phases | for q = 0 only if phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0
+E12 | App. D.3 | weights N(0, k) | k is the standard deviation
+E13 | abstract | phi = pi theta | phi = pi - theta
+E14 | Secs. 2, 3.2 | m > 1 layers, balance from k = 1 | q >= 1, with v_0 = |w| in the balance
+E15 | Lemma 2.1 | the matrix of one indicator | of two indicators
+E16 | Prop. 3.5 | dv_k/dt > 0 at v_k = 0 | it is 0 there; the limit from above serves
+E17 | Figs. 1 to 3 | green and orange in the captions | exchanged: lower green, upper orange
+E18 | Thm 3.3 and others | strict for all t | equality at t = 0
+""",
 )

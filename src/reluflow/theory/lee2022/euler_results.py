@@ -17,7 +17,8 @@ from reluflow.theory.lee2022.model import EXAMPLE, LAYERS, POPULATION_MODEL, SET
 from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
 from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def _leading_constant(evidence: Evidence) -> float:
     return float(0.5 * curve.level * np.max(np.abs(x * curve.slope(x) * bend)))
 
 
+@conclusion("uniform", "max_T error is eta times its leading constant", Level.SCALING)
 def _uniform(evidence: Evidence) -> Measurement:
     """Largest error over eta at the smallest step, relative to its leading constant."""
     runs = run_of(evidence, EulerRuns)
@@ -101,6 +103,7 @@ def _uniform(evidence: Evidence) -> Measurement:
     return at_most(abs(ratio - 1.0), 20.0 * relative, detail=words)
 
 
+@conclusion("second-order", "what the leading term leaves is O(eta^2)", Level.SCALING)
 def _second_order(evidence: Evidence) -> Measurement:
     """Order in eta of what the leading term leaves, from the two smaller steps."""
     left = _errors(evidence, corrected=True)
@@ -124,22 +127,18 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-THEOREM_4_1 = Theorem(
-    key="lee2022:thm4.1",
-    reference=Reference("lee2022", "Theorem 4.1"),
-    statement=(
-        "Euler's method on a flow g(e^(-ct)), g' without a zero on [0, 1], gives g(x) + c eta x g'(x) "
-        "log(g'(x)/g'(1))/2 + O(eta^2) at x = (1 - c eta)^T, so its error is O(eta) uniformly in T."
-    ),
+_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
+
+THEOREM_4_1 = _theorem(
+    "thm4.1",
+    "Euler's method on a flow g(e^(-ct)), g' without a zero on [0, 1], gives g(x) + c eta x g'(x) "
+    "log(g'(x)/g'(1))/2 + O(eta^2) at x = (1 - c eta)^T, so its error is O(eta) uniformly in T.",
     hypotheses=(
         *POPULATION_MODEL,
         Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves)),
         Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True),
     ),
-    conclusions=(
-        Conclusion("uniform", "max_T error is eta times its leading constant", _uniform, level=Level.SCALING),
-        Conclusion("second-order", "what the leading term leaves is O(eta^2)", _second_order, level=Level.SCALING),
-    ),
+    conclusions=(_uniform, _second_order),
     constants=_constants,
     parameters=(
         Parameter("q", 1.0, "the scalar equation is that of one scalar layer", low=0.5, high=1.5),
@@ -147,8 +146,6 @@ THEOREM_4_1 = Theorem(
         Parameter("relaxations", 12.0, "length of the run in units of 1/c", low=0.0),
     ),
     plan=lambda e: PopulationPlan(EULER, {"step": e.parameter("step"), "relaxations": e.parameter("relaxations")}),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E4: the printed constant c eta M_3/(2 (2 - c eta)) is not a bound; the leading term replaces it.",
     departs="Checked on u' = -u (u^2 - A)/2, the comparison equation of two layers, from the problem's start.",
 )
@@ -157,12 +154,14 @@ THEOREM_4_1 = Theorem(
 # Lemma C.2 ------------------------------------------------------------------------------------------------------------
 
 
+@conclusion("ordered", "the solution of the smaller right-hand side stays below")
 def _ordered(evidence: Evidence) -> Measurement:
     curves = run_of(evidence, ComparisonCurves)
     slack = float(np.min((curves.upper - curves.lower)[1:])) / curves.start.teacher_magnitude
     return at_least(slack, 0.0, allowance=ROUNDING, detail=f"smallest v - u is {slack:.3g} v* after t = 0")
 
 
+@conclusion("closed-forms", "both solutions are the elementary ones", Level.EXACT)
 def _closed_forms(evidence: Evidence) -> Measurement:
     """Integrated curves against the elementary solution."""
     curves, neuron = run_of(evidence, ComparisonCurves), start(evidence)
@@ -173,20 +172,14 @@ def _closed_forms(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-8, detail=f"largest relative difference {worst:.2g}")
 
 
-LEMMA_C_2 = Theorem(
-    key="lee2022:lemmaC.2",
-    reference=Reference("lee2022", "Lemma C.2"),
-    statement="u' = f(u), v' = g(v), f <= g, f or g locally Lipschitz, and u <= v at first imply u <= v for ever.",
+LEMMA_C_2 = _theorem(
+    "lemmaC.2",
+    "u' = f(u), v' = g(v), f <= g, f or g locally Lipschitz, and u <= v at first imply u <= v for ever.",
     hypotheses=POPULATION_MODEL,
-    conclusions=(
-        Conclusion("ordered", "the solution of the smaller right-hand side stays below", _ordered),
-        Conclusion("closed-forms", "both solutions are the elementary ones", _closed_forms, level=Level.EXACT),
-    ),
+    conclusions=(_ordered, _closed_forms),
     constants=start_constants,
     parameters=(LAYERS, GAP),
     plan=lambda e: PopulationPlan(COMPARISON, {"q": layers(e), "gap": e.parameter("gap")}),
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E9: the Lipschitz hypothesis is missing; f = g = sqrt|x| has ordered starts and crossing solutions.",
     departs="Checked on the two comparison equations of Theorem 3.8, the use the paper makes of it.",
 )

@@ -14,7 +14,8 @@ from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, start
 from reluflow.theory.lee2022.runs import balanced_flow_plan, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Parameter, Theorem
+from reluflow.theory.stating import theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
 
@@ -137,7 +138,9 @@ def distance_at_end(evidence: Evidence) -> Measurement:
 
 CONVERGED = 1e-9  # the run ends 40 relaxation times after the angle has passed `gap`
 
-flow_theorem = partial(Theorem, hypotheses=POPULATION_MODEL, plan=balanced_flow_plan, setting=SETTING, example=EXAMPLE)
+flow_theorem = theorems_of(
+    "lee2022", hypotheses=POPULATION_MODEL, plan=balanced_flow_plan, setting=SETTING, example=EXAMPLE
+)
 
 ANGLE_CONCLUSIONS = (
     Conclusion("lower", "pi - phi is above the lower curve", gap_above_lower),

@@ -20,7 +20,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, student, teacher
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
 STANDARD_ERRORS = 6.0
@@ -57,10 +58,12 @@ def _claimed(evidence: Evidence) -> FloatArray:
     return evidence.witness("two half-space moment", lambda: two_half_space_moment(*_pair(evidence)))
 
 
+@conclusion("matrix", "the matrix agrees with quadrature", Level.EXACT)
 def _by_quadrature(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(_claimed(evidence) - quadrature_moment(*_pair(evidence))))), QUADRATURE)
 
 
+@conclusion("kernel", "the kernel agrees with quadrature", Level.EXACT)
 def _kernel(evidence: Evidence) -> Measurement:
     """E[s s] = u^T M v, so the quadrature moment gives it too."""
     u, v = _pair(evidence)
@@ -68,6 +71,7 @@ def _kernel(evidence: Evidence) -> Measurement:
     return at_most(abs(claimed - float(u @ quadrature_moment(u, v) @ v)), QUADRATURE)
 
 
+@conclusion("eigenvalues", "(pi - theta +- sin theta)/(2 pi), and (pi - theta)/(2 pi)", Level.EXACT)
 def _eigenvalues(evidence: Evidence) -> Measurement:
     theta = float(gap_between(*_pair(evidence)))
     pair = [np.pi - theta + np.sin(theta), np.pi - theta - np.sin(theta)]
@@ -81,6 +85,7 @@ def _deviation(terms: FloatArray, expected: FloatArray) -> tuple[float, int]:
     return float(np.max(np.abs(terms.mean(axis=0) - expected) / np.maximum(error, 1e-300))), len(terms)
 
 
+@conclusion("sample", "the samples' means agree up to sampling")
 def _by_sample(evidence: Evidence) -> Measurement:
     """Entries of both matrices on the samples of the dataset, in standard errors."""
     u, v = _pair(evidence)
@@ -106,26 +111,16 @@ def _dimension(evidence: Evidence) -> Judgement:
 
 DIMENSION = Hypothesis("dimension", "d >= 2, so that two directions can differ", _dimension)
 
-LEMMA_2_1 = Theorem(
-    key="lee2022:lemma2.1",
-    reference=Reference("lee2022", "Lemma 2.1"),
-    statement=(
-        "For standard Gaussian x and unit u, v at angle theta, E[1{u}xx^T] = I/2, E[1{u}1{v}xx^T] = (1-theta/pi)/2 I + "
-        "(-cos theta (uu^T+vv^T) + uv^T+vu^T)/(2 pi sin theta), E[s(<u,x>)s(<v,x>)] = (1-theta/pi) cos theta/2 + "
-        "sin theta/(2 pi)."
-    ),
+_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
+
+LEMMA_2_1 = _theorem(
+    "lemma2.1",
+    "For standard Gaussian x and unit u, v at angle theta, E[1{u}xx^T] = I/2, E[1{u}1{v}xx^T] = (1-theta/pi)/2 I + "
+    "(-cos theta (uu^T+vv^T) + uv^T+vu^T)/(2 pi sin theta), E[s(<u,x>)s(<v,x>)] = (1-theta/pi) cos theta/2 + "
+    "sin theta/(2 pi).",
     hypotheses=(DIMENSION, *POPULATION_MODEL),
-    conclusions=(
-        Conclusion("matrix", "the matrix agrees with quadrature", _by_quadrature, level=Level.EXACT),
-        Conclusion("kernel", "the kernel agrees with quadrature", _kernel, level=Level.EXACT),
-        Conclusion(
-            "eigenvalues", "(pi - theta +- sin theta)/(2 pi), and (pi - theta)/(2 pi)", _eigenvalues, level=Level.EXACT
-        ),
-        Conclusion("sample", "the samples' means agree up to sampling", _by_sample),
-    ),
+    conclusions=(_by_quadrature, _kernel, _eigenvalues, _by_sample),
     constants=lambda e: {"theta": float(gap_between(*_pair(e))), "kernel": relu_kernel(*_pair(e))},
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E15: the remark on eigenvectors means the two-indicator matrix.",
     departs="u and v are the directions of the student and of the teacher.",
 )
@@ -143,6 +138,7 @@ def planar_second_moment(d: int) -> float:
     return float(weights @ square / np.sum(weights))
 
 
+@conclusion("speed", "the factor is 1/d by quadrature", Level.EXACT)
 def _sphere_speed(evidence: Evidence) -> Measurement:
     """E|projection|^2 of the sphere over that of the Gaussian, which is 2, against kappa = 1/d."""
     d = evidence.dataset.d
@@ -154,6 +150,7 @@ def _sphere_speed(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("sample", "the projected samples agree up to sampling")
 def _sphere_sample(evidence: Evidence) -> Measurement:
     """The samples projected to the sphere: both matrices are those of Lemma 2.1 over d, in standard errors."""
     u, v = _pair(evidence)
@@ -167,21 +164,13 @@ def _sphere_sample(evidence: Evidence) -> Measurement:
     return at_most(away, STANDARD_ERRORS, detail=f"{away:.3g} standard errors over {n} samples")
 
 
-PROP_B_1 = Theorem(
-    key="lee2022:propB.1",
-    reference=Reference("lee2022", "Prop. B.1"),
-    statement=(
-        "For x uniform on the unit sphere both matrices of Lemma 2.1 are multiplied by 1/d; for any spherically "
-        "symmetric law by E|x|^2/d, the speed of the flow."
-    ),
+PROP_B_1 = _theorem(
+    "propB.1",
+    "For x uniform on the unit sphere both matrices of Lemma 2.1 are multiplied by 1/d; for any spherically "
+    "symmetric law by E|x|^2/d, the speed of the flow.",
     hypotheses=(DIMENSION, *POPULATION_MODEL),
-    conclusions=(
-        Conclusion("speed", "the factor is 1/d by quadrature", _sphere_speed, level=Level.EXACT),
-        Conclusion("sample", "the projected samples agree up to sampling", _sphere_sample),
-    ),
+    conclusions=(_sphere_speed, _sphere_sample),
     constants=lambda e: {"kappa": spherical_speed(e.dataset.d)},
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
 
@@ -213,6 +202,7 @@ def perfect_fits(evidence: Evidence) -> FloatArray:
     return np.array(found)
 
 
+@conclusion("unique", "no other w fits every sample", Level.EXACT)
 def _only_fit(evidence: Evidence) -> Measurement:
     fits = evidence.witness("fits", lambda: perfect_fits(evidence))
     target = teacher(evidence).product * teacher(evidence).w
@@ -220,6 +210,7 @@ def _only_fit(evidence: Evidence) -> Measurement:
     return at_most(farthest, 1e-6, detail=f"the farthest perfect fit is {farthest:.2g} |w*| from w*")
 
 
+@conclusion("growth", "the loss is positive away from w*", Level.EXACT)
 def _growth(evidence: Evidence) -> Measurement:
     """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
     X, y = evidence.dataset.X, evidence.dataset.y
@@ -249,17 +240,12 @@ def _b_2_constants(evidence: Evidence) -> Constants:
     }
 
 
-PROP_B_2 = Theorem(
-    key="lee2022:propB.2",
-    reference=Reference("lee2022", "Prop. B.2"),
-    statement="If E[1{<w*,x> > 0} x x^T] is positive definite, w* is the only w with zero loss.",
+PROP_B_2 = _theorem(
+    "propB.2",
+    "If E[1{<w*,x> > 0} x x^T] is positive definite, w* is the only w with zero loss.",
     hypotheses=(data_assumption("lee-realizable"), data_assumption("lee-unique-minimum")),
-    conclusions=(
-        Conclusion("unique", "no other w fits every sample", _only_fit, level=Level.EXACT),
-        Conclusion("growth", "the loss is positive away from w*", _growth, level=Level.EXACT),
-    ),
+    conclusions=(_only_fit, _growth),
     constants=_b_2_constants,
-    setting=SETTING,
     example="lee-single-neuron:n=60,d=4,layers=0,std=0.5",
     erratum="E7: the paper asks for zero mean and full-rank covariance; three points refute that (`lee-flat-minimum`).",
 )
@@ -294,15 +280,18 @@ def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Measuremen
     return at_least(float(slack[index]), 0.0, allowance=1e-12, detail=words)
 
 
+@conclusion("two-sided", "the bound holds for |cos|")
 def _two_sided(evidence: Evidence) -> Measurement:
     return _log_slack(2.0 * _tail(evidence)(_THRESHOLDS), _bound(evidence.dataset.d), "P(|cos| > eps)")
 
 
+@conclusion("one-sided", "half of it holds for cos")
 def _one_sided(evidence: Evidence) -> Measurement:
     bound = 0.5 * _bound(evidence.dataset.d)
     return _log_slack(_tail(evidence)(_THRESHOLDS), bound, "P(cos > eps)")
 
 
+@conclusion("draws", "drawn directions follow the exact law")
 def _by_drawing(evidence: Evidence) -> Measurement:
     """Largest distance of the law of 20,000 drawn cosines from the Beta law, with a bound that fails once in 1e9."""
     draws = 20_000
@@ -315,18 +304,11 @@ def _by_drawing(evidence: Evidence) -> Measurement:
     return at_most(distance, float(np.sqrt(np.log(2e9) / (2.0 * draws))))  # Dvoretzky-Kiefer-Wolfowitz
 
 
-PROP_C_1 = Theorem(
-    key="lee2022:propC.1",
-    reference=Reference("lee2022", "Prop. C.1"),
-    statement="For independent directions in R^d, with phi the angle between them, P(|cos phi| > eps) <= "
-    "2 exp(-d eps^2/2), and P(cos phi > eps) is at most half of it.",
+PROP_C_1 = _theorem(
+    "propC.1",
+    "For independent directions in R^d, with phi the angle between them, P(|cos phi| > eps) <= 2 exp(-d eps^2/2), and "
+    "P(cos phi > eps) is at most half of it.",
     hypotheses=(DIMENSION,),
-    conclusions=(
-        Conclusion("two-sided", "the bound holds for |cos|", _two_sided),
-        Conclusion("one-sided", "half of it holds for cos", _one_sided),
-        Conclusion("draws", "drawn directions follow the exact law", _by_drawing),
-    ),
-    setting=SETTING,
-    example=EXAMPLE,
+    conclusions=(_two_sided, _one_sided, _by_drawing),
     erratum="E8: the factor 2 belongs to |cos|; the step (1 - eps^2)^(d/2) fails for small d and large eps.",
 )

@@ -13,9 +13,9 @@ from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.bounds import angle_rates, magnitude_range
 from reluflow.single_neuron.population import NeuronParameters, balanced_parameters
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.lee2022 import single_neuron_realizable
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
+from reluflow.theory.lee2022.conditions import single_neuron_realizable
 from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
 from reluflow.theory.theorem import Hypothesis, Parameter, Setting
 
@@ -96,7 +96,7 @@ def turning_start(evidence: Evidence) -> Judgement:
 POPULATION_MODEL = (
     loss_among("square"),
     Hypothesis("half-mean-square", "L is the mean of (f - y)^2/2, which sets the unit of time", _half_mean_square),
-    relu_activation(),
+    relu_activation,
     data_assumption("lee-realizable"),
     Hypothesis(
         "lee-gaussian",

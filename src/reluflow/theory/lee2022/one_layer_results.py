@@ -26,7 +26,8 @@ from reluflow.theory.lee2022.flow_measurements import (
 from reluflow.theory.lee2022.model import EXAMPLE, POPULATION_MODEL, SETTING, layers, start, student, teacher
 from reluflow.theory.lee2022.runs import VECTOR_FLOW, run_of
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 INTEGRATION = 1e-8  # relative for |w|, radians for the angle; the integrator runs at 1e-11, and 2e-9 was seen
 STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian
@@ -68,13 +69,13 @@ def sample_gradient(evidence: Evidence) -> Measurement:
     return at_most(away, STANDARD_ERRORS, detail=f"largest deviation {away:.3g} standard errors over {len(X)} samples")
 
 
-PROP_3_1 = Theorem(
-    key="lee2022:prop3.1",
-    reference=Reference("lee2022", "Prop. 3.1, Eqs. (4)-(7)"),
-    statement=(
-        "For q = 0, dw/dt = -w/2 + (phi/(2 pi)) w* + (sin phi/(2 pi)) (|w*|/|w|) w, so that |w| and phi obey a system "
-        "of two equations: Eqs. (6) and (7)."
-    ),
+_theorem = theorems_of("lee2022", setting=SETTING, example=EXAMPLE)
+
+PROP_3_1 = _theorem(
+    "prop3.1",
+    "For q = 0, dw/dt = -w/2 + (phi/(2 pi)) w* + (sin phi/(2 pi)) (|w*|/|w|) w, so that |w| and phi obey a system "
+    "of two equations: Eqs. (6) and (7).",
+    locator="Prop. 3.1, Eqs. (4)-(7)",
     hypotheses=POPULATION_MODEL,
     conclusions=(
         Conclusion("magnitude", "the vector flow's |w| solves Eq. (6)", vector_magnitude, level=Level.EXACT),
@@ -90,15 +91,12 @@ PROP_3_1 = Theorem(
     constants=start_constants,
     parameters=(Parameter("gap", 1e-4, "angle to the teacher at which the run ends", low=1e-9, high=3.14),),
     plan=vector_flow_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E13: phi = pi - theta; the abstract's 'pi theta' is a misprint.",
 )
 
 THEOREM_3_2 = flow_theorem(
-    key="lee2022:thm3.2",
-    reference=Reference("lee2022", "Theorem 3.2"),
-    statement="For q = 0, w_0 != 0 and 0 < phi_0 < pi, phi increases strictly to pi and w tends to w*.",
+    "thm3.2",
+    "For q = 0, w_0 != 0 and 0 < phi_0 < pi, phi increases strictly to pi and w tends to w*.",
     conclusions=(
         Conclusion("angle", "phi increases strictly", angle_grows, level=Level.EXACT),
         Conclusion("converges", "w tends to w*", distance_at_end, level=Level.EXACT),
@@ -108,11 +106,8 @@ THEOREM_3_2 = flow_theorem(
 )
 
 THEOREM_3_3 = flow_theorem(
-    key="lee2022:thm3.3",
-    reference=Reference("lee2022", "Theorem 3.3"),
-    statement=(
-        "For q = 0 and t > 0, (1-eps_0)(1-e^(-t/2)) v* + |w_0| e^(-t/2) < |w(t)| < (1-e^(-t/2)) v* + |w_0| e^(-t/2)."
-    ),
+    "thm3.3",
+    "For q = 0 and t > 0, (1-eps_0)(1-e^(-t/2)) v* + |w_0| e^(-t/2) < |w(t)| < (1-e^(-t/2)) v* + |w_0| e^(-t/2).",
     conclusions=(*MAGNITUDE_CONCLUSIONS,),
     constants=start_constants,
     parameters=(GAP,),
@@ -124,6 +119,7 @@ def _vanishing_band(evidence: Evidence) -> Band:
     return vanishing_start_band(start(evidence), flow(evidence).times)
 
 
+@conclusion("early", "the upper half fails near t = 0", Level.EXACT)
 def _broken_at_first(evidence: Evidence) -> Measurement:
     """The printed upper half must be broken at the first recorded time: |w_0| > 0 = its value at t = 0."""
     run, band = flow(evidence), _vanishing_band(evidence)
@@ -133,6 +129,7 @@ def _broken_at_first(evidence: Evidence) -> Measurement:
     return none_of(int(excess <= 0.0), detail=words)
 
 
+@conclusion("late", "late it holds exactly if phi_0 < pi - arctan pi", Level.EXACT)
 def _late_side(evidence: Evidence) -> Measurement:
     """The sign of the printed upper half's slack late in the run against the sign of pi cos phi_0 + sin phi_0."""
     run, band = flow(evidence), _vanishing_band(evidence)
@@ -149,16 +146,13 @@ def _late_side(evidence: Evidence) -> Measurement:
 
 
 EQUATION_8 = flow_theorem(
-    key="lee2022:eq8",
-    reference=Reference("lee2022", "Eq. (8)"),
-    statement=(
-        "For q = 0, (1-eps_0)(1-e^(-t/2)) v* < |w(t)| always; |w(t)| < (1-e^(-t/2)) v* fails near t = 0 for every "
-        "start and holds late exactly when pi cos phi_0 + sin phi_0 > 0."
-    ),
+    "eq8",
+    "For q = 0, (1-eps_0)(1-e^(-t/2)) v* < |w(t)| always; |w(t)| < (1-e^(-t/2)) v* fails near t = 0 for every "
+    "start and holds late exactly when pi cos phi_0 + sin phi_0 > 0.",
     conclusions=(
         Conclusion("lower", "the lower half holds", lambda e: above_lower(e, _vanishing_band(e))),
-        Conclusion("early", "the upper half fails near t = 0", _broken_at_first, level=Level.EXACT),
-        Conclusion("late", "late it holds exactly if phi_0 < pi - arctan pi", _late_side, level=Level.EXACT),
+        _broken_at_first,
+        _late_side,
     ),
     constants=start_constants,
     parameters=(GAP,),
@@ -166,12 +160,9 @@ EQUATION_8 = flow_theorem(
 )
 
 THEOREM_3_4 = flow_theorem(
-    key="lee2022:thm3.4",
-    reference=Reference("lee2022", "Theorem 3.4"),
-    statement=(
-        "For q = 0 and r < |w| < R, with y = cot(phi_0/2), c = v* phi_0/(2 pi R) and C = v*/(2r): "
-        "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct)."
-    ),
+    "thm3.4",
+    "For q = 0 and r < |w| < R, with y = cot(phi_0/2), c = v* phi_0/(2 pi R) and C = v*/(2r): "
+    "2y e^(-Ct) - (2/3) y^3 e^(-3Ct) < pi - phi(t) < 2y e^(-ct).",
     conclusions=(
         Conclusion("range", "r <= |w(t)| <= R for r = min(|w_0|, (1-eps_0) v*), R = max(|w_0|, v*)", within_range),
         *ANGLE_CONCLUSIONS,

@@ -12,7 +12,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.flow_measurements import GAP, ROUNDING, flow, flow_theorem, has_arrived, start_constants
 from reluflow.theory.lee2022.model import start
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of, nothing
-from reluflow.theory.theorem import Conclusion, Parameter, Reference
+from reluflow.theory.stating import conclusion
+from reluflow.theory.theorem import Parameter
 
 
 def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
@@ -23,6 +24,7 @@ def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
     return [(float(run.times[seen[k]]), float(sign[k])) for k in change]
 
 
+@conclusion("one-switch", "at most one change, from falling to rising", Level.EXACT)
 def _one_switch(evidence: Evidence) -> Measurement:
     switches = resolved_switches(flow(evidence))
     wrong = sum(sign < 0 for _, sign in switches) + max(len(switches) - 1, 0)
@@ -30,11 +32,13 @@ def _one_switch(evidence: Evidence) -> Measurement:
     return none_of(wrong, detail=f"changes of direction after t = {times}")
 
 
+@conclusion("threshold", "the threshold never falls", Level.EXACT)
 def _threshold_grows(evidence: Evidence) -> Measurement:
     smallest = float(np.min(-np.diff(flow(evidence).deficit)))
     return at_least(smallest, 0.0, detail=f"eps falls by at least {smallest:.3g} between recorded times")
 
 
+@conclusion("direction", "v falls exactly above the threshold", Level.EXACT)
 def _direction(evidence: Evidence) -> Measurement:
     """Steps of the run whose direction disagrees with the sign of v^(q+1) - V(1-eps) at both ends."""
     run = flow(evidence)
@@ -46,17 +50,10 @@ def _direction(evidence: Evidence) -> Measurement:
 
 
 EQUATION_11 = flow_theorem(
-    key="lee2022:eq11",
-    reference=Reference("lee2022", "Eq. (11)"),
-    statement=(
-        "dv/dt < 0 exactly when v > v*(1-eps(phi))^(1/(q+1)); the threshold grows, so v changes its direction at most "
-        "once, from falling to rising."
-    ),
-    conclusions=(
-        Conclusion("direction", "v falls exactly above the threshold", _direction, level=Level.EXACT),
-        Conclusion("threshold", "the threshold never falls", _threshold_grows, level=Level.EXACT),
-        Conclusion("one-switch", "at most one change, from falling to rising", _one_switch, level=Level.EXACT),
-    ),
+    "eq11",
+    "dv/dt < 0 exactly when v > v*(1-eps(phi))^(1/(q+1)); the threshold grows, so v changes its direction at most "
+    "once, from falling to rising.",
+    conclusions=(_direction, _threshold_grows, _one_switch),
     constants=start_constants,
     parameters=(Parameter("q", 2.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
 )
@@ -67,6 +64,7 @@ def _restarts(run: BalancedTrajectory) -> list[int]:
     return [int(share * run.times.size) for share in (0.0, 0.14, 0.38, 0.62)]
 
 
+@conclusion("inside", "the run stays in every rebuilt band")
 def _rebuilt_inside(evidence: Evidence) -> Measurement:
     """Smallest slack of the run in the bands rebuilt on its way, in units of v*."""
     run = flow(evidence)
@@ -77,6 +75,7 @@ def _rebuilt_inside(evidence: Evidence) -> Measurement:
     return at_least(slack / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
 
 
+@conclusion("nested", "each later band lies inside the earlier one")
 def _nested(evidence: Evidence) -> Measurement:
     """Smallest distance by which a later band lies inside the earlier one, in units of v*."""
     run, indices = flow(evidence), _restarts(flow(evidence))
@@ -91,13 +90,10 @@ def _nested(evidence: Evidence) -> Measurement:
 
 
 APPENDIX_D_1 = flow_theorem(
-    key="lee2022:appD.1",
-    reference=Reference("lee2022", "App. D.1, Fig. 3"),
-    statement="Magnitude bounds rebuilt from a later state hold from there on and lie inside the earlier ones.",
-    conclusions=(
-        Conclusion("inside", "the run stays in every rebuilt band", _rebuilt_inside),
-        Conclusion("nested", "each later band lies inside the earlier one", _nested),
-    ),
+    "appD.1",
+    "Magnitude bounds rebuilt from a later state hold from there on and lie inside the earlier ones.",
+    locator="App. D.1, Fig. 3",
+    conclusions=(_rebuilt_inside, _nested),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
     erratum="E10: the bounds are not all convex; from below u is convex up to (qA/(2q+1))^(1/(q+1)) and concave later.",
@@ -118,6 +114,7 @@ def _turning_point(evidence: Evidence) -> TurningPoint | str | None:
 LATEST_TURN = 1e-9  # v* - v at the turn is of this order, a thousand times the rounding forgiven
 
 
+@conclusion("phases", "as many changes of direction as predicted", Level.EXACT)
 def _phases(evidence: Evidence) -> Measurement:
     """Changes of direction in the run against the predicted number."""
     expected, found = int(has_two_phases(start(evidence))), len(resolved_switches(flow(evidence)))
@@ -127,6 +124,7 @@ def _phases(evidence: Evidence) -> Measurement:
     return none_of(abs(found - expected), detail=f"{found} changes of direction, {expected} predicted")
 
 
+@conclusion("turning", "the least magnitude is the predicted one")
 def _turning(evidence: Evidence) -> Measurement:
     """The predicted minimum against the least recorded v: not above it, nor farther below than its neighbours are."""
     run, point = flow(evidence), _turning_point(evidence)
@@ -145,6 +143,7 @@ def _turning(evidence: Evidence) -> Measurement:
     return at_least(min(lead, spread - lead), 0.0, allowance=ROUNDING, detail=words)
 
 
+@conclusion("time", "it is reached at the predicted time")
 def _turning_time(evidence: Evidence) -> Measurement:
     """The predicted time of the turn against the recorded times before and after the least v."""
     run, point = flow(evidence), _turning_point(evidence)
@@ -159,17 +158,11 @@ def _turning_time(evidence: Evidence) -> Measurement:
 
 
 SECTION_5_2 = flow_theorem(
-    key="lee2022:sec5.2",
-    reference=Reference("lee2022", "Sec. 5.2, conjecture on large norms"),
-    statement=(
-        "v falls and then rises exactly when v_0 exceeds v*(1-eps_0)^(1/(q+1)) and, for q = 0, "
-        "phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0; the turn is the root of v^(q+1) = V (1-eps) along the orbit."
-    ),
-    conclusions=(
-        Conclusion("phases", "as many changes of direction as predicted", _phases, level=Level.EXACT),
-        Conclusion("turning", "the least magnitude is the predicted one", _turning),
-        Conclusion("time", "it is reached at the predicted time", _turning_time),
-    ),
+    "sec5.2",
+    "v falls and then rises exactly when v_0 exceeds v*(1-eps_0)^(1/(q+1)) and, for q = 0, "
+    "phi_0 v*/|w_0| + pi cos phi_0 + sin phi_0 > 0; the turn is the root of v^(q+1) = V (1-eps) along the orbit.",
+    locator="Sec. 5.2, conjecture on large norms",
+    conclusions=(_phases, _turning, _turning_time),
     constants=start_constants,
     parameters=(Parameter("q", 1.0, "number of scalar layers, a whole number", low=-1.0, high=20.0), GAP),
     erratum="E11: the paper conjectures two phases for every large start; for q = 0 some fall for ever.",

@@ -1,4 +1,4 @@
-"""How far the direction still travels near a max-margin direction: Lemmas F.10 and F.11 [lyu2021].
+"""How far the direction still travels near a max-margin direction: Lemma F.11 [lyu2021].
 
 The lemmas bound the speed of theta/|theta| by that of some unnamed function of gamma* - gamma~. What can be measured
 is their consequence: the arc length left vanishes together with the gap, as a power of it.
@@ -17,7 +17,8 @@ from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import MARGIN_SETTING, MarginState, loss_gets_small, states_of
 from reluflow.theory.measurement import Level, Measurement, at_least, fitted_slope
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Constants, Parameter
 
 _NUM_TIMES = 40
 
@@ -26,17 +27,15 @@ def _best_margin(evidence: Evidence) -> float:
     return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
 
 
-def _is_max_margin() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        limit = limit_of(evidence)
-        if not limit.is_proof:
-            return undecided(f"the limit was not identified: {limit.reason}")
-        kind = limit.certificate.kind
-        return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
-
-    return Hypothesis("max-margin", "the limit is a max-margin direction", judge, needs_trajectory=True)
+@hypothesis("max-margin", "the limit is a max-margin direction", needs_trajectory=True)
+def _is_max_margin(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    limit = limit_of(evidence)
+    if not limit.is_proof:
+        return undecided(f"the limit was not identified: {limit.reason}")
+    kind = limit.certificate.kind
+    return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -61,17 +60,20 @@ def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
     return [best - state.smooth_gamma for state in states], [float(length) for length in left]
 
 
+@conclusion("below", "gamma~ stays below the limit's margin")
 def _stays_below(evidence: Evidence) -> Measurement:
     gaps, _ = remaining_arc(evidence)
     return at_least(min(gaps), 0.0, detail=f"gamma* - gamma~ falls from {gaps[0]:.4g} to {gaps[-1]:.4g}")
 
 
+@conclusion("rises", "gamma~ rises while the direction moves")
 def _rises(evidence: Evidence) -> Measurement:
     """Smallest decrease of gamma* - gamma~ between snapshots: wherever the direction moves the margin rises."""
     gaps, _ = remaining_arc(evidence)
     return at_least(-float(np.max(np.diff(gaps))), 0.0, allowance=1e-9 * _best_margin(evidence))
 
 
+@conclusion("vanishes", "the arc length left vanishes with gamma* - gamma~", Level.SCALING)
 def _vanishes(evidence: Evidence) -> Measurement:
     """Exponent p in (arc length left) ~ (gamma* - gamma~)^p over the later half; it must be above 0."""
     gaps, left = remaining_arc(evidence)
@@ -91,32 +93,25 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-LEMMA_F_11 = Theorem(
-    key="lyu2021:lemmaF.11",
-    reference=Reference("lyu2021", "Lemmas F.10 and F.11"),
-    statement=(
-        "Near a max-margin direction the arc length of theta/|theta| is controlled by a function of gamma* - gamma~ "
-        "that vanishes at 0."
-    ),
+_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
+
+LEMMA_F_11 = _theorem(
+    "lemmaF.11",
+    "Near a max-margin direction the arc length of theta/|theta| is controlled by a function of gamma* - gamma~ "
+    "that vanishes at 0.",
     hypotheses=(
         loss_among("logistic"),
         data_assumption("linearly-separable"),
-        no_ridge_met(),
-        loss_gets_small(),
-        _is_max_margin(),
+        no_ridge_met,
+        loss_gets_small,
+        _is_max_margin,
     ),
-    conclusions=(
-        Conclusion("below", "gamma~ stays below the limit's margin", _stays_below),
-        Conclusion("rises", "gamma~ rises while the direction moves", _rises),
-        Conclusion("vanishes", "the arc length left vanishes with gamma* - gamma~", _vanishes, level=Level.SCALING),
-    ),
+    conclusions=(_stays_below, _rises, _vanishes),
     constants=_constants,
     parameters=(
         Parameter("kappa", 1.5, "the exponent that splits the two regimes", low=1.0, high=2.0),
         Parameter("late_margin", 60.0, "smallest margin y h at which the limit is first asked for", low=1.0),
     ),
     plan=_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     departs="The function of the lemma is not named there; a power is fitted instead.",
 )

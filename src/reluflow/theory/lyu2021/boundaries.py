@@ -17,7 +17,8 @@ from reluflow.network.network import Network
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among
 from reluflow.theory.measurement import Level, Measurement, at_least, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 _NUM_TIMES = 30
 
@@ -82,6 +83,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, last, _NUM_TIMES)))
 
 
+@conclusion("events", "no neuron slides, dies or meets a ridge", Level.EXACT)
 def _only_refraction(evidence: Evidence) -> Measurement:
     events = evidence.run.events
     kinds = (EventKind.RIDGE, EventKind.SLIDE_ENTRY, EventKind.DEATH)
@@ -90,6 +92,7 @@ def _only_refraction(evidence: Evidence) -> Measurement:
     return none_of(count, detail=f"{passed} refractions, {count} slides, deaths or ridges")
 
 
+@conclusion("speed", "a_k y_i <dw_k/dt, x_i> > 0 whatever the slopes")
 def _normal_speeds(evidence: Evidence) -> Measurement:
     """Smallest a_k y_i <dw_k/dt, x_i>/(a_k^2 |x_i| sum of forces), over neurons, samples, snapshots and all slopes.
 
@@ -110,6 +113,7 @@ def _normal_speeds(evidence: Evidence) -> Measurement:
     return at_least(worst, 0.0, detail=f"smallest signed normal speed {worst:.4g} per total force and |a_k|")
 
 
+@conclusion("one-way", "sign(a_k) <w_k, z_i> only grows")
 def _signs_grow(evidence: Evidence) -> Measurement:
     """Smallest increase of sign(a_k) <w_k, z_i> between snapshots over the size: each neuron moves one way only."""
     z = evidence.dataset.y[:, None] * evidence.dataset.X
@@ -122,27 +126,25 @@ def _signs_grow(evidence: Evidence) -> Measurement:
     return at_least(worst, 0.0)
 
 
-APPENDIX_I_2 = Theorem(
-    key="lyu2021:appI.2",
-    reference=Reference("lyu2021", "Appendix I.2"),
-    statement=(
-        "On orthogonally separable data <dw_k/dt, x_i> has the sign of a_k y_i, strictly: balanced neurons are only "
-        "refracted, and every balanced starting point is non-branching."
-    ),
+_theorem = theorems_of(
+    "lyu2021",
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=12, scale="1e-3"),
+    example="lyu-counterexample-sharp",
+)
+
+APPENDIX_I_2 = _theorem(
+    "appI.2",
+    "On orthogonally separable data <dw_k/dt, x_i> has the sign of a_k y_i, strictly: balanced neurons are only "
+    "refracted, and every balanced starting point is non-branching.",
+    locator="Appendix I.2",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("orthogonally-separable"),
         balanced_start(),
     ),
-    conclusions=(
-        Conclusion("events", "no neuron slides, dies or meets a ridge", _only_refraction, level=Level.EXACT),
-        Conclusion("speed", "a_k y_i <dw_k/dt, x_i> > 0 whatever the slopes", _normal_speeds),
-        Conclusion("one-way", "sign(a_k) <w_k, z_i> only grows", _signs_grow),
-    ),
+    conclusions=(_only_refraction, _normal_speeds, _signs_grow),
     parameters=(Parameter("stretch", 3.0, "how many growth times the run is followed for", low=0.0),),
     plan=_plan,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=12, scale="1e-3"),
-    example="lyu-counterexample-sharp",
     erratum="E19: sgn a_k is constant because the neurons are balanced (Cor. B.18), so only balanced starts are meant.",
 )

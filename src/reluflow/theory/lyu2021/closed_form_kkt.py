@@ -17,7 +17,8 @@ from reluflow.theory.hypotheses import leaky_activation
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Constants, Setting
 
 _ROUNDING = 1e-9
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
@@ -104,18 +105,16 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
     return float(cotangent / np.hypot(1.0, cotangent))
 
 
-def _six_points() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
-        if cosine is None:
-            return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
-        if not 0.0 <= evidence.leak < 1.0:
-            return fails("the leak is 1")
-        smallest, _ = symmetric_angle(evidence.leak)
-        margin = cosine - smallest
-        return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
-
-    return Hypothesis("six-points", "the six points of I.1.1 with cos b >= c*", judge)
+@hypothesis("six-points", "the six points of I.1.1 with cos b >= c*")
+def _six_points(evidence: Evidence) -> Judgement:
+    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
+    if cosine is None:
+        return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
+    if not 0.0 <= evidence.leak < 1.0:
+        return fails("the leak is 1")
+    smallest, _ = symmetric_angle(evidence.leak)
+    margin = cosine - smallest
+    return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
 
 
 def _direction(evidence: Evidence) -> ClosedFormDirection:
@@ -123,6 +122,7 @@ def _direction(evidence: Evidence) -> ClosedFormDirection:
     return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, cosine))
 
 
+@conclusion("stated", "the stated multipliers satisfy the KKT equations", Level.EXACT)
 def _stated_multipliers(evidence: Evidence) -> Measurement:
     residual = _direction(evidence).residual(evidence.dataset.X)
     return at_most(
@@ -130,16 +130,19 @@ def _stated_multipliers(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("kkt", "a linear program finds multipliers as well", Level.EXACT)
 def _some_multipliers(evidence: Evidence) -> Measurement:
     residual = kkt_certificate(_direction(evidence).network, evidence.dataset).residual
     return at_most(residual, 1e-8, detail=f"smallest residual over all multipliers {residual:.2g}")
 
 
+@conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", Level.EXACT)
 def _margin_formula(evidence: Evidence) -> Measurement:
     direction = _direction(evidence)
     return equals(normalized_margin(direction.network, evidence.dataset), direction.margin, atol=1e-9)
 
 
+@conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger")
 def _suboptimal(evidence: Evidence) -> Measurement:
     """The best margin, (1 + leak)/4, recomputed, over the direction's own."""
     best = best_network(evidence)
@@ -149,6 +152,7 @@ def _suboptimal(evidence: Evidence) -> Measurement:
     return at_least(ratio, 1.0 + 1e-9, detail=f"best margin {best.margin:.7g}, {ratio:.7g} times this one")
 
 
+@conclusion("nonlinear", "the function is not linear")
 def _nonlinear(evidence: Evidence) -> Measurement:
     """Largest |f(u) + f(-u)| over unit vectors, relative to the smallest margin; a linear function has 0."""
     angles = np.linspace(0.0, np.pi, 181)
@@ -158,23 +162,15 @@ def _nonlinear(evidence: Evidence) -> Measurement:
     return at_least(odd, 1e-6)
 
 
-APPENDIX_I_1_1 = Theorem(
-    key="lyu2021:appI.1.1",
-    reference=Reference("lyu2021", "Appendix I.1.1"),
-    statement=(
-        "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for every "
-        "cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4."
-    ),
-    hypotheses=(_six_points(),),
-    conclusions=(
-        Conclusion(
-            "stated", "the stated multipliers satisfy the KKT equations", _stated_multipliers, level=Level.EXACT
-        ),
-        Conclusion("kkt", "a linear program finds multipliers as well", _some_multipliers, level=Level.EXACT),
-        Conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", _margin_formula, level=Level.EXACT),
-        Conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger", _suboptimal),
-        Conclusion("nonlinear", "the function is not linear", _nonlinear),
-    ),
+_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-symmetric")
+
+APPENDIX_I_1_1 = _theorem(
+    "appI.1.1",
+    "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for every "
+    "cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
+    locator="Appendix I.1.1",
+    hypotheses=(_six_points,),
+    conclusions=(_stated_multipliers, _some_multipliers, _margin_formula, _suboptimal, _nonlinear),
     constants=lambda e: {
         "c_star": symmetric_angle(e.leak)[0],
         "lambda_1": float(_direction(e).multipliers[0]),
@@ -182,8 +178,6 @@ APPENDIX_I_1_1 = Theorem(
         "slope": _direction(e).slope,
         "margin": _direction(e).margin,
     },
-    setting=_SETTING,
-    example="lyu-symmetric",
     departs="The paper's quadratic for b has the spurious root leak = 1; c* is from the other factor.",
 )
 
@@ -213,18 +207,17 @@ def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | N
     return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
 
 
-def _middle() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
-        if points is None:
-            return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
-        margin = points.have - points.need
-        words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
-        return Judgement(margin >= 0.0, margin, words)
-
-    return Hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2", judge)
+@hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2")
+def _middle(evidence: Evidence) -> Judgement:
+    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+    if points is None:
+        return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
+    margin = points.have - points.need
+    words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
+    return Judgement(margin >= 0.0, margin, words)
 
 
+@conclusion("neuron", "w^+, gamma^+ and S^+ are as stated", Level.EXACT)
 def _best_neuron(evidence: Evidence) -> Measurement:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
     points, side = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak), side_of(evidence, 1)
@@ -244,12 +237,14 @@ def _best_neuron(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("kkt", "the single neuron is a KKT direction", Level.EXACT)
 def _one_neuron_is_kkt(evidence: Evidence) -> Measurement:
     w = evidence.witness("w", lambda: side_of(evidence, 1).w)
     residual = kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
     return at_most(residual, 1e-8, detail=f"KKT residual {residual:.2g}")
 
 
+@conclusion("suboptimal", "some network has a larger margin")
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
     best = best_network(evidence)
     half = 0.5 * side_of(evidence, 1).margin
@@ -264,21 +259,14 @@ def _middle_constants(evidence: Evidence) -> Constants:
     return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.have - points.need}
 
 
-APPENDIX_I_1_2 = Theorem(
-    key="lyu2021:appI.1.2",
-    reference=Reference("lyu2021", "Appendix I.1.2"),
-    statement=(
-        "For (x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2 the best single neuron is "
-        "(eps, 0, c)/sqrt(eps^2 + c^2); it is a KKT direction and suboptimal."
-    ),
-    hypotheses=(leaky_activation(), _middle()),
-    conclusions=(
-        Conclusion("neuron", "w^+, gamma^+ and S^+ are as stated", _best_neuron, level=Level.EXACT),
-        Conclusion("kkt", "the single neuron is a KKT direction", _one_neuron_is_kkt, level=Level.EXACT),
-        Conclusion("suboptimal", "some network has a larger margin", _middle_is_suboptimal),
-    ),
+APPENDIX_I_1_2 = _theorem(
+    "appI.1.2",
+    "For (x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2 the best single neuron is "
+    "(eps, 0, c)/sqrt(eps^2 + c^2); it is a KKT direction and suboptimal.",
+    locator="Appendix I.1.2",
+    hypotheses=(leaky_activation, _middle),
+    conclusions=(_best_neuron, _one_neuron_is_kkt, _middle_is_suboptimal),
     constants=_middle_constants,
-    setting=_SETTING,
     example="lyu-middle",
     departs="The paper asks for c < eps and eps/eps' much below the leak; the exact condition is derived.",
 )

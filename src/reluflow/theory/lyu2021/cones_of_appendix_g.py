@@ -6,24 +6,22 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.conditions.lyu2021 import pairwise_condition
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
+from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most
-from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 
 
-def binary_labels() -> Hypothesis:
+@hypothesis("binary", "the labels are -1 and 1")
+def binary_labels(evidence: Evidence) -> Judgement:
     """Labels -1 and 1."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        holds = evidence.dataset.is_binary
-        return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
-
-    return Hypothesis("binary", "the labels are -1 and 1", judge)
+    holds = evidence.dataset.is_binary
+    return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
 
 
 def mean_logistic() -> Hypothesis:
@@ -37,18 +35,15 @@ def mean_logistic() -> Hypothesis:
     return Hypothesis("mean-logistic", "the loss is the mean logistic loss", judge)
 
 
+@drawn("direction")
 def _principal(evidence: Evidence) -> FloatArray:
     """The unit w with the best margin in Assumption A.1 among the separator and the means."""
-
-    def draw() -> FloatArray:
-        facts = evidence.facts
-        candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
-        if facts.separator is not None and facts.separator.separable:
-            candidates.append(facts.separator.w)
-        units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
-        return max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
-
-    return evidence.witness("direction", draw)
+    facts = evidence.facts
+    candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
+    if facts.separator is not None and facts.separator.separable:
+        candidates.append(facts.separator.w)
+    units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
+    return max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
 
 
 def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]:
@@ -62,11 +57,13 @@ def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]
     return left, float(np.min(y * along)) / largest if largest > 0.0 else np.inf
 
 
+@conclusion("inequality", "the direction satisfies A.1")
 def _a1_inequality(evidence: Evidence) -> Measurement:
     left, right = principal_tangents(evidence, _principal(evidence))
     return at_most(left, right)
 
 
+@conclusion("angle", "all of K lies within arctan(left side) of it")
 def _cone_angle(evidence: Evidence) -> Measurement:
     """Largest angle of an element of K with the principal direction, attained at a vertex."""
     cone, w = correct_cone(evidence), _principal(evidence)
@@ -77,27 +74,21 @@ def _cone_angle(evidence: Evidence) -> Measurement:
     return at_most(angle, float(np.arctan(principal_tangents(evidence, w)[0])), allowance=1e-12)
 
 
+@conclusion("a2", "A.2 holds")
 def _a2_slack(evidence: Evidence) -> Measurement:
     margin = pairwise_condition(evidence.facts).margin
     return at_least(-np.inf if margin is None else margin, 0.0)
 
 
-LEMMA_G_1 = Theorem(
-    key="lyu2021:lemmaG.1",
-    reference=Reference("lyu2021", "Lemma G.1"),
-    statement=(
-        "A principal direction (A.1) implies A.2: K lies within the angle arctan(left side) of it, and the signs are "
-        "constant within arctan(right side)."
-    ),
-    hypotheses=(binary_labels(), leaky_activation(), data_assumption("principal-direction")),
-    conclusions=(
-        Conclusion("inequality", "the direction satisfies A.1", _a1_inequality),
-        Conclusion("angle", "all of K lies within arctan(left side) of it", _cone_angle),
-        Conclusion("a2", "A.2 holds", _a2_slack),
-    ),
+_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-hinted")
+
+LEMMA_G_1 = _theorem(
+    "lemmaG.1",
+    "A principal direction (A.1) implies A.2: K lies within the angle arctan(left side) of it, and the signs are "
+    "constant within arctan(right side).",
+    hypotheses=(binary_labels, leaky_activation, data_assumption("principal-direction")),
+    conclusions=(_a1_inequality, _cone_angle, _a2_slack),
     constants=lambda e: dict(zip(("left", "right"), principal_tangents(e, _principal(e)), strict=True)),
-    setting=SETTING,
-    example="lyu-hinted",
     erratum="E15: A.1 is the stronger assumption; the half-angle is arctan(gamma/max|P x|), not arcsin(gamma/max|x|).",
 )
 
@@ -108,6 +99,7 @@ def _boxes(evidence: Evidence) -> FloatArray:
     return evidence.witness("slopes", lambda: np.where(cone.extremes, 1.0, cone.leak))
 
 
+@conclusion("minimum", "the minimum over the vertices is the formula", Level.EXACT)
 def _minimum_formula(evidence: Evidence) -> Measurement:
     """Largest |min over vertices - formula| over samples, relative to the largest |z_i|^2."""
     facts, z = evidence.facts, evidence.dataset.X * evidence.dataset.y[:, None]
@@ -118,6 +110,7 @@ def _minimum_formula(evidence: Evidence) -> Measurement:
     return at_most(error, 1e-12, detail=f"relative difference {error:.2g}")
 
 
+@conclusion("equivalence", "A.2's slack and delta have the same sign", Level.EXACT)
 def _same_sign(evidence: Evidence) -> Measurement:
     """A.2's slack and delta of K have the same sign."""
     margin, delta = pairwise_condition(evidence.facts).margin, correct_cone(evidence).delta
@@ -126,19 +119,11 @@ def _same_sign(evidence: Evidence) -> Measurement:
     return Measurement(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
 
 
-LEMMA_G_2 = Theorem(
-    key="lyu2021:lemmaG.2",
-    reference=Reference("lyu2021", "Lemma G.2"),
-    statement=(
-        "A.2 holds exactly when every element of K classifies every sample: the smallest <z_i, mean of beta_j z_j> "
-        "over beta in [leak, 1]^n is leak <mu, z_i> - (1 - leak)/n sum_j max(-<z_i, z_j>, 0)."
-    ),
-    hypotheses=(binary_labels(), leaky_activation()),
-    conclusions=(
-        Conclusion("minimum", "the minimum over the vertices is the formula", _minimum_formula, level=Level.EXACT),
-        Conclusion("equivalence", "A.2's slack and delta have the same sign", _same_sign, level=Level.EXACT),
-    ),
+LEMMA_G_2 = _theorem(
+    "lemmaG.2",
+    "A.2 holds exactly when every element of K classifies every sample: the smallest <z_i, mean of beta_j z_j> "
+    "over beta in [leak, 1]^n is leak <mu, z_i> - (1 - leak)/n sum_j max(-<z_i, z_j>, 0).",
+    hypotheses=(binary_labels, leaky_activation),
+    conclusions=(_minimum_formula, _same_sign),
     constants=lambda e: {"delta": correct_cone(e).delta, "factor": correct_cone(e).factor},
-    setting=SETTING,
-    example="lyu-hinted",
 )

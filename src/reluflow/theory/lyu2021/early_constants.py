@@ -20,10 +20,10 @@ from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.lyu2021 import pairwise_condition
 from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.lyu2021.conditions import pairwise_condition
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 
@@ -178,7 +178,7 @@ def largest_log_scale(cone: CorrectCone, network: Network, eps: float, time: flo
 
 def largest_entry(network: Network) -> float:
     """The M-norm of the stored shape: the largest |w_k| or |a_k|."""
-    return float(max(np.max(np.linalg.norm(network.w, axis=1)), np.max(np.abs(network.a))))
+    return float(max(np.max(row_norms(network.w)), np.max(np.abs(network.a))))
 
 
 def idealised_state(evidence: Evidence, time: float) -> AlignedState:
@@ -259,7 +259,7 @@ def constants_of(evidence: Evidence) -> EarlyConstants:
 
 def _ray_distances(cone: CorrectCone, network: Network) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Distance of -s w to the ray of mu^(-s) for every neuron of sign s, the angle to it, and |w| (erratum E7)."""
-    lengths = np.linalg.norm(network.w, axis=1)
+    lengths = row_norms(network.w)
     distances, angles = np.zeros_like(lengths), np.zeros_like(lengths)
     for k, (w, sign) in enumerate(zip(network.w, np.sign(network.a), strict=True)):
         mean = cone.mean(-sign)

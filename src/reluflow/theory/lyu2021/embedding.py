@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -23,13 +22,14 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Parameter
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen
 NUM_PAIRS = 30
 Embedding = Callable[[FloatArray, FloatArray], FloatArray]
-_embedding_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_embedding_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _embedding(evidence: Evidence) -> Embedding:
@@ -46,6 +46,7 @@ def _pairs(evidence: Evidence) -> list[FloatArray]:
     return pairs
 
 
+@conclusion("function", "f of pi_b(theta) is f of theta", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest |f of the embedded - f of the pair| / |theta|^2."""
     X, b, worst = unit_ball(evidence).X, symmetric_flow(evidence).embedding, 0.0
@@ -55,6 +56,7 @@ def _same_function(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING)
 
 
+@conclusion("norm", "|pi_b(theta)| = |theta|", Level.EXACT)
 def _same_norm(evidence: Evidence) -> Measurement:
     """Largest ||pi_b(theta)| - |theta|| / |theta|."""
     b = symmetric_flow(evidence).embedding
@@ -65,6 +67,7 @@ def _same_norm(evidence: Evidence) -> Measurement:
     return at_most(max(gaps), ROUNDING)
 
 
+@conclusion("gradient", "grad L(pi_b(theta)) = pi_b(grad L(theta))", Level.EXACT)
 def _same_gradient(evidence: Evidence) -> Measurement:
     """Largest |grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M."""
     ball, b, worst = unit_ball(evidence), symmetric_flow(evidence).embedding, 0.0
@@ -78,15 +81,10 @@ def _same_gradient(evidence: Evidence) -> Measurement:
 
 
 LEMMA_E2 = _embedding_theorem(
-    key="lyu2021:lemmaE.2",
-    reference=Reference("lyu2021", "Lemma E.2"),
-    statement="pi_b keeps the function and the norm, and maps subgradients of L to subgradients of L.",
-    hypotheses=(mean_logistic(), good_embedding()),
-    conclusions=(
-        Conclusion("function", "f of pi_b(theta) is f of theta", _same_function, Level.EXACT),
-        Conclusion("norm", "|pi_b(theta)| = |theta|", _same_norm, Level.EXACT),
-        Conclusion("gradient", "grad L(pi_b(theta)) = pi_b(grad L(theta))", _same_gradient, Level.EXACT),
-    ),
+    "lemmaE.2",
+    "pi_b keeps the function and the norm, and maps subgradients of L to subgradients of L.",
+    hypotheses=(mean_logistic(), good_embedding),
+    conclusions=(_same_function, _same_norm, _same_gradient),
     departs="Tried at random pairs, where L is differentiable.",
 )
 
@@ -109,17 +107,15 @@ def _pair_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times[1:2], companions=companions)
 
 
-def _no_ridge_for_either() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.companions:
-            return undecided("the pair was not run")
-        met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-        return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-    statement = "the pair and its embedding are non-branching: no ridge was met"
-    return Hypothesis("non-branching", statement, judge, needs_trajectory=True)
+@hypothesis("non-branching", "the pair and its embedding are non-branching: no ridge was met", needs_trajectory=True)
+def _no_ridge_for_either(evidence: Evidence) -> Judgement:
+    if not evidence.companions:
+        return undecided("the pair was not run")
+    met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
+    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
 
+@conclusion("commutes", "difference of the two runs", Level.EXACT)
 def _flow_commutes(evidence: Evidence) -> Measurement:
     """Largest |pi_b(theta(t)) - theta_b(t)|_M / |theta_b(t)|_M over the snapshots of the two runs."""
     pair, embedded = (evidence.companions.get(name) for name in ("pair", "embedded"))
@@ -133,6 +129,7 @@ def _flow_commutes(evidence: Evidence) -> Measurement:
     return at_most(worst, COMMUTES)
 
 
+@conclusion("velocity", "pi_b of the velocity is the velocity at pi_b", Level.EXACT)
 def _embedded_is_a_trajectory(evidence: Evidence) -> Measurement:
     """Largest |v(pi_b(theta)) - pi_b(v(theta))|_M, v the velocity, relative to |theta|_M, along the pair's run."""
     run = evidence.companions.get("pair")
@@ -156,24 +153,20 @@ _PAIR_PARAMETERS = (
 )
 
 LEMMA_5_3 = _embedding_theorem(
-    key="lyu2021:lemma5.3",
-    reference=Reference("lyu2021", "Lemma 5.3"),
-    statement="Where the flow is unique it commutes with pi_b.",
-    hypotheses=(mean_logistic(), good_embedding(), _no_ridge_for_either()),
-    conclusions=(Conclusion("commutes", "difference of the two runs", _flow_commutes, Level.EXACT),),
+    "lemma5.3",
+    "Where the flow is unique it commutes with pi_b.",
+    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
+    conclusions=(_flow_commutes,),
     parameters=_PAIR_PARAMETERS,
     plan=_pair_plan,
     departs="The pair is made of the first two neurons of the draw, with a_1 > 0 > a_2.",
 )
 
 LEMMA_E1 = _embedding_theorem(
-    key="lyu2021:lemmaE.1",
-    reference=Reference("lyu2021", "Lemma E.1"),
-    statement="pi_b of a trajectory of two neurons is a trajectory of m neurons.",
-    hypotheses=(mean_logistic(), good_embedding(), _no_ridge_for_either()),
-    conclusions=(
-        Conclusion("velocity", "pi_b of the velocity is the velocity at pi_b", _embedded_is_a_trajectory, Level.EXACT),
-    ),
+    "lemmaE.1",
+    "pi_b of a trajectory of two neurons is a trajectory of m neurons.",
+    hypotheses=(mean_logistic(), good_embedding, _no_ridge_for_either),
+    conclusions=(_embedded_is_a_trajectory,),
     parameters=_PAIR_PARAMETERS,
     plan=_pair_plan,
     departs="As Lemma 5.3; judged on velocities along the pair's run.",

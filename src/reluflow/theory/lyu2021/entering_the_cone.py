@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.geometry.alignment import AlignedState
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, regime
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
@@ -19,7 +20,8 @@ from reluflow.theory.lyu2021.early_constants import (
     where_cone_serves,
 )
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 40
 
@@ -29,7 +31,7 @@ def off_the_rays() -> Hypothesis:
 
     def judge(evidence: Evidence) -> Judgement:
         distance = constants_of(evidence).ray_distance
-        longest = float(np.max(np.linalg.norm(evidence.network.w, axis=1)))
+        longest = float(np.max(row_norms(evidence.network.w)))
         relative = distance / longest if longest > 0.0 else 0.0
         return Judgement(
             relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}"
@@ -42,16 +44,14 @@ def off_the_rays() -> Hypothesis:
     )
 
 
+@drawn("entry")
 def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
     """The first time at which the limit flow has every neuron in C_(delta/2), and the neurons there."""
-
-    def compute() -> tuple[float, AlignedState]:
-        time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
-        return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
-
-    return evidence.witness("entry", compute)
+    time = idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
+    return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
 
 
+@conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)")
 def _enters(evidence: Evidence) -> Measurement:
     time, state = _idealised(evidence)
     cone = correct_cone(evidence)
@@ -61,6 +61,7 @@ def _enters(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("stays", "and at later times too")
 def _stays(evidence: Evidence) -> Measurement:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
     time, cone = _idealised(evidence)[0], correct_cone(evidence)
@@ -70,25 +71,21 @@ def _stays(evidence: Evidence) -> Measurement:
     return at_least(depth, 0.5 * cone.delta)
 
 
-LEMMA_G_3 = Theorem(
-    key="lyu2021:lemmaG.3",
-    reference=Reference("lyu2021", "Lemma G.3"),
-    statement="Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
+_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-hinted")
+
+LEMMA_G_3 = _theorem(
+    "lemmaG.3",
+    "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         balanced_start(),
         off_the_rays(),
     ),
-    conclusions=(
-        Conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)", _enters),
-        Conclusion("stays", "and at later times too", _stays),
-    ),
+    conclusions=(_enters, _stays),
     constants=lambda e: {"delta": correct_cone(e).delta, "T0": _idealised(e)[0]},
-    setting=SETTING,
-    example="lyu-hinted",
     erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
     departs="The idealised flow is followed in closed form, neuron by neuron.",
 )
@@ -114,6 +111,7 @@ def _at_proof_time(evidence: Evidence) -> AlignedState:
 _TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"
 
 
+@conclusion("in-cone", "at T0 every sign(a) w lies in C_(delta/3)")
 def _in_cone(evidence: Evidence) -> Measurement:
     if not _below_sigma_max(evidence).holds:
         return missing(_TOO_LARGE)
@@ -124,6 +122,7 @@ def _in_cone(evidence: Evidence) -> Measurement:
     return at_least(depth, constants.delta / 3.0, detail=words)
 
 
+@conclusion("time", "the neurons are there before T0")
 def _sooner(evidence: Evidence) -> Measurement:
     """First snapshot after which every neuron is in C_(delta/3), against the T0 of the proof."""
     constants, cone = constants_of(evidence), correct_cone(evidence)
@@ -136,6 +135,7 @@ def _sooner(evidence: Evidence) -> Measurement:
     return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
 
 
+@conclusion("norms", "A sigma <= |w_k(T0)| <= B sigma")
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
     if not _below_sigma_max(evidence).holds:
@@ -148,6 +148,7 @@ def _norms(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(grown))), bound, detail=words)
 
 
+@conclusion("monotone", "Gamma_i grows by at least delta/3 times the way a neuron goes")
 def _monotone(evidence: Evidence) -> Measurement:
     """Smallest of (increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
 
@@ -172,7 +173,7 @@ def _monotone(evidence: Evidence) -> Measurement:
 
 def _constants(evidence: Evidence) -> Constants:
     c, cone = constants_of(evidence), correct_cone(evidence)
-    lengths = np.log(np.linalg.norm(evidence.network.w, axis=1))
+    lengths = np.log(row_norms(evidence.network.w))
     return {
         "delta": c.delta,
         "eps_1": c.eps_1,
@@ -198,32 +199,23 @@ def _below_sigma_max(evidence: Evidence) -> Judgement:
     )
 
 
-LEMMA_G_4 = Theorem(
-    key="lyu2021:lemmaG.4",
-    reference=Reference("lyu2021", "Lemma G.4"),
-    statement=(
-        "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in -C_(delta/3) "
-        "at T0, with norms between A sigma and B sigma."
-    ),
+LEMMA_G_4 = _theorem(
+    "lemmaG.4",
+    "Under A.2 and below sigma_max all positive neurons are in C_(delta/3) and all negative ones in -C_(delta/3) "
+    "at T0, with norms between A sigma and B sigma.",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         balanced_start(),
         off_the_rays(),
         regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max)),
     ),
-    conclusions=(
-        Conclusion("in-cone", "at T0 every sign(a) w lies in C_(delta/3)", _in_cone),
-        Conclusion("time", "the neurons are there before T0", _sooner),
-        Conclusion("norms", "A sigma <= |w_k(T0)| <= B sigma", _norms),
-        Conclusion("monotone", "Gamma_i grows by at least delta/3 times the way a neuron goes", _monotone),
-    ),
+    conclusions=(_in_cone, _sooner, _norms, _monotone),
     constants=_constants,
     plan=_plan,
     log_scale=lambda e: min(0.0, constants_of(e).log_scale - e.network.log_scale - 1.0),
-    setting=SETTING,
     example="lyu-counterexample-sharp",
     erratum="E7: the excluded rays; E16: sqrt(eps/(2m)) in sigma_max and min in D-bar.",
     departs="eps is half the paper's min(eps_1, eps_2); eps_2 and d-bar' are explicit lower bounds of ours.",

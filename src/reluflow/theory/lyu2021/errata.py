@@ -2,130 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
+from reluflow.theory.erratum import errata_table
+from reluflow.theory.lyu2021.errata_cases import CASES
 
-from reluflow.data.registry import load
-from reluflow.losses import LogisticLoss
-from reluflow.theory.conditions.lyu2021 import negative_networks_are_worse, negative_neurons_do_not_take_over
-from reluflow.theory.erratum import errata_maker
-from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, equals
-
-
-def _pull_of_mean(share: float) -> Measurement:
-    """G(mu-bar) on symmetric data against share (1 + leak) |mu|."""
-    data, leak = load("lyu-symmetric"), 0.5
-    mean = (data.y @ data.X) / data.n
-    unit = mean / np.linalg.norm(mean)
-    z = data.X @ unit
-    value = float(0.5 * (data.y @ np.where(z > 0.0, z, leak * z)) / data.n)
-    stated = share * (1.0 + leak) * float(np.linalg.norm(mean))
-    return equals(value, stated, atol=1e-12, detail=f"G(mu-bar) = {value:.6g} against {stated:.6g}")
-
-
-def _norm_of_pair(share: float) -> Measurement:
-    """|share (w*, -w*, 1, -1)| for a unit vector w*."""
-    norm = share * 2.0
-    return equals(norm, 1.0, atol=1e-12, detail=f"|{share:g} (w*, -w*, 1, -1)| = {norm:g}")
-
-
-def _other_sign(name: str, leak: float) -> Measurement:
-    """gamma^+/2 - V*, positive where no negative neuron can grow beside w^+ (A.5*), on data with A.5."""
-    facts = DatasetFacts(load(name), LogisticLoss(), leak)
-    printed, margin = negative_networks_are_worse(facts).margin, negative_neurons_do_not_take_over(facts).margin
-    value = float("nan") if margin is None else float(margin)
-    return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
-
-
-def _forces(losses: tuple[float, ...], *, printed: bool) -> Measurement:
-    """A bound of the sum of g_i = 1 - exp(-l_i), 1 - exp(-max l) or 1 - exp(-sum l), against 1 - exp(-nL)."""
-    values = np.array(losses)
-    bound = 1.0 - np.exp(-np.max(values) if printed else -np.sum(values))
-    wanted = 1.0 - np.exp(-np.sum(values))
-    return at_least(bound, wanted, allowance=1e-15, detail=f"the step gives {bound:.3f}, needed {wanted:.3f}")
-
-
-_erratum = errata_maker("lyu2021")
-
-ERRATA = (
-    _erratum(
-        "E1",
-        "Sec. 5.1",
-        "mu~ = ((1 + leak)/2) mu",
-        "((1 + leak)/4) mu, so lambda_0 = ((1 + leak)/4) |mu|",
-        lambda: _pull_of_mean(0.5),
-        lambda: _pull_of_mean(0.25),
-    ),
-    _erratum(
-        "E2", "App. G", "the subgradient of G on C is mu^+", "mu^+/2, and lambda_0^+ = |mu^+|/2; kappa is unaffected"
-    ),
-    _erratum(
-        "E3",
-        "Thm 5.5",
-        "(1/4)(w*, -w*, 1, -1)",
-        "(1/2)(w*, -w*, 1, -1), of norm 1",
-        lambda: _norm_of_pair(0.25),
-        lambda: _norm_of_pair(0.5),
-    ),
-    _erratum(
-        "E4",
-        "Thms A.7 and G.11",
-        "Assumption A.5",
-        "A.5*: the dual multipliers of w^+ themselves must give V* < gamma^+/2; on three points A.5 holds and the flow "
-        "tends to a two-neuron network of margin 0.66087 instead of 1/2",
-        lambda: _other_sign("lyu-counterexample", 0.1),
-        lambda: _other_sign("lyu-counterexample-sharp", 0.5),
-    ),
-    _erratum("E5", "Thm A.10, A.9", "a_k <= 0", "a_k >= 0, with the mirrored A.6 and A.5*; w^- lacks an index"),
-    _erratum(
-        "E6",
-        "Thm 6.2, Lemma A.4, Thm G.9",
-        "gamma^+/2 is a suboptimal margin",
-        "for m >= 3 exactly if K > eps sqrt((3 + leak)/(1 - leak)); for m = 1 it is optimal among a_1 >= 0",
-    ),
-    _erratum("E7", "G.3, G.4", "the excluded rays are +mu^- and -mu^+", "-mu^- for a > 0 and +mu^+ for a < 0"),
-    _erratum("E8", "App. A, G.1", "x_i^- is defined as x_i^+", "with the slopes exchanged"),
-    _erratum("E9", "Lemma 5.2", "a constant C for every r", "C = 4/lambda_0 + sqrt 2, for r <= sqrt(lambda_0)/2"),
-    _erratum(
-        "E10",
-        "Lemmas 5.2, 5.4, E.8",
-        "theta-hat = (b_+, b_+ mu-bar, ...)",
-        "(b_+ mu-bar, b_- mu-bar, b_+, b_-)",
-    ),
-    _erratum(
-        "E11", "Thm 6.2, A.7, A.10, App. G", "probability 1 - delta over D_init", "1 - 2^-m over the balanced draw"
-    ),
-    _erratum(
-        "E12",
-        "Thm H.2, Lemma H.3",
-        "w_k/a_k; f = phi + phi; |theta|^2 = |w^+| + |w^-|",
-        "w_k/|a_k|; phi(<x, w^+>) - phi(<x, w^->); 2(|w^+| + |w^-|)",
-    ),
-    _erratum(
-        "E13",
-        "Lemma B.20",
-        "sum(1 - e^(-l_i)) >= 1 - e^(-max l) >= 1 - e^(-nL)",
-        "the second step goes the wrong way; 1 - prod(1 - g_i) <= sum g_i serves",
-        lambda: _forces((0.3, 0.4, 0.5), printed=True),
-        lambda: _forces((0.3, 0.4, 0.5), printed=False),
-    ),
-    _erratum("E14", "Thm B.19", "rate c^2 (leak gamma*/2n)^2", "c (leak gamma*/2n)^2, with w* of norm 1"),
-    _erratum("E15", "App. A, G.1", "A.1 is weaker than A.2", "it is stronger; the half-angle is an arctan"),
-    _erratum(
-        "E16",
-        "G.4, G.5, G.7",
-        "sqrt(eps/m), max for min, C_1, the window",
-        "sqrt(eps/(2m)), min, C_1 = sigma_max/r_max^3, the window begins at T0",
-    ),
-    _erratum(
-        "E17",
-        "F.2, Thm 5.5",
-        "u_2 = -a_2 w_2, (1 - gamma*)/2, max",
-        "a_2 w_2, (1 - leak)/2, min, and eps at most arccos((1 + leak)/2)",
-    ),
-    _erratum("E18", "F.9, (47), (54)", "signs and powers of L and n", "minus, 2|tangential|, no extra L, l^(-1)(nL)"),
-    _erratum("E19", "I.2", "for all starts, by Thm B.19", "for balanced ones, by Cor. B.18"),
-    _erratum(
-        "E20", "Table 1", "the net converges to the max-margin linear classifier", "approximately: data not symmetric"
-    ),
+ERRATA = errata_table(
+    "lyu2021",
+    CASES,
+    """
+E1 | Sec. 5.1 | mu~ = ((1 + leak)/2) mu | ((1 + leak)/4) mu, so lambda_0 = ((1 + leak)/4) |mu|
+E2 | App. G | the subgradient of G on C is mu^+ | mu^+/2, and lambda_0^+ = |mu^+|/2; kappa is unaffected
+E3 | Thm 5.5 | (1/4)(w*, -w*, 1, -1) | (1/2)(w*, -w*, 1, -1), of norm 1
+E4 | Thms A.7 and G.11 | Assumption A.5 | A.5*: the dual multipliers of w^+ themselves must give V* < gamma^+/2; on
+    three points A.5 holds and the flow tends to a two-neuron network of margin 0.66087 instead of 1/2
+E5 | Thm A.10, A.9 | a_k <= 0 | a_k >= 0, with the mirrored A.6 and A.5*; w^- lacks an index
+E6 | Thm 6.2, Lemma A.4, Thm G.9 | gamma^+/2 is a suboptimal margin | for m >= 3 exactly if K > eps sqrt((3 + leak)/(1
+    - leak)); for m = 1 it is optimal among a_1 >= 0
+E7 | G.3, G.4 | the excluded rays are +mu^- and -mu^+ | -mu^- for a > 0 and +mu^+ for a < 0
+E8 | App. A, G.1 | x_i^- is defined as x_i^+ | with the slopes exchanged
+E9 | Lemma 5.2 | a constant C for every r | C = 4/lambda_0 + sqrt 2, for r <= sqrt(lambda_0)/2
+E10 | Lemmas 5.2, 5.4, E.8 | theta-hat = (b_+, b_+ mu-bar, ...) | (b_+ mu-bar, b_- mu-bar, b_+, b_-)
+E11 | Thm 6.2, A.7, A.10, App. G | probability 1 - delta over D_init | 1 - 2^-m over the balanced draw
+E12 | Thm H.2, Lemma H.3 | w_k/a_k; f = phi + phi; |theta|^2 = |w^+| + |w^-| | w_k/|a_k|; phi(<x, w^+>) - phi(<x,
+    w^->); 2(|w^+| + |w^-|)
+E13 | Lemma B.20 | sum(1 - e^(-l_i)) >= 1 - e^(-max l) >= 1 - e^(-nL) | the second step goes the wrong way; 1 - prod(1
+    - g_i) <= sum g_i serves
+E14 | Thm B.19 | rate c^2 (leak gamma*/2n)^2 | c (leak gamma*/2n)^2, with w* of norm 1
+E15 | App. A, G.1 | A.1 is weaker than A.2 | it is stronger; the half-angle is an arctan
+E16 | G.4, G.5, G.7 | sqrt(eps/m), max for min, C_1, the window | sqrt(eps/(2m)), min, C_1 = sigma_max/r_max^3, the
+    window begins at T0
+E17 | F.2, Thm 5.5 | u_2 = -a_2 w_2, (1 - gamma*)/2, max | a_2 w_2, (1 - leak)/2, min, and eps at most arccos((1 +
+    leak)/2)
+E18 | F.9, (47), (54) | signs and powers of L and n | minus, 2|tangential|, no extra L, l^(-1)(nL)
+E19 | I.2 | for all starts, by Thm B.19 | for balanced ones, by Cor. B.18
+E20 | Table 1 | the net converges to the max-margin linear classifier | approximately: data not symmetric
+""",
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
@@ -12,12 +10,13 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, no_ridge_met
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, neuron_rows, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 NUM_INTERVALS = 240  # of the quadrature, an even number
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen
 _UNTIL = Parameter("until", 60.0, "unit-ball time up to which the run is followed", low=0.0)
-_flow_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_flow_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _times(evidence: Evidence, count: int) -> tuple[float, ...]:
@@ -44,6 +43,7 @@ def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     return integral, changes.sum(axis=0)
 
 
+@conclusion("energy", "L(0) - L(t) is the integral of |dtheta/dt|^2", Level.EXACT)
 def _energy(evidence: Evidence) -> Measurement:
     """|L(0) - L(t) - integral of |dtheta/dt|^2| / (L(0) - L(t)) against the quadrature's own error bound."""
     snapshots = evidence.run.snapshots
@@ -65,11 +65,10 @@ def _energy(evidence: Evidence) -> Measurement:
 
 
 LEMMA_B15 = _flow_theorem(
-    key="lyu2021:lemmaB.15",
-    reference=Reference("lyu2021", "Lemma B.15"),
-    statement="Almost everywhere dtheta/dt is minus the shortest Clarke subgradient, and dL/dt = -|dtheta/dt|^2.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
-    conclusions=(Conclusion("energy", "L(0) - L(t) is the integral of |dtheta/dt|^2", _energy, Level.EXACT),),
+    "lemmaB.15",
+    "Almost everywhere dtheta/dt is minus the shortest Clarke subgradient, and dL/dt = -|dtheta/dt|^2.",
+    hypotheses=(mean_logistic(), no_ridge_met),
+    conclusions=(_energy,),
     parameters=(_UNTIL,),
     plan=_quadrature_plan,
     departs="The integral is a trapezoidal sum over the snapshots; its own error bound is the tolerance.",
@@ -90,12 +89,14 @@ def _rates(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.array(by_w), np.array(by_a), np.array(squares)
 
 
+@conclusion("rates", "<w_k, dw_k/dt> = a_k da_k/dt", Level.EXACT)
 def _equal_rates(evidence: Evidence) -> Measurement:
     """Largest |<w, dw/dt> - a da/dt| over the largest rate of the run."""
     by_w, by_a, _ = _rates(evidence)
     return at_most(float(np.max(np.abs(by_w - by_a)) / np.max(np.abs(by_a))), 1e-8)
 
 
+@conclusion("integral", "a_k^2 grows by twice the integral of the rate", Level.EXACT)
 def _rate_integral(evidence: Evidence) -> Measurement:
     """Largest |a_k^2(t) - a_k^2(0) - 2 integral of the rate| over neurons, against the quadrature's error bound."""
     if len(evidence.run.snapshots) <= NUM_INTERVALS:
@@ -109,6 +110,7 @@ def _rate_integral(evidence: Evidence) -> Measurement:
     return at_most(float(gaps[worst]), float(error[worst]) / size + 1e-9)
 
 
+@conclusion("conserved", "|w_k|^2 - a_k^2 does not change", Level.EXACT)
 def _drift(evidence: Evidence) -> Measurement:
     """Largest change of a_k^2 - |w_k|^2 over the snapshots, relative to the neuron's own squared norm."""
     start, worst = evidence.network, 0.0
@@ -121,15 +123,10 @@ def _drift(evidence: Evidence) -> Measurement:
 
 
 LEMMA_B16 = _flow_theorem(
-    key="lyu2021:lemmaB.16",
-    reference=Reference("lyu2021", "Lemma B.16"),
-    statement="|w_k|^2/2 and a_k^2/2 grow at the same rate sum_i r_i a_k phi(<w_k, x_i>); |w_k|^2 - a_k^2 is constant.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
-    conclusions=(
-        Conclusion("rates", "<w_k, dw_k/dt> = a_k da_k/dt", _equal_rates, Level.EXACT),
-        Conclusion("integral", "a_k^2 grows by twice the integral of the rate", _rate_integral, Level.EXACT),
-        Conclusion("conserved", "|w_k|^2 - a_k^2 does not change", _drift, Level.EXACT),
-    ),
+    "lemmaB.16",
+    "|w_k|^2/2 and a_k^2/2 grow at the same rate sum_i r_i a_k phi(<w_k, x_i>); |w_k|^2 - a_k^2 is constant.",
+    hypotheses=(mean_logistic(), no_ridge_met),
+    conclusions=(_equal_rates, _rate_integral, _drift),
     parameters=(_UNTIL,),
     plan=_quadrature_plan,
 )
@@ -150,6 +147,7 @@ def _zero_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times, companions=(Companion("zero", _with_zero_neuron(evidence.network), times),))
 
 
+@conclusion("zero", "a zero neuron does not move", Level.EXACT)
 def _stays_zero(evidence: Evidence) -> Measurement:
     """Size of the zero neuron at the snapshots of the companion run."""
     run = evidence.companions.get("zero")
@@ -158,6 +156,7 @@ def _stays_zero(evidence: Evidence) -> Measurement:
     return at_most(max(float(np.max(np.abs(neuron_rows(s.network)[-1]))) for s in run.snapshots), 0.0)
 
 
+@conclusion("alive", "|z_k(t)| e^t / |z_k(0)| is at least 1")
 def _stays_away_from_zero(evidence: Evidence) -> Measurement:
     """Smallest |z_k(t)| e^t / |z_k(0)| over neurons and snapshots, t in unit-ball time."""
     start = np.linalg.norm(neuron_rows(evidence.network), axis=1)
@@ -171,20 +170,17 @@ def _stays_away_from_zero(evidence: Evidence) -> Measurement:
 
 
 LEMMA_B17 = _flow_theorem(
-    key="lyu2021:lemmaB.17",
-    reference=Reference("lyu2021", "Lemma B.17"),
-    statement="A neuron that is zero once is zero always, and one that is not stays so: |z_k(t)| >= e^-t |z_k(0)|.",
-    hypotheses=(mean_logistic(), no_ridge_met()),
-    conclusions=(
-        Conclusion("zero", "a zero neuron does not move", _stays_zero, Level.EXACT),
-        Conclusion("alive", "|z_k(t)| e^t / |z_k(0)| is at least 1", _stays_away_from_zero),
-    ),
+    "lemmaB.17",
+    "A neuron that is zero once is zero always, and one that is not stays so: |z_k(t)| >= e^-t |z_k(0)|.",
+    hypotheses=(mean_logistic(), no_ridge_met),
+    conclusions=(_stays_zero, _stays_away_from_zero),
     parameters=(_UNTIL,),
     plan=_zero_plan,
     departs="The rate e^-t of the second half is the proof's, for samples in the unit ball.",
 )
 
 
+@conclusion("balanced", "|a_k| = |w_k| at all times", Level.EXACT)
 def _keeps_balance(evidence: Evidence) -> Measurement:
     """Largest ||a_k| - |w_k|| / |z_k| over the snapshots."""
     worst = 0.0
@@ -195,6 +191,7 @@ def _keeps_balance(evidence: Evidence) -> Measurement:
     return at_most(worst, DRIFT)
 
 
+@conclusion("signs", "no a_k changes its sign", Level.EXACT)
 def _keeps_signs(evidence: Evidence) -> Measurement:
     """How many output weights have another sign at some snapshot than at the start."""
     start = np.sign(evidence.network.a)
@@ -204,17 +201,17 @@ def _keeps_signs(evidence: Evidence) -> Measurement:
     return none_of(int(np.sum(changed)), total=len(start))
 
 
-COROLLARY_B18 = Theorem(
-    key="lyu2021:corB.18",
-    reference=Reference("lyu2021", "Cor. B.18"),
-    statement="A balanced network stays balanced, and no output weight changes its sign.",
-    hypotheses=(mean_logistic(), balanced_start(), no_ridge_met()),
-    conclusions=(
-        Conclusion("balanced", "|a_k| = |w_k| at all times", _keeps_balance, Level.EXACT),
-        Conclusion("signs", "no a_k changes its sign", _keeps_signs, Level.EXACT),
-    ),
-    parameters=(_UNTIL,),
-    plan=_short_plan,
+_theorem = theorems_of(
+    "lyu2021",
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-2"),
     example="lyu-symmetric",
+)
+
+COROLLARY_B18 = _theorem(
+    "corB.18",
+    "A balanced network stays balanced, and no output weight changes its sign.",
+    hypotheses=(mean_logistic(), balanced_start(), no_ridge_met),
+    conclusions=(_keeps_balance, _keeps_signs),
+    parameters=(_UNTIL,),
+    plan=_short_plan,
 )

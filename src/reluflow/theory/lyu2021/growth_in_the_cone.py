@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
@@ -28,9 +28,12 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.measurement import Level, Measurement, all_of, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Hypothesis, Parameter
 
 _NUM_TIMES = 12
+SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
+_TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
 
 
 @kept
@@ -43,7 +46,7 @@ def entry_time(evidence: Evidence) -> float:
 def entry_sizes(evidence: Evidence) -> FloatArray:
     """log(|w_k(T0)| / sigma) of the limit flow for the stored shape, shape (num_neurons,)."""
     state = idealised_state(evidence, entry_time(evidence))
-    return np.asarray(state.log_norms + np.log(np.linalg.norm(state.w, axis=1)))
+    return np.asarray(state.log_norms + np.log(row_norms(state.w)))
 
 
 def stacked(network: Network, cone: CorrectCone) -> FloatArray:
@@ -91,7 +94,7 @@ def in_cone_at_entry() -> Hypothesis:
             return undecided("no run was made")
         cone, network = correct_cone(evidence), _at_entry(evidence)
         if network is None:
-            return undecided("the run has no snapshot at T0")
+            return undecided("the run has no snapshot at T0 with neurons that a double holds")
         margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
         return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
 
@@ -101,6 +104,8 @@ def in_cone_at_entry() -> Hypothesis:
 
 def _at_entry(evidence: Evidence) -> Network | None:
     time = entry_time(evidence)
+    if evidence.network.log_scale < SMALLEST_LOG:
+        return None
     return next((s.network for s in evidence.run.snapshots if abs(s.time - time) <= 1e-9 * time), None)
 
 
@@ -110,16 +115,16 @@ def _window_constant(evidence: Evidence) -> float:
     return min(constants_of(evidence).eps, cone.growth(1) / cone.factor)
 
 
-def window(evidence: Evidence, size: float) -> float:
-    """Length of Lemma G.7's window for the M-norm at T0, with T0 added to it (erratum E16)."""
+def window(evidence: Evidence, log_size: float) -> float:
+    """Length of Lemma G.7's window for ln of the M-norm at T0, with T0 added to it (erratum E16)."""
     cone, m = correct_cone(evidence), evidence.network.num_neurons
-    return float(np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m) * size))) / cone.growth(1)
+    return float(np.log(np.sqrt(_window_constant(evidence)) / (2.0 * np.sqrt(m))) - log_size) / cone.growth(1)
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
     cone = correct_cone(evidence)
     log_size = evidence.network.log_scale + 0.5 * np.log(cone.factor) + float(entry_sizes(evidence).max())
-    length = max(window(evidence, float(np.exp(log_size))), 1.0 / cone.growth(1))
+    length = max(window(evidence, log_size), 1.0 / cone.growth(1))
     return FlowPlan(times=tuple(entry_time(evidence) + np.linspace(0.0, length, _NUM_TIMES)))
 
 
@@ -130,16 +135,18 @@ def _window_scale(evidence: Evidence) -> float:
     return float(wanted - 0.5 * np.log(cone.factor) - entry_sizes(evidence).max() - evidence.network.log_scale)
 
 
+RESOLVED = 1e-9  # error relative to r that is more than that of the integration
+_UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
 _WINDOW = Parameter("folds", 4.0, "e-folds of growth in the window the run is followed over", low=0.0)
-_IN_CONE = (binary_labels(), mean_logistic(), leaky_activation(), data_assumption("lyu-a2"), data_assumption("lyu-a3"))
+_IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
 _STARTS = (balanced_start(), off_the_rays())
 
 
-def _growth_ratio(evidence: Evidence) -> Measurement:
+@conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M")
+@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
+def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
-    network, cone = _at_entry(evidence), correct_cone(evidence)
-    if network is None:
-        return missing("the run has no snapshot at T0")
+    cone = correct_cone(evidence)
     z, worst = stacked(network, cone), 0.0
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
@@ -148,55 +155,53 @@ def _growth_ratio(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0, allowance=1e-12)
 
 
-LEMMA_G_6 = Theorem(
-    key="lyu2021:lemmaG.6",
-    reference=Reference("lyu2021", "Lemma G.6"),
-    statement="From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
+_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-counterexample-sharp")
+
+LEMMA_G_6 = _theorem(
+    "lemmaG.6",
+    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
     hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(Conclusion("growth", "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M", _growth_ratio),),
+    conclusions=(_growth_ratio,),
     constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
     parameters=(_WINDOW,),
     plan=_window_plan,
     log_scale=_window_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2.",
 )
 
 
-def _linearisation(evidence: Evidence) -> Measurement:
+@conclusion("error", "the error of the linearised flow is below its bound")
+@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
+def _linearisation(evidence: Evidence, network: Network) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
-    network, cone = _at_entry(evidence), correct_cone(evidence)
-    if network is None:
-        return missing("the run has no snapshot at T0")
+    cone = correct_cone(evidence)
     z, m = stacked(network, cone), evidence.network.num_neurons
     size, rate = entry_norm(z), cone.growth(1)
-    length, ratios = window(evidence, size), []
+    length, ratios = window(evidence, float(np.log(size))), []
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
         if 0.0 < elapsed <= length:
-            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed))
-            ratios.append(error / (4.0 * m * size**3 * cone.factor / rate * np.exp(3.0 * rate * elapsed)))
+            grown = size * np.exp(rate * elapsed)
+            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
+            bound = 4.0 * m * cone.factor / rate * grown**2
+            if bound < error < RESOLVED:
+                return missing("the error is that of the integration; its bound is below it at this scale")
+            ratios.append(error / bound)
     if not ratios:
         return missing(f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
 
 
-LEMMA_G_7 = Theorem(
-    key="lyu2021:lemmaG.7",
-    reference=Reference("lyu2021", "Lemma G.7"),
-    statement=(
-        "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
-        "linearisation, until the window closes."
-    ),
+LEMMA_G_7 = _theorem(
+    "lemmaG.7",
+    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
+    "linearisation, until the window closes.",
     hypotheses=(*_IN_CONE, *_STARTS, in_cone_at_entry()),
-    conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
+    conclusions=(_linearisation,),
     constants=lambda e: {"T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1), "eps": constants_of(e).eps},
     parameters=(_WINDOW,),
     plan=_window_plan,
     log_scale=_window_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
 )
 
@@ -265,22 +270,35 @@ def _below_r_max(evidence: Evidence) -> Judgement:
     return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
 
 
+@conclusion("error", "the error is at most C_2 r^3")
 def _error_bound(evidence: Evidence) -> Measurement:
+    if evidence.network.log_scale < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     r, error, _ = decomposition_error(evidence)
     bound = growth_constants(evidence)["C_2"] * r**3
+    if bound < error < RESOLVED * r:
+        return missing(_UNRESOLVED)
     return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
 
 
+@conclusion("order", "the error is of order r^3", Level.SCALING)
 def _error_order(evidence: Evidence) -> Measurement:
+    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
     if len(points) < 3:
         return missing("a sweep of at least three scales is needed")
+    if any(error < RESOLVED * r for r, error in points):
+        return missing(_UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
 
+@conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons")
 def _sizes_of_b(evidence: Evidence) -> Measurement:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
+    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
+        return missing(_TOO_SMALL)
     statements = []
     for each in (evidence, *evidence.sweep):
         c, b = growth_constants(each), np.abs(decomposition_error(each)[2])
@@ -291,30 +309,21 @@ def _sizes_of_b(evidence: Evidence) -> Measurement:
     return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
 
 
-LEMMA_G_5 = Theorem(
-    key="lyu2021:lemmaG.5",
-    reference=Reference("lyu2021", "Lemma G.5"),
-    statement=(
-        "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
-        "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
-        "and of order sigma^kappa for negative neurons."
-    ),
+LEMMA_G_5 = _theorem(
+    "lemmaG.5",
+    "At T0 + T1(sigma, r) positive neurons are r b_k (mu-bar^+, 1) and negative ones "
+    "r^(1 - kappa) b_k (mu-bar^-, 1), up to C_2 r^3; b_k is of order 1 for positive "
+    "and of order sigma^kappa for negative neurons.",
     hypotheses=(
         *_IN_CONE,
         *_STARTS,
         regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max)),
         in_cone_at_entry(),
     ),
-    conclusions=(
-        Conclusion("error", "the error is at most C_2 r^3", _error_bound),
-        Conclusion("order", "the error is of order r^3", _error_order, level=Level.SCALING),
-        Conclusion("b-bar", "|b_k| lies in [A_bar, B_bar], times sigma^kappa for negative neurons", _sizes_of_b),
-    ),
+    conclusions=(_error_bound, _error_order, _sizes_of_b),
     constants=lambda e: {**growth_constants(e), "T0": entry_time(e), "lambda_0_plus": correct_cone(e).growth(1)},
     plan=_growth_plan,
     log_scale=_growth_scale,
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
     departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
 )

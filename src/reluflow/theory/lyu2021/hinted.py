@@ -10,9 +10,9 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
-from reluflow.theory.conditions import lyu2021 as conditions
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
+from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import (
     PARAMETERS,
@@ -30,7 +30,8 @@ from reluflow.theory.lyu2021.non_symmetric_limit import (
     winning_sign,
 )
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +81,23 @@ def _hints(evidence: Evidence) -> Hints | None:
     return hints_of(evidence)
 
 
+@conclusion("margin", "the normalised margin tends to eps/2", Level.EXACT)
 def _limit_margin(evidence: Evidence) -> Measurement:
     hints = _hints(evidence)
     return missing("no hints found") if hints is None else limit_margin(evidence, 0.5 * hints.conditions.eps)
 
 
+@conclusion("one-neuron", "the limit is one neuron along w*", Level.EXACT)
 def _limit_function(evidence: Evidence) -> Measurement:
     hints = _hints(evidence)
     return missing("no hints found") if hints is None else limit_function(evidence, hints.separator, 1)
 
 
-def _consequences(evidence: Evidence) -> Measurement:
+@conclusion("consequences", "the assumptions of Theorem A.7 follow", Level.EXACT)
+@needs(_hints, "no hints found")
+def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
-    hints, facts = _hints(evidence), evidence.facts
-    if hints is None:
-        return missing("no hints found")
+    facts = evidence.facts
     side, other, eps = side_of(evidence, 1), against(evidence, 1), hints.conditions.eps
     return all_of(
         (
@@ -113,11 +116,10 @@ def _consequences(evidence: Evidence) -> Measurement:
     )
 
 
-def _optimality(evidence: Evidence) -> Measurement:
+@conclusion("optimality", "the limit is suboptimal exactly above the threshold of K")
+@needs(_hints, "no hints found")
+def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
-    hints = _hints(evidence)
-    if hints is None:
-        return missing("no hints found")
     best = best_network(evidence)
     limit, needed = 0.5 * hints.conditions.eps, hints.conditions
     words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
@@ -126,6 +128,7 @@ def _optimality(evidence: Evidence) -> Measurement:
     return at_most(best.upper / limit, 1.0, allowance=1e-6, detail=f"{words}: the limit is the best of all widths")
 
 
+@conclusion("late-law", "the negative share falls like |theta|^(2(leak - 1))", Level.SCALING)
 def _late_law(evidence: Evidence) -> Measurement:
     """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
     if np.all(evidence.network.a > 0.0):
@@ -165,37 +168,38 @@ def _predictions(evidence: Evidence) -> Constants:
     return {"margin": margin, "share_exponent": 2.0 * (evidence.leak - 1.0), "probability": probability}
 
 
-THEOREM_6_2 = Theorem(
-    key="lyu2021:thm6.2",
-    reference=Reference("lyu2021", "Theorem 6.2"),
-    statement=(
-        "With admissible hints a small balanced leaky net with a positive neuron ends as (1/2) phi(<w*, x>), at margin "
-        "eps/2, below the best margin where K > eps sqrt((3 + leak)/(1 - leak))."
-    ),
+_theorem = theorems_of(
+    "lyu2021",
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),
+    example="lyu-hinted",
+)
+
+THEOREM_6_2 = _theorem(
+    "thm6.2",
+    "With admissible hints a small balanced leaky net with a positive neuron ends as (1/2) phi(<w*, x>), at margin "
+    "eps/2, below the best margin where K > eps sqrt((3 + leak)/(1 - leak)).",
     hypotheses=(
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("hinted"),
         balanced_start(),
         winning_sign(1),
-        scale_is_small(),
-        no_ridge_met(),
+        scale_is_small,
+        no_ridge_met,
     ),
     conclusions=(
-        Conclusion("margin", "the normalised margin tends to eps/2", _limit_margin, level=Level.EXACT),
-        Conclusion("one-neuron", "the limit is one neuron along w*", _limit_function, level=Level.EXACT),
+        _limit_margin,
+        _limit_function,
         Conclusion("approach", "the run itself has come close to its limit", approach),
-        Conclusion("consequences", "the assumptions of Theorem A.7 follow", _consequences, level=Level.EXACT),
-        Conclusion("optimality", "the limit is suboptimal exactly above the threshold of K", _optimality),
-        Conclusion("late-law", "the negative share falls like |theta|^(2(leak - 1))", _late_law, level=Level.SCALING),
+        _consequences,
+        _optimality,
+        _late_law,
     ),
     constants=_constants,
     predictions=_predictions,
     parameters=PARAMETERS,
     plan=limit_plan,
     log_scale=factor_to_regime,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),
-    example="lyu-hinted",
     erratum=(
         "E6: suboptimal only above a threshold of K, and never for one neuron; E11: probability 1 - 2^-m over the "
         "balanced draw, and the condition on H made explicit."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -27,12 +26,13 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 ROUNDING = 1e-12  # relative; 4e-15 was the largest seen over the datasets of the tests
 GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
 Gradient = Callable[[Network, FloatArray], FloatArray]
-_symmetric_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_symmetric_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _gradient(evidence: Evidence) -> Gradient:
@@ -43,6 +43,7 @@ def _rescaled(network: Network, factor: float) -> Network:
     return network.replace(w=factor * network.w, a=factor * network.a)
 
 
+@conclusion("homogeneous", "grad f(c theta) = c grad f(theta)", Level.EXACT)
 def _homogeneous_gradient(evidence: Evidence) -> Measurement:
     """Largest |grad f(c theta) - c grad f(theta)| / |grad f(c theta)| over the drawn networks and factors."""
     gradient, X = _gradient(evidence), unit_ball(evidence).X
@@ -55,6 +56,7 @@ def _homogeneous_gradient(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING)
 
 
+@conclusion("euler", "<grad f(x_i), theta> = 2 f(x_i)", Level.EXACT)
 def _euler(evidence: Evidence) -> Measurement:
     """Largest |<grad f(x_i), theta> - 2 f(x_i)| / |theta|^2."""
     gradient, X = _gradient(evidence), unit_ball(evidence).X
@@ -66,6 +68,7 @@ def _euler(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING)
 
 
+@conclusion("outputs", "f_theta(c x) = f_(sqrt c theta)(x) = c f_theta(x)", Level.EXACT)
 def _outputs_scale(evidence: Evidence) -> Measurement:
     """Largest |f_theta(c x) - c f_theta(x)| / (c |theta|^2), the outputs f_theta(x) being those recorded."""
     c, X = evidence.parameter("factor"), unit_ball(evidence).X
@@ -76,6 +79,7 @@ def _outputs_scale(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(gaps)), ROUNDING)
 
 
+@conclusion("velocities", "v_cX(theta) = sqrt(c) v_X(sqrt(c) theta)", Level.EXACT)
 def _velocities_scale(evidence: Evidence) -> Measurement:
     """v on cX at theta equals sqrt(c) v on X at sqrt(c) theta, relative to the largest component."""
     c, ball = evidence.parameter("factor"), unit_ball(evidence)
@@ -89,6 +93,7 @@ def _velocities_scale(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING)
 
 
+@conclusion("margins", "the normalised margin scales by c", Level.EXACT)
 def _margins_scale(evidence: Evidence) -> Measurement:
     """Largest |gamma on cX - c gamma on X| / c."""
     c, ball = evidence.parameter("factor"), unit_ball(evidence)
@@ -101,15 +106,11 @@ def _margins_scale(evidence: Evidence) -> Measurement:
 
 
 DATA_SCALING = _symmetric_theorem(
-    key="lyu2021:data-scaling",
-    reference=Reference("lyu2021", "Sec. 3, on |x_i| <= 1"),
-    statement="The flow on cX from theta is the flow on X from sqrt(c) theta, c times as fast; margins scale by c.",
+    "data-scaling",
+    "The flow on cX from theta is the flow on X from sqrt(c) theta, c times as fast; margins scale by c.",
+    locator="Sec. 3, on |x_i| <= 1",
     hypotheses=(mean_logistic(),),
-    conclusions=(
-        Conclusion("outputs", "f_theta(c x) = f_(sqrt c theta)(x) = c f_theta(x)", _outputs_scale, Level.EXACT),
-        Conclusion("velocities", "v_cX(theta) = sqrt(c) v_X(sqrt(c) theta)", _velocities_scale, Level.EXACT),
-        Conclusion("margins", "the normalised margin scales by c", _margins_scale, Level.EXACT),
-    ),
+    conclusions=(_outputs_scale, _velocities_scale, _margins_scale),
     parameters=(Parameter("factor", 7.0, "c, the factor of the samples", low=0.0),),
 )
 
@@ -138,23 +139,22 @@ def _classifiers(evidence: Evidence) -> list[Network]:
     return kept
 
 
-def _identity_of_objectives(evidence: Evidence) -> Measurement:
+@conclusion("identity", "|theta|^2/2 at q_min = 1 is 1/(2 gamma)", Level.EXACT)
+@needs(_classifiers, "no network near the maximiser classifies every sample")
+def _identity_of_objectives(evidence: Evidence, networks: list[Network]) -> Measurement:
     """Largest |2 gamma(theta) |theta'|^2/2 - 1| with theta' = theta/sqrt(q_min), over networks that classify."""
-    networks = _classifiers(evidence)
-    if not networks:
-        return missing("no network near the maximiser classifies every sample")
     data, objective = evidence.dataset, evidence.witness("objective", lambda: _objective)
     return at_most(max(abs(2.0 * normalized_margin(t, data) * objective(t, data) - 1.0) for t in networks), ROUNDING)
 
 
-def _solves_program(evidence: Evidence) -> Measurement:
+@conclusion("solves-P", "the rescaled maximiser of (M) attains the least norm")
+@needs(_maximiser, "no network classifies every sample")
+def _solves_program(evidence: Evidence, best: Network) -> Measurement:
     """Objective of (P) at the rescaled maximiser of (M) over the smallest possible, 1/(2 upper bound of gamma)."""
-    best = _maximiser(evidence)
-    if best is None:
-        return missing("no network classifies every sample")
     return at_most(2.0 * best_network(evidence).upper * _objective(best, evidence.dataset), 1.0, allowance=GAP)
 
 
+@conclusion("beats-others", "no other feasible network of (P) is shorter")
 def _beats_the_rest(evidence: Evidence) -> Measurement:
     """Smallest objective of (P) among the other networks over that of the rescaled maximiser."""
     best, networks = _maximiser(evidence), _classifiers(evidence)
@@ -165,32 +165,28 @@ def _beats_the_rest(evidence: Evidence) -> Measurement:
 
 
 PROBLEM_M = _symmetric_theorem(
-    key="lyu2021:problemM",
-    reference=Reference("lyu2021", "Sec. 3, problems (M) and (P)"),
-    statement="theta maximises the normalised margin (M) exactly when theta/sqrt(q_min) has least norm in (P).",
+    "problemM",
+    "theta maximises the normalised margin (M) exactly when theta/sqrt(q_min) has least norm in (P).",
+    locator="Sec. 3, problems (M) and (P)",
     hypotheses=(data_assumption("linearly-separable"),),
-    conclusions=(
-        Conclusion("identity", "|theta|^2/2 at q_min = 1 is 1/(2 gamma)", _identity_of_objectives, Level.EXACT),
-        Conclusion("solves-P", "the rescaled maximiser of (M) attains the least norm", _solves_program),
-        Conclusion("beats-others", "no other feasible network of (P) is shorter", _beats_the_rest),
-    ),
+    conclusions=(_identity_of_objectives, _solves_program, _beats_the_rest),
 )
 
 THEOREM_B2 = _symmetric_theorem(
-    key="lyu2021:thmB.2",
-    reference=Reference("lyu2021", "Thm B.2"),
-    statement="The Clarke subdifferential of a 2-homogeneous output at c theta is c times that at theta.",
+    "thmB.2",
+    "The Clarke subdifferential of a 2-homogeneous output at c theta is c times that at theta.",
+    locator="Thm B.2",
     hypotheses=(),
-    conclusions=(Conclusion("homogeneous", "grad f(c theta) = c grad f(theta)", _homogeneous_gradient, Level.EXACT),),
+    conclusions=(_homogeneous_gradient,),
     departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
 )
 
 THEOREM_B3 = _symmetric_theorem(
-    key="lyu2021:thmB.3",
-    reference=Reference("lyu2021", "Thm B.3"),
-    statement="Euler's identity: <g, theta> = 2 f(theta) for every Clarke subgradient g of a 2-homogeneous output.",
+    "thmB.3",
+    "Euler's identity: <g, theta> = 2 f(theta) for every Clarke subgradient g of a 2-homogeneous output.",
+    locator="Thm B.3",
     hypotheses=(),
-    conclusions=(Conclusion("euler", "<grad f(x_i), theta> = 2 f(x_i)", _euler, Level.EXACT),),
+    conclusions=(_euler,),
     departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
 )
 
@@ -220,6 +216,7 @@ def _is_maximiser(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(values)) / here, 1.0, allowance=ROUNDING)
 
 
+@conclusion("gradient", "grad G(mu-bar) = G(mu-bar) mu-bar", Level.EXACT)
 def _radial_gradient(evidence: Evidence) -> Measurement:
     """|grad G(w) - G(w) w| / |G(w)| at the maximiser."""
     w = _direction(evidence)
@@ -227,6 +224,7 @@ def _radial_gradient(evidence: Evidence) -> Measurement:
     return at_most(float(np.linalg.norm(_potential_gradient(evidence, w) - value * w)) / abs(value), ROUNDING)
 
 
+@conclusion("gradient", "F = a G(w) has gradient 2 F theta at (mu-bar, 1)/sqrt 2", Level.EXACT)
 def _pair_gradient(evidence: Evidence) -> Measurement:
     """|grad F - 2 F theta| / |F| for F(w, a) = a G(w) at the unit vector (mu-bar, 1)/sqrt 2."""
     w = _direction(evidence)
@@ -240,26 +238,24 @@ def _pair_gradient(evidence: Evidence) -> Measurement:
 _SYMMETRIC_DATA = tuple(data_assumption(key) for key in ("linearly-separable", "symmetric", "lyu-4.5"))
 
 LEMMA_B4 = _symmetric_theorem(
-    key="lyu2021:lemmaB.4",
-    reference=Reference("lyu2021", "Lemma B.4"),
-    statement="At a differentiable maximiser on the sphere an L-homogeneous F has grad F = L F theta.",
+    "lemmaB.4",
+    "At a differentiable maximiser on the sphere an L-homogeneous F has grad F = L F theta.",
     hypotheses=_SYMMETRIC_DATA,
     conclusions=(
         Conclusion("maximiser", "mu-bar maximises |G| on the sphere", _is_maximiser),
-        Conclusion("gradient", "F = a G(w) has gradient 2 F theta at (mu-bar, 1)/sqrt 2", _pair_gradient, Level.EXACT),
+        _pair_gradient,
     ),
     departs="Applied to F(w, a) = a G(w) of one neuron on symmetric data, whose maximiser is known.",
 )
 
 LEMMA_B5 = _symmetric_theorem(
-    key="lyu2021:lemmaB.5",
-    reference=Reference("lyu2021", "Lemma B.5"),
-    statement="At a maximiser of |G| on the sphere grad G(w) = G(w) w; for symmetric data it is mu-bar, G = lambda_0.",
+    "lemmaB.5",
+    "At a maximiser of |G| on the sphere grad G(w) = G(w) w; for symmetric data it is mu-bar, G = lambda_0.",
     hypotheses=_SYMMETRIC_DATA,
     constants=lambda evidence: {"lambda_0": symmetric_flow(evidence).growth},
     conclusions=(
         Conclusion("maximiser", "mu-bar maximises |G| on the sphere", _is_maximiser),
-        Conclusion("gradient", "grad G(mu-bar) = G(mu-bar) mu-bar", _radial_gradient, Level.EXACT),
+        _radial_gradient,
         Conclusion(
             "growth-rate",
             "G(mu-bar) = ((1 + leak)/4) |mu|, in unit-ball units",

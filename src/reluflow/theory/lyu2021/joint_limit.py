@@ -25,7 +25,8 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Constants
 
 LOG_RADII = {"wide": float(np.log(1e-2)), "narrow": float(np.log(1e-3))}  # of the runs that show the order in r
 LOG_LIMIT = float(np.log(1e-6))  # at most ln r of the run that stands for the limit r -> 0; its error is of order r^2
@@ -85,15 +86,13 @@ def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[floa
     return tuple(time if time > 0.0 else 1e-9 * (k + 1) for k, time in enumerate(times))
 
 
-def _late_enough() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        flow = symmetric_flow(evidence)
-        if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
-            return fails("mu = 0 or b has a zero entry")
-        first = flow.joint_time + min(_early(evidence))
-        return Judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
-
-    return Hypothesis("small-start", "the scale is so small that T12 + t0 is positive", judge, is_regime=True)
+@hypothesis("small-start", "the scale is so small that T12 + t0 is positive", is_regime=True)
+def _late_enough(evidence: Evidence) -> Judgement:
+    flow = symmetric_flow(evidence)
+    if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
+        return fails("mu = 0 or b has a zero entry")
+    first = flow.joint_time + min(_early(evidence))
+    return Judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
 
 
 def _pair_rows(evidence: Evidence, name: str) -> list[FloatArray] | None:
@@ -120,11 +119,10 @@ def _errors(evidence: Evidence) -> FloatArray | None:
 _MISSING = "the pair, or the sweep of scales, was not run"
 
 
-def _order_in_scale(evidence: Evidence) -> Measurement:
+@conclusion("scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", Level.SCALING)
+@needs(_errors, _MISSING)
+def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     """Smallest order in sigma, over the recorded t, at which theta(T12 + t) tends to pi_b(theta~(t))."""
-    errors = _errors(evidence)
-    if errors is None:
-        return missing(_MISSING)
     if float(np.min(errors)) < INTEGRATION:
         return missing("the difference is below the error of the integration; the order shows at larger scales only")
     scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.sweep)]
@@ -134,6 +132,7 @@ def _order_in_scale(evidence: Evidence) -> Measurement:
     return at_least(worst, 1.0 - ORDER_ATOL, detail=words)
 
 
+@conclusion("radius-order", "order in r of the convergence to theta~(t)", Level.SCALING)
 def _order_in_radius(evidence: Evidence) -> Measurement:
     """Smallest order in r, over the recorded t >= 0, at which phi(r theta-hat, T2(r) + t) tends to theta~(t)."""
     wide, narrow, limit = (_pair_rows(evidence, name) for name in ("wide", "narrow", "limit"))
@@ -146,6 +145,7 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
     return equals(min(slopes), 2.0, atol=0.15, detail=f"order {min(slopes):.4f} in r, 2 expected")
 
 
+@conclusion("not-zero", "|theta~(t)|_M >= e^(lambda_0 t) |theta-hat|_M / 2 up to t0")
 def _limit_is_not_zero(evidence: Evidence) -> Measurement:
     """Smallest |theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) over the recorded t <= t0; Lemma E.8 keeps it near 1."""
     rows, flow = _pair_rows(evidence, "limit"), symmetric_flow(evidence)
@@ -156,6 +156,7 @@ def _limit_is_not_zero(evidence: Evidence) -> Measurement:
     return at_least(min(shares), 0.5, detail=f"smallest |theta~(t)|_M over its exponential is {min(shares):.6g}")
 
 
+@conclusion("exponential", "distance of theta~ to e^(lambda_0 t) theta-hat over its bound")
 def _limit_is_exponential(evidence: Evidence) -> Measurement:
     """Largest |theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
     rows = _pair_rows(evidence, "limit")
@@ -187,54 +188,39 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-_joint_theorem = partial(
-    Theorem,
-    hypotheses=(*symmetric_hypotheses(), good_embedding(), small_enough(), _late_enough(), no_ridge_met()),
+_joint_theorem = theorems_of(
+    "lyu2021",
+    hypotheses=(*symmetric_hypotheses(), good_embedding, small_enough, _late_enough, no_ridge_met),
     constants=_constants,
     log_scale=_log_scale,
     setting=LYU_SETTING,
     example="lyu-symmetric",
 )
-_ORDER = Conclusion(
-    "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
-)
+_ORDER = _order_in_scale
 
 LEMMA_5_4 = _joint_theorem(
-    key="lyu2021:lemma5.4",
-    reference=Reference("lyu2021", "Lemma 5.4, (4) and (5)"),
-    statement=(
-        "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero, and as the scale vanishes theta(T12 + t) "
-        "tends to pi_b(theta~(t))."
-    ),
-    conclusions=(
-        Conclusion("radius-order", "order in r of the convergence to theta~(t)", _order_in_radius, Level.SCALING),
-        Conclusion("not-zero", "|theta~(t)|_M >= e^(lambda_0 t) |theta-hat|_M / 2 up to t0", _limit_is_not_zero),
-        _ORDER,
-    ),
+    "lemma5.4",
+    "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero, and as the scale vanishes theta(T12 + t) "
+    "tends to pi_b(theta~(t)).",
+    locator="Lemma 5.4, (4) and (5)",
+    conclusions=(_order_in_radius, _limit_is_not_zero, _ORDER),
     plan=partial(_joint_plan, late=True, early=True),
     erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E10: theta-hat is (b_+ mu-bar, b_- mu-bar, b_+, b_-).",
     departs="theta~ is taken at r <= 1e-6, whose error is of order r^2; the paper proves limits, orders are measured.",
 )
 
 LEMMA_E8 = _joint_theorem(
-    key="lyu2021:lemmaE.8",
-    reference=Reference("lyu2021", "Lemma E.8"),
-    statement="For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
-    conclusions=(
-        Conclusion(
-            "exponential", "distance of theta~ to e^(lambda_0 t) theta-hat over its bound", _limit_is_exponential
-        ),
-        _ORDER,
-    ),
+    "lemmaE.8",
+    "For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
+    conclusions=(_limit_is_exponential, _ORDER),
     plan=partial(_joint_plan, late=False, early=True),
     erratum="E1, E10, as Lemma 5.4.",
     departs="As Lemma 5.4.",
 )
 
 LEMMA_E9 = _joint_theorem(
-    key="lyu2021:lemmaE.9",
-    reference=Reference("lyu2021", "Lemma E.9"),
-    statement="If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
+    "lemmaE.9",
+    "If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
     conclusions=(_ORDER,),
     plan=partial(_joint_plan, late=True, early=False),
     departs="As Lemma 5.4, at four times after t0.",
@@ -247,6 +233,7 @@ def _lipschitz_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=_positive_times(evidence, tuple(float(t) for t in times)))
 
 
+@conclusion("lipschitz", "largest speed between snapshots; logarithms")
 def _lipschitz(evidence: Evidence) -> Measurement:
     """Largest ln of |theta(s) - theta(t)| / |s - t| between snapshots against ln(|theta(T12 + t0)| e^(t_s - t0))."""
     ball, snapshots = symmetric_flow(evidence).ball, evidence.run.snapshots
@@ -262,9 +249,8 @@ def _lipschitz(evidence: Evidence) -> Measurement:
 
 
 LEMMA_E11 = _joint_theorem(
-    key="lyu2021:lemmaE.11",
-    reference=Reference("lyu2021", "Lemma E.11"),
-    statement="On [t0, t_s] the map t -> theta(T12 + t) is Lipschitz with constant |theta(T12 + t0)| e^(t_s - t0).",
-    conclusions=(Conclusion("lipschitz", "largest speed between snapshots; logarithms", _lipschitz),),
+    "lemmaE.11",
+    "On [t0, t_s] the map t -> theta(T12 + t) is Lipschitz with constant |theta(T12 + t0)| e^(t_s - t0).",
+    conclusions=(_lipschitz,),
     plan=_lipschitz_plan,
 )

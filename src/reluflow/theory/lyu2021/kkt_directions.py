@@ -17,7 +17,8 @@ from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -33,18 +34,15 @@ def until_limit(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
 
 
-def limit_identified() -> Hypothesis:
+@hypothesis("limit", "the limit of the run's direction is identified", needs_trajectory=True)
+def limit_identified(evidence: Evidence) -> Judgement:
     """The run ended by itself and the direction it tends to is certified."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        limit = limit_of(evidence)
-        if limit.is_proof:
-            return Judgement(True, None, limit.reason)
-        return undecided(limit.reason)
-
-    return Hypothesis("limit", "the limit of the run's direction is identified", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    limit = limit_of(evidence)
+    if limit.is_proof:
+        return Judgement(True, None, limit.reason)
+    return undecided(limit.reason)
 
 
 def _tail(evidence: Evidence) -> list[tuple[float, float]]:
@@ -62,15 +60,14 @@ _NO_CHANGE = "snapshots late enough for a change that a double can show"
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
 
-def _small_loss() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
-        return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
-
-    statement = "L < ln 2 / n is reached, so that every sample is classified"
-    return Hypothesis("small-loss", statement, judge, is_regime=True, needs_trajectory=True)
+@hypothesis(
+    "small-loss", "L < ln 2 / n is reached, so that every sample is classified", is_regime=True, needs_trajectory=True
+)
+def _small_loss(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
+    return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
 
 
 def loss_vanishes(evidence: Evidence) -> Measurement:
@@ -127,15 +124,15 @@ def _log_norm(network: Network) -> float:
     return 0.5 * float(np.log(network.replace(log_scale=0.0).squared_norm())) + network.log_scale
 
 
-def _smoothed_margin_grows(evidence: Evidence) -> Measurement:
+@conclusion("smoothed-margin", "the smoothed margin does not decrease")
+@needs(_tail, _TOO_FEW, at_least=2)
+def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> Measurement:
     """Smallest relative growth of the smoothed margin between snapshots."""
-    tail = _tail(evidence)
-    if len(tail) < 2:
-        return missing(_TOO_FEW)
     margins = np.array([row[1] for row in tail])
     return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
 
 
+@conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", Level.EXACT)
 def _limit_is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
     limit = limit_of(evidence)
@@ -145,6 +142,7 @@ def _limit_is_kkt(evidence: Evidence) -> Measurement:
     return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
 
 
+@conclusion("direction", "theta/|theta| closes in on that limit")
 def _direction_closes_in(evidence: Evidence) -> Measurement:
     """Distance of the run's own direction to the solved limit, over the snapshots with n L < ln 2."""
     limit, n = limit_of(evidence), evidence.dataset.n
@@ -156,23 +154,21 @@ def _direction_closes_in(evidence: Evidence) -> Measurement:
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 
-THEOREM_3_1 = Theorem(
-    key="lyu2021:thm3.1",
-    reference=Reference("lyu2021", "Thm 3.1"),
-    statement=(
-        "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction."
-    ),
-    hypotheses=(mean_logistic(), no_ridge_met(), _small_loss()),
+_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
+
+THEOREM_3_1 = _theorem(
+    "thm3.1",
+    "Once L < ln 2 / n the loss falls to 0, the norm grows for ever and the direction tends to a KKT direction.",
+    locator="Thm 3.1",
+    hypotheses=(mean_logistic(), no_ridge_met, _small_loss),
     conclusions=(
         Conclusion("loss", "L falls to 0", loss_vanishes),
         Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
-        Conclusion("smoothed-margin", "the smoothed margin does not decrease", _smoothed_margin_grows),
-        Conclusion("kkt", "the limit of theta/|theta| satisfies the KKT conditions", _limit_is_kkt, Level.EXACT),
-        Conclusion("direction", "theta/|theta| closes in on that limit", _direction_closes_in),
+        _smoothed_margin_grows,
+        _limit_is_kkt,
+        _direction_closes_in,
     ),
     plan=until_limit,
-    setting=LYU_SETTING,
-    example="lyu-symmetric",
     departs="Convergence is read off a finite run: the limit is solved for and the run is near it and closing in.",
 )
 
@@ -182,17 +178,16 @@ def _kkt(evidence: Evidence) -> KKTCertificate:
     return evidence.witness("kkt", lambda: kkt_certificate(limit_of(evidence).network, evidence.dataset))
 
 
-def _is_kkt() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        residual = _kkt(evidence).residual
-        holds = residual <= KKT_RTOL
-        return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
-
-    return Hypothesis("kkt", "the direction satisfies the KKT conditions", judge, is_regime=True, needs_trajectory=True)
+@hypothesis("kkt", "the direction satisfies the KKT conditions", is_regime=True, needs_trajectory=True)
+def _is_kkt(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    residual = _kkt(evidence).residual
+    holds = residual <= KKT_RTOL
+    return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
 
 
+@conclusion("balanced", "||a_k| - |w_k|| relative to the largest neuron", Level.EXACT)
 def _balance(evidence: Evidence) -> Measurement:
     """Largest ||a_k| - |w_k|| over the largest neuron; a residual e relative to |theta| allows sqrt(m) e."""
     certificate = _kkt(evidence)
@@ -200,6 +195,7 @@ def _balance(evidence: Evidence) -> Measurement:
     return at_most(certificate.balance, bound, allowance=ROUNDING)
 
 
+@conclusion("run", "the run's own direction grows balanced")
 def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
     """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the first and the last snapshot; the numerator is conserved."""
     return closes_in([_imbalance(evidence, k) for k in (0, -1)], floor=INTEGRATION)
@@ -210,27 +206,19 @@ def _imbalance(evidence: Evidence, snapshot: int) -> float:
     return float(np.max(np.abs(network.balancedness())))
 
 
-LEMMA_B9 = Theorem(
-    key="lyu2021:lemmaB.9",
-    reference=Reference("lyu2021", "Lemma B.9"),
-    statement="Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
-    hypotheses=(mean_logistic(), leaky_activation(), data_assumption("linearly-separable"), _is_kkt()),
+LEMMA_B9 = _theorem(
+    "lemmaB.9",
+    "Every neuron of a KKT-margin direction has |a_k| = |w_k|, and 2 gamma times the multipliers' sum is 1.",
+    hypotheses=(mean_logistic(), leaky_activation, data_assumption("linearly-separable"), _is_kkt),
     conclusions=(
-        Conclusion(
-            "balanced",
-            "||a_k| - |w_k|| relative to the largest neuron",
-            _balance,
-            Level.EXACT,
-        ),
+        _balance,
         Conclusion(
             "multiplier-sum",
             "|2 gamma sum_i lambda_i - 1|, by Euler's identity",
             lambda evidence: at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL),
             Level.EXACT,
         ),
-        Conclusion("run", "the run's own direction grows balanced", _run_is_less_unbalanced),
+        _run_is_less_unbalanced,
     ),
     plan=until_limit,
-    setting=LYU_SETTING,
-    example="lyu-symmetric",
 )

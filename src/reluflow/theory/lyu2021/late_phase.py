@@ -17,7 +17,10 @@ from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_margin import MARGIN_RTOL, best_margin, separator_of
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, mean_logistic, unit_ball
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
+
+_NO_PAIR = "no run of the pair was made"
 
 
 def opposite_pair(separator: FloatArray) -> Network:
@@ -53,68 +56,62 @@ def _pair_limit(evidence: Evidence) -> CertifiedLimit | None:
     return None if run is None else certified_limit(run)
 
 
-def _pair_is_unique() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        run, limit = _pair_run(evidence), _pair_limit(evidence)
-        if run is None or limit is None:
-            return undecided("no run of the pair was made")
-        if run.outcome is Outcome.RIDGE:
-            return fails("a ridge was met")
-        return Judgement(True if limit.is_proof else None, None, limit.reason)
-
-    statement = "the pair's flow met no ridge and its limit is identified"
-    return Hypothesis("pair-limit", statement, judge, needs_trajectory=True)
+@hypothesis("pair-limit", "the pair's flow met no ridge and its limit is identified", needs_trajectory=True)
+def _pair_is_unique(evidence: Evidence) -> Judgement:
+    run, limit = _pair_run(evidence), _pair_limit(evidence)
+    if run is None or limit is None:
+        return undecided("no run of the pair was made")
+    if run.outcome is Outcome.RIDGE:
+        return fails("a ridge was met")
+    return Judgement(True if limit.is_proof else None, None, limit.reason)
 
 
 def _target(evidence: Evidence) -> Network:
     return opposite_pair(separator_of(evidence).w)
 
 
+@conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)")
 def _limit_is_the_pair(evidence: Evidence) -> Measurement:
     """Distance of the limit to (1/2)(w*, -w*, 1, -1)."""
     limit = _pair_limit(evidence)
     return missing(_NO_PAIR) if limit is None else at_most(direction_distance(limit.network, _target(evidence)), 1e-6)
 
 
-def _run_closes_in(evidence: Evidence) -> Measurement:
+@conclusion("run", "the run's own direction closes in")
+@needs(_pair_run, _NO_PAIR)
+def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
     """Distance of the run's direction to that pair, over the snapshots."""
-    run = _pair_run(evidence)
-    if run is None:
-        return missing(_NO_PAIR)
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
 
-def _pair_margin(evidence: Evidence) -> Measurement:
+@conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*")
+@needs(_pair_limit, _NO_PAIR)
+def _pair_margin(evidence: Evidence, limit: CertifiedLimit) -> Measurement:
     """Margin of the limit over ((1 + leak)/4) gamma*."""
-    limit = _pair_limit(evidence)
-    if limit is None:
-        return missing(_NO_PAIR)
     return equals(normalized_margin(limit.network, evidence.dataset) / best_margin(evidence), 1.0, atol=MARGIN_RTOL)
 
 
-_NO_PAIR = "no run of the pair was made"
+_theorem = theorems_of(
+    "lyu2021",
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
+    example="lyu-symmetric",
+)
 
-THEOREM_5_5 = Theorem(
-    key="lyu2021:thm5.5",
-    reference=Reference("lyu2021", "Thm 5.5"),
-    statement="On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
+THEOREM_5_5 = _theorem(
+    "thm5.5",
+    "On symmetric data two balanced neurons, each on its side of w*, tend to (1/2)(w*, -w*, 1, -1).",
+    locator="Thm 5.5",
     hypotheses=(
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("linearly-separable"),
         data_assumption("symmetric"),
         width_at_least(2),
-        _pair_is_unique(),
+        _pair_is_unique,
     ),
     predictions=lambda evidence: {"margin": best_margin(evidence)},
-    conclusions=(
-        Conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)", _limit_is_the_pair),
-        Conclusion("run", "the run's own direction closes in", _run_closes_in),
-        Conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*", _pair_margin),
-    ),
+    conclusions=(_limit_is_the_pair, _run_closes_in, _pair_margin),
     plan=_pair_plan,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-2"),
-    example="lyu-symmetric",
     erratum="E3: the limit is (1/2)(w*, -w*, 1, -1), of norm 1; the paper prints 1/4.",
     departs="The start is made of the first two neurons of the draw: balanced and put on their sides of w*.",
 )
@@ -136,17 +133,15 @@ def _maximiser(evidence: Evidence) -> Network | None:
     )
 
 
-def _has_maximiser() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.dataset.is_binary:
-            return fails("the labels are not -1 and 1")
-        found = best_network(evidence)
-        if found.network is None:
-            return fails("no network that classifies every sample was found")
-        words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
-        return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
-
-    return Hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one", judge)
+@hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one")
+def _has_maximiser(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return fails("the labels are not -1 and 1")
+    found = best_network(evidence)
+    if found.network is None:
+        return fails("no network that classifies every sample was found")
+    words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
+    return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
 
 
 def _perturbed_plan(evidence: Evidence) -> FlowPlan:
@@ -186,15 +181,15 @@ def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
 _NO_LIMITS = "the perturbed runs, or their limits, are missing"
 
 
-def _same_margin(evidence: Evidence) -> Measurement:
+@conclusion("margin", "margin of the limits over that of the maximiser")
+@needs(_limits, _NO_LIMITS)
+def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Measurement:
     """Smallest margin of a limit over that of the maximiser."""
-    limits = _limits(evidence)
-    if limits is None:
-        return missing(_NO_LIMITS)
     margins = [normalized_margin(network, evidence.dataset) for _, network in limits]
     return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
 
 
+@conclusion("distance", "distance of the limits to it, over the size of the perturbation")
 def _nearby(evidence: Evidence) -> Measurement:
     """Largest distance of a limit to the maximiser over the size of the perturbation."""
     limits, best = _limits(evidence), _maximiser(evidence)
@@ -204,22 +199,18 @@ def _nearby(evidence: Evidence) -> Measurement:
     return at_most(max(distances), evidence.parameter("reach"))
 
 
-THEOREM_5_6 = Theorem(
-    key="lyu2021:thm5.6",
-    reference=Reference("lyu2021", "Thm 5.6"),
-    statement="Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
-    hypotheses=(mean_logistic(), _has_maximiser(), no_ridge_met()),
+THEOREM_5_6 = _theorem(
+    "thm5.6",
+    "Started long and close enough to a local-max-margin direction, the flow tends to one of equal margin.",
+    locator="Thm 5.6",
+    hypotheses=(mean_logistic(), _has_maximiser, no_ridge_met),
     constants=lambda evidence: {"margin": best_network(evidence).margin},
-    conclusions=(
-        Conclusion("margin", "margin of the limits over that of the maximiser", _same_margin),
-        Conclusion("distance", "distance of the limits to it, over the size of the perturbation", _nearby),
-    ),
+    conclusions=(_same_margin, _nearby),
     parameters=(
         Parameter("start_margin", 30.0, "smallest output margin at the start, which fixes the norm", low=1.0),
         Parameter("reach", 3.0, "largest distance travelled to be accepted, over the perturbation", low=0.0),
     ),
     plan=_perturbed_plan,
     setting=Setting(loss="logistic", leak=None, init="lyu-gaussian", width=4, scale="1e-3"),
-    example="lyu-symmetric",
     departs="The theorem asserts that some radius and norm suffice: three perturbations of the maximiser are tried.",
 )

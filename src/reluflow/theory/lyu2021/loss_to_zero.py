@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -12,15 +11,16 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, no_ridge_met
 from reluflow.theory.lyu2021.kkt_directions import loss_vanishes, norm_grows
 from reluflow.theory.lyu2021.unit_ball import LYU_SETTING, mean_logistic, unit_ball, velocity
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-_driven_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_driven_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _separator(evidence: Evidence) -> tuple[FloatArray, float]:
@@ -43,19 +43,16 @@ def _driver(evidence: Evidence) -> int:
     return int(np.argmax(driving_strengths(evidence)))
 
 
-def _has_driver() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if _separator(evidence)[1] <= 0.0:
-            return fails("there is no separator")
-        strengths = driving_strengths(evidence)
-        best = float(np.max(strengths))
-        if best <= 0.0:
-            return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
-        count = int(np.sum(strengths > 0.0))
-        return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
-
-    statement = "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0"
-    return Hypothesis("driving-neuron", statement, judge)
+@hypothesis("driving-neuron", "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0")
+def _has_driver(evidence: Evidence) -> Judgement:
+    if _separator(evidence)[1] <= 0.0:
+        return fails("there is no separator")
+    strengths = driving_strengths(evidence)
+    best = float(np.max(strengths))
+    if best <= 0.0:
+        return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
+    count = int(np.sum(strengths > 0.0))
+    return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
 
 
 def loss_rate_bound(evidence: Evidence) -> float:
@@ -109,6 +106,7 @@ def _driven_plan(evidence: Evidence) -> FlowPlan:
     )
 
 
+@conclusion("output-weight", "a_k^2 / c is at least 1")
 def _output_weight_stays(evidence: Evidence) -> Measurement:
     """Smallest a_k^2 / c of the driving neuron over the snapshots."""
     k = _driver(evidence)
@@ -120,6 +118,7 @@ def _output_weight_stays(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, allowance=INTEGRATION)
 
 
+@conclusion("loss-rate", "-dL/dt >= c (leak gamma*/2n)^2 while L >= ln 2/n; logarithms")
 def _loss_rate(evidence: Evidence) -> Measurement:
     """Smallest ln(-dL/dt) over the snapshots with L >= ln 2 / n, against ln of its lower bound."""
     rates = []
@@ -132,6 +131,7 @@ def _loss_rate(evidence: Evidence) -> Measurement:
     return at_least(min(rates), loss_rate_bound(evidence), detail=f"ln(-dL/dt) >= {min(rates):.4g}")
 
 
+@conclusion("hitting-time", "L < ln 2/n by (L(0) - ln 2/n)/(c (leak gamma*/2n)^2); logarithms")
 def _hitting_time(evidence: Evidence) -> Measurement:
     """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
     bound, run = log_hitting_time_bound(evidence), evidence.run
@@ -146,21 +146,19 @@ def _hitting_time(evidence: Evidence) -> Measurement:
     return missing("the run ended before the bound without reaching L < ln 2 / n")
 
 
-_SEPARABLE = (mean_logistic(), leaky_activation(), data_assumption("linearly-separable"))
+_SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
 
 THEOREM_B19 = _driven_theorem(
-    key="lyu2021:thmB.19",
-    reference=Reference("lyu2021", "Thm B.19"),
-    statement=(
-        "If sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0 for some k, then a_k^2 >= c for ever, "
-        "L -> 0 and |theta| -> infinity."
-    ),
-    hypotheses=(*_SEPARABLE, _has_driver(), no_ridge_met()),
+    "thmB.19",
+    "If sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0 for some k, then a_k^2 >= c for ever, "
+    "L -> 0 and |theta| -> infinity.",
+    locator="Thm B.19",
+    hypotheses=(*_SEPARABLE, _has_driver, no_ridge_met),
     constants=_constants,
     conclusions=(
-        Conclusion("output-weight", "a_k^2 / c is at least 1", _output_weight_stays),
-        Conclusion("loss-rate", "-dL/dt >= c (leak gamma*/2n)^2 while L >= ln 2/n; logarithms", _loss_rate),
-        Conclusion("hitting-time", "L < ln 2/n by (L(0) - ln 2/n)/(c (leak gamma*/2n)^2); logarithms", _hitting_time),
+        _output_weight_stays,
+        _loss_rate,
+        _hitting_time,
         Conclusion("loss", "L falls to 0", loss_vanishes),
         Conclusion("norm", "|theta|^2 gains at least its share between snapshots", norm_grows),
     ),
@@ -170,6 +168,7 @@ THEOREM_B19 = _driven_theorem(
 )
 
 
+@conclusion("pull", "<sgn(a_k) dw_k/dt, w*> over its lower bound")
 def _pull_along_separator(evidence: Evidence) -> Measurement:
     """Smallest ratio of <sgn(a_k) dw_k/dt, w*> to |a_k| leak gamma* (1 - exp(-nL))/n over neurons and snapshots."""
     separator, margin = _separator(evidence)
@@ -182,6 +181,7 @@ def _pull_along_separator(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, allowance=INTEGRATION)
 
 
+@conclusion("forces", "sum_i g_i over 1 - exp(-nL)")
 def _total_force(evidence: Evidence) -> Measurement:
     """Smallest ratio of sum_i g_i to 1 - exp(-nL) over the snapshots."""
     ratios = []
@@ -192,14 +192,10 @@ def _total_force(evidence: Evidence) -> Measurement:
 
 
 LEMMA_B20 = _driven_theorem(
-    key="lyu2021:lemmaB.20",
-    reference=Reference("lyu2021", "Lemma B.20"),
-    statement="<sgn(a_k) dw_k/dt, w*> >= |a_k| leak gamma* (1 - exp(-nL))/n, for sum_i g_i >= 1 - exp(-nL).",
-    hypotheses=(*_SEPARABLE, no_ridge_met()),
-    conclusions=(
-        Conclusion("pull", "<sgn(a_k) dw_k/dt, w*> over its lower bound", _pull_along_separator),
-        Conclusion("forces", "sum_i g_i over 1 - exp(-nL)", _total_force),
-    ),
+    "lemmaB.20",
+    "<sgn(a_k) dw_k/dt, w*> >= |a_k| leak gamma* (1 - exp(-nL))/n, for sum_i g_i >= 1 - exp(-nL).",
+    hypotheses=(*_SEPARABLE, no_ridge_met),
+    conclusions=(_pull_along_separator, _total_force),
     parameters=(Parameter("until", 300.0, "unit-ball time up to which the run is followed", low=0.0),),
     plan=_plan,
     erratum="E13: the step through 1 - exp(-max l_i) goes the wrong way; 1 - prod(1 - g_i) <= sum g_i serves.",
@@ -233,28 +229,25 @@ def _gronwall_bound() -> FloatArray:
     return np.asarray(_level(_GRID) + np.exp(_rate_integral(_GRID)) * _gauss_cumulative(inner, weights))
 
 
+@drawn("subsolutions")
 def subsolutions(evidence: Evidence) -> tuple[FloatArray, ...]:
     """Functions u on the grid with u' <= alpha' + beta u and u(0) <= alpha(0), so that u <= alpha + integral beta u."""
+    from scipy.integrate import solve_ivp
 
-    def solve() -> tuple[FloatArray, ...]:
-        from scipy.integrate import solve_ivp
+    def right(t: float, u: FloatArray, share: float) -> FloatArray:
+        return np.asarray(0.6 * t + share * _rate(np.asarray(t)) * u)
 
-        def right(t: float, u: FloatArray, share: float) -> FloatArray:
-            return np.asarray(0.6 * t + share * _rate(np.asarray(t)) * u)
-
-        solved = []
-        for share in (1.0, 0.95, 0.8, 0.3):
-            run = solve_ivp(right, (0.0, 3.0), [share], args=(share,), t_eval=_GRID, rtol=1e-11, atol=1e-13)
-            solved.append(np.asarray(run.y[0]))
-        return tuple(solved)
-
-    return evidence.witness("subsolutions", solve)
+    solved = []
+    for share in (1.0, 0.95, 0.8, 0.3):
+        run = solve_ivp(right, (0.0, 3.0), [share], args=(share,), t_eval=_GRID, rtol=1e-11, atol=1e-13)
+        solved.append(np.asarray(run.y[0]))
+    return tuple(solved)
 
 
 LEMMA_B1 = _driven_theorem(
-    key="lyu2021:lemmaB.1",
-    reference=Reference("lyu2021", "Lemma B.1, (11) and (12)"),
-    statement="u <= alpha + int beta u gives u <= alpha + int alpha beta exp(int beta) <= alpha exp(int beta).",
+    "lemmaB.1",
+    "u <= alpha + int beta u gives u <= alpha + int alpha beta exp(int beta) <= alpha exp(int beta).",
+    locator="Lemma B.1, (11) and (12)",
     hypotheses=(),
     conclusions=(
         Conclusion(

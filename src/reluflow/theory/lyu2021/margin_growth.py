@@ -21,7 +21,7 @@ from reluflow.theory.lyu2021.smoothed_margin import (
     states_of,
 )
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -39,6 +39,7 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
     return found
 
 
+@conclusion("rate", "d gamma~/dt is the sum of the two products", Level.EXACT)
 def _rate(evidence: Evidence) -> Measurement:
     """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
     worst, triples = 0.0, _triples(evidence)
@@ -53,23 +54,21 @@ def _rate(evidence: Evidence) -> Measurement:
     return at_most(worst, _DERIVATIVE, detail=words)
 
 
-LEMMA_F_6 = Theorem(
-    key="lyu2021:lemmaF.6",
-    reference=Reference("lyu2021", "Lemma F.6"),
-    statement=(
-        "Once n L < ln 2, d gamma~/dt is the product of the radial parts of grad gamma~ and grad L plus that of the "
-        "tangential parts."
-    ),
+_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
+
+LEMMA_F_6 = _theorem(
+    "lemmaF.6",
+    "Once n L < ln 2, d gamma~/dt is the product of the radial parts of grad gamma~ and grad L plus that of the "
+    "tangential parts.",
     hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(Conclusion("rate", "d gamma~/dt is the sum of the two products", _rate, level=Level.EXACT),),
+    conclusions=(_rate,),
     parameters=MARGIN_PARAMETERS,
     plan=margin_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     departs="The derivative is taken from snapshots a part 1e-4 of the time apart, so to about that squared.",
 )
 
 
+@conclusion("rate", "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|")
 def _cosine_rate(evidence: Evidence) -> Measurement:
     """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
     ratios = []
@@ -100,6 +99,7 @@ def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
     return at_most(exponent, 0.0, detail=words)
 
 
+@conclusion("cosine", "1 - beta falls", Level.SCALING)
 def _cosines(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
     pairs = smooth_states_of(evidence)
@@ -112,26 +112,19 @@ def _cosines(evidence: Evidence) -> Measurement:
     return _falls("1 - beta", pairs, gaps)
 
 
-LEMMA_F_8 = Theorem(
-    key="lyu2021:lemmaF.8",
-    reference=Reference("lyu2021", "Lemma F.8"),
-    statement=(
-        "The cosine beta of theta and its velocity tends to 1 along some sequence of times, since "
-        "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|."
-    ),
+LEMMA_F_8 = _theorem(
+    "lemmaF.8",
+    "The cosine beta of theta and its velocity tends to 1 along some sequence of times, since "
+    "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|.",
     hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(
-        Conclusion("rate", "d ln gamma~ >= 2(1/beta^2 - 1) d ln|theta|", _cosine_rate),
-        Conclusion("cosine", "1 - beta falls", _cosines, level=Level.SCALING),
-    ),
+    conclusions=(_cosine_rate, _cosines),
     parameters=MARGIN_PARAMETERS,
     plan=margin_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     departs="The lemma gives no rate; a power of |theta| is fitted over the recorded times.",
 )
 
 
+@conclusion("critical", "(1 + |theta|)|grad gamma~| falls", Level.SCALING)
 def _critical(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
     pairs = smooth_states_of(evidence)
@@ -142,6 +135,7 @@ def _critical(evidence: Evidence) -> Measurement:
     return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
 
 
+@conclusion("value", "gamma~ stays below the limit's margin")
 def _value(evidence: Evidence) -> Measurement:
     """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
     limit = limit_of(evidence)
@@ -152,6 +146,7 @@ def _value(evidence: Evidence) -> Measurement:
     return at_most(largest, target, allowance=1e-9 * target)
 
 
+@conclusion("kkt", "the limit direction satisfies the KKT conditions", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the certified limit: its margin is then a critical value."""
     limit = limit_of(evidence)
@@ -161,19 +156,12 @@ def _is_kkt(evidence: Evidence) -> Measurement:
     return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")
 
 
-THEOREM_F_9 = Theorem(
-    key="lyu2021:thmF.9",
-    reference=Reference("lyu2021", "Theorem F.9"),
-    statement="The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
+THEOREM_F_9 = _theorem(
+    "thmF.9",
+    "The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
     hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(
-        Conclusion("kkt", "the limit direction satisfies the KKT conditions", _is_kkt, level=Level.EXACT),
-        Conclusion("value", "gamma~ stays below the limit's margin", _value),
-        Conclusion("critical", "(1 + |theta|)|grad gamma~| falls", _critical, level=Level.SCALING),
-    ),
+    conclusions=(_is_kkt, _value, _critical),
     parameters=MARGIN_PARAMETERS,
     plan=margin_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     departs="A power of |theta| is fitted over the recorded times.",
 )

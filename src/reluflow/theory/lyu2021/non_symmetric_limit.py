@@ -11,14 +11,7 @@ from reluflow.certificates.one_class import LeakyMargin
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import (
-    balanced_start,
-    data_assumption,
-    leaky_activation,
-    loss_among,
-    no_ridge_met,
-    regime,
-)
+from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.early_constants import (
     cone_obstacle,
@@ -29,6 +22,7 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing, nothing
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
 
 LATE_MARGIN = 60.0  # y h at which the limit is first asked for: two e-folds of the norm to fit the late law on
@@ -48,20 +42,17 @@ def winning_sign(sign: int) -> Hypothesis:
     return Hypothesis(f"some-{word}", f"at least one neuron has a {word} output weight", judge)
 
 
-def scale_is_small() -> Hypothesis:
+@hypothesis(
+    "scale", "the scale is below sigma_max of Lemma G.4, with the alignment time of the limit flow", is_regime=True
+)
+def scale_is_small(evidence: Evidence) -> Judgement:
     """The early phase is over before the outputs matter, by the bound of Lemma G.4 with the measured alignment time."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        allowed = largest_scale(evidence)
-        if not np.isfinite(allowed):
-            return undecided(cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
-        margin = allowed - evidence.network.log_scale
-        words = f"log scale {evidence.network.log_scale:.4g} against at most {allowed:.4g}"
-        return Judgement(margin >= 0.0, margin, words)
-
-    return regime(
-        "scale", "the scale is below sigma_max of Lemma G.4, with the alignment time of the limit flow", judge
-    )
+    allowed = largest_scale(evidence)
+    if not np.isfinite(allowed):
+        return undecided(cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
+    margin = allowed - evidence.network.log_scale
+    words = f"log scale {evidence.network.log_scale:.4g} against at most {allowed:.4g}"
+    return Judgement(margin >= 0.0, margin, words)
 
 
 @kept
@@ -240,12 +231,12 @@ def _theorem(
         statement=words["statement"],
         hypotheses=(
             loss_among("logistic"),
-            leaky_activation(),
+            leaky_activation,
             *(data_assumption(condition) for condition in conditions),
             balanced_start(),
             winning_sign(sign),
-            scale_is_small(),
-            no_ridge_met(),
+            scale_is_small,
+            no_ridge_met,
         ),
         conclusions=(
             Conclusion(

@@ -13,7 +13,8 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_ac
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.lyu2021.non_symmetric_limit import approach, limit_function, limit_margin, side_of
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3")  # "lee" draws a = |w| > 0
 _NUM_DIRECTIONS = 150
@@ -25,16 +26,19 @@ def _one_neuron(evidence: Evidence) -> Network:
     return evidence.witness("direction", lambda: Network(w[None] / np.sqrt(2.0), [np.sqrt(0.5)], leak=evidence.leak))
 
 
+@conclusion("kkt", "(w^+, 1)/sqrt 2 satisfies the KKT conditions", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     residual = kkt_certificate(_one_neuron(evidence), evidence.dataset).residual
     return at_most(residual, 1e-9, detail=f"KKT residual {residual:.2g} (rounding leaves about 1e-15)")
 
 
+@conclusion("margin", "its margin is gamma^+/2", Level.EXACT)
 def _margin(evidence: Evidence) -> Measurement:
     expected = 0.5 * side_of(evidence, 1).margin
     return equals(normalized_margin(_one_neuron(evidence), evidence.dataset), expected, atol=1e-10 * expected)
 
 
+@conclusion("unique", "no other direction with a_1 > 0 does")
 def _nothing_else(evidence: Evidence) -> Measurement:
     """KKT residual over distance to w^+, smallest among random directions that classify every sample.
 
@@ -66,59 +70,47 @@ def _width_one_constants(evidence: Evidence) -> Constants:
     return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
 
 
-LEMMA_A_4 = Theorem(
-    key="lyu2021:lemmaA.4",
-    reference=Reference("lyu2021", "Lemma A.4"),
-    statement=(
-        "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; the "
-        "best single neuron of either sign has max(gamma^+, gamma^-)/2."
-    ),
-    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
-    conclusions=(
-        Conclusion("kkt", "(w^+, 1)/sqrt 2 satisfies the KKT conditions", _is_kkt, level=Level.EXACT),
-        Conclusion("margin", "its margin is gamma^+/2", _margin, level=Level.EXACT),
-        Conclusion("unique", "no other direction with a_1 > 0 does", _nothing_else),
-    ),
+_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-hinted")
+
+LEMMA_A_4 = _theorem(
+    "lemmaA.4",
+    "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; the "
+    "best single neuron of either sign has max(gamma^+, gamma^-)/2.",
+    hypotheses=(leaky_activation, data_assumption("linearly-separable")),
+    conclusions=(_is_kkt, _margin, _nothing_else),
     constants=_width_one_constants,
-    setting=_SETTING,
-    example="lyu-hinted",
     erratum='E6: "global max margin" holds among a_1 >= 0 only.',
 )
 
 
-def _points_ahead() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if not evidence.dataset.is_binary:
-            return undecided("the labels are not -1 and 1")
-        separator, network = evidence.facts.separator, evidence.network
-        if separator is None or not separator.separable:
-            return Judgement(False, None, "there is no separator w*")
-        cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
-        return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
-
-    return Hypothesis("ahead", "the neuron starts with <w_1, w*> > 0", judge)
+@hypothesis("ahead", "the neuron starts with <w_1, w*> > 0")
+def _points_ahead(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return undecided("the labels are not -1 and 1")
+    separator, network = evidence.facts.separator, evidence.network
+    if separator is None or not separator.separable:
+        return Judgement(False, None, "there is no separator w*")
+    cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
+    return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
 
 
-def _single_positive() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        a = evidence.network.a
-        return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
-
-    return Hypothesis("single-positive", "one neuron, with a_1 > 0", judge)
+@hypothesis("single-positive", "one neuron, with a_1 > 0")
+def _single_positive(evidence: Evidence) -> Judgement:
+    a = evidence.network.a
+    return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
 
 
-THEOREM_G_9 = Theorem(
-    key="lyu2021:thmG.9",
-    reference=Reference("lyu2021", "Theorem G.9"),
-    statement="One balanced neuron with a_1 > 0 and <w_1, w*> > 0 tends in direction to (w^+, 1)/sqrt 2.",
+THEOREM_G_9 = _theorem(
+    "thmG.9",
+    "One balanced neuron with a_1 > 0 and <w_1, w*> > 0 tends in direction to (w^+, 1)/sqrt 2.",
     hypotheses=(
         loss_among("logistic"),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("linearly-separable"),
         balanced_start(),
-        _single_positive(),
-        _points_ahead(),
-        no_ridge_met(),
+        _single_positive,
+        _points_ahead,
+        no_ridge_met,
     ),
     conclusions=(
         Conclusion(
@@ -141,8 +133,6 @@ THEOREM_G_9 = Theorem(
         Parameter("close", 0.05, "largest distance of the run's last direction to the limit", low=0.0),
     ),
     plan=lambda evidence: FlowPlan(until=LimitIdentified(), log_horizon=700.0),
-    setting=_SETTING,
-    example="lyu-hinted",
     erratum='E6: "global max margin" holds among a_1 >= 0 only.',
 )
 
@@ -175,6 +165,7 @@ def _dual_value(evidence: Evidence) -> float:
     return 0.5 * float(gains.max())
 
 
+@conclusion("no-gap", "an explicit network attains what explicit multipliers allow", Level.EXACT)
 def _no_gap(evidence: Evidence) -> Measurement:
     found = _restricted(evidence)
     primal, scale = _primal_value(evidence), side_of(evidence, 1).margin
@@ -183,23 +174,18 @@ def _no_gap(evidence: Evidence) -> Measurement:
     return at_most(gap, 1e-7 * scale, detail=words) if np.isfinite(gap) else at_most(np.inf, 1e-7 * scale, detail=words)
 
 
+@conclusion("dual", "no sampled negative neuron gains more than the multipliers allow")
 def _dual_bounds_gains(evidence: Evidence) -> Measurement:
     found, scale = _restricted(evidence), side_of(evidence, 1).margin
     return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
 
 
-LEMMA_G_10 = Theorem(
-    key="lyu2021:lemmaG.10",
-    reference=Reference("lyu2021", "Lemma G.10"),
-    statement=(
-        "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of half "
-        "the best gain of a negative neuron."
-    ),
-    hypotheses=(leaky_activation(), data_assumption("linearly-separable")),
-    conclusions=(
-        Conclusion("no-gap", "an explicit network attains what explicit multipliers allow", _no_gap, level=Level.EXACT),
-        Conclusion("dual", "no sampled negative neuron gains more than the multipliers allow", _dual_bounds_gains),
-    ),
+LEMMA_G_10 = _theorem(
+    "lemmaG.10",
+    "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of half "
+    "the best gain of a negative neuron.",
+    hypotheses=(leaky_activation, data_assumption("linearly-separable")),
+    conclusions=(_no_gap, _dual_bounds_gains),
     constants=lambda e: {"V": _restricted(e).upper, "gamma_plus_half": 0.5 * side_of(e, 1).margin},
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3"),
     example="lyu-counterexample",

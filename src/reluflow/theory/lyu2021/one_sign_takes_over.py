@@ -14,7 +14,7 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, no_ridge_met, regime
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import SETTING, binary_labels, mean_logistic
@@ -30,7 +30,8 @@ from reluflow.theory.lyu2021.growth_in_the_cone import (
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of, winning_sign
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, nothing
-from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Parameter
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 NUM_SOLVED = 10  # of each kind of perturbation
@@ -106,11 +107,10 @@ def _log_sigmas(evidence: Evidence) -> FloatArray:
     return np.array([each.network.log_scale for each in (evidence, *evidence.sweep)])
 
 
-def _losers_vanish(evidence: Evidence) -> Measurement:
+@conclusion("losers", "negative neurons vanish like sigma^kappa", Level.SCALING)
+@needs(_late_states, _TOO_FEW)
+def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Exponent in sigma of the size of the negative neurons at T12, between the two smallest scales: kappa."""
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     negative = evidence.network.a < 0.0
     if not np.any(negative):
         return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative")
@@ -123,14 +123,13 @@ def _losers_vanish(evidence: Evidence) -> Measurement:
     return equals(exponents[-1], kappa, atol=0.05 * kappa, detail=words)
 
 
-def _winners_converge(evidence: Evidence) -> Measurement:
+@conclusion("winners", "positive neurons converge as sigma falls", Level.SCALING)
+@needs(_late_states, _TOO_FEW)
+def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Largest ratio of successive changes of the positive neurons as sigma falls tenfold, over the three times.
 
     Changes below 1e-9 of their size are those of the integration and count as none.
     """
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     positive = evidence.network.a > 0.0
     changes = np.array([[entry_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
     changes = np.maximum(changes / [entry_norm(state[positive]) for state in states[-1]], 1e-9)
@@ -139,11 +138,10 @@ def _winners_converge(evidence: Evidence) -> Measurement:
     return at_most(ratio, 1.0, detail=words)
 
 
-def _is_embedded(evidence: Evidence) -> Measurement:
+@conclusion("embedding", "their limit is one neuron in fixed shares")
+@needs(_late_states, _TOO_FEW)
+def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
     positive, worst = evidence.network.a > 0.0, 0.0
     for state in states[-1]:
         z = state[positive]
@@ -154,25 +152,23 @@ def _is_embedded(evidence: Evidence) -> Measurement:
     return at_most(worst, bound, detail=f"relative distance {worst:.3g} to pi_b of one neuron")
 
 
-def _is_not_zero(evidence: Evidence) -> Measurement:
-    states = _late_states(evidence)
-    if states is None:
-        return missing(_TOO_FEW)
+@conclusion("non-zero", "the limit is not zero")
+@needs(_late_states, _TOO_FEW)
+def _is_not_zero(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     smallest = min(entry_norm(state) for state in states[-1])
     return at_least(smallest, 0.1 * growth_constants(evidence)["A_bar"])
 
 
-LEMMA_G_8 = Theorem(
-    key="lyu2021:lemmaG.8",
-    reference=Reference("lyu2021", "Lemma G.8"),
-    statement=(
-        "As sigma tends to 0 the network at T12(sigma) + t tends to pi_b of one positive neuron, not zero; the "
-        "negative neurons vanish like sigma^kappa."
-    ),
+_theorem = theorems_of("lyu2021", setting=SETTING, example="lyu-counterexample-sharp")
+
+LEMMA_G_8 = _theorem(
+    "lemmaG.8",
+    "As sigma tends to 0 the network at T12(sigma) + t tends to pi_b of one positive neuron, not zero; the "
+    "negative neurons vanish like sigma^kappa.",
     hypotheses=(
-        binary_labels(),
+        binary_labels,
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("lyu-a2"),
         data_assumption("lyu-a3"),
         balanced_start(),
@@ -180,36 +176,26 @@ LEMMA_G_8 = Theorem(
         winning_sign(1),
         regime("late", "the first of the times comes after T0", where_entry_exists(_after_entry)),
         in_cone_at_entry(),
-        no_ridge_met(),
+        no_ridge_met,
     ),
-    conclusions=(
-        Conclusion("losers", "negative neurons vanish like sigma^kappa", _losers_vanish, level=Level.SCALING),
-        Conclusion("winners", "positive neurons converge as sigma falls", _winners_converge, level=Level.SCALING),
-        Conclusion("embedding", "their limit is one neuron in fixed shares", _is_embedded),
-        Conclusion("non-zero", "the limit is not zero", _is_not_zero),
-    ),
+    conclusions=(_losers_vanish, _winners_converge, _is_embedded, _is_not_zero),
     constants=lambda e: {"T0": entry_time(e), "T12": float(_times(e)[1]), "kappa": growth_constants(e)["kappa"]},
     parameters=(
         Parameter("embedding", 1e-3, "allowed relative distance to one neuron at the smallest scale", low=0.0),
     ),
     plan=_plan,
     log_scale=lambda e: min(0.0, np.log(1e-5) - e.network.log_scale),
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E2, E11: lambda_0^+ = |mu^+|/2, balanced draw.",
     departs="The limits are read off four scales a factor 10 apart.",
 )
 
 
+@drawn("network")
 def _one_neuron_network(evidence: Evidence) -> Network:
     """pi_b((w^+, 1)/sqrt 2) in the shares of the positive output weights, zero on the others."""
-
-    def draw() -> Network:
-        a = np.maximum(evidence.network.a, 0.0)
-        a = a / np.linalg.norm(a) * np.sqrt(0.5)
-        return Network(a[:, None] * side_of(evidence, 1).w, a, leak=evidence.leak)
-
-    return evidence.witness("network", draw)
+    a = np.maximum(evidence.network.a, 0.0)
+    a = a / np.linalg.norm(a) * np.sqrt(0.5)
+    return Network(a[:, None] * side_of(evidence, 1).w, a, leak=evidence.leak)
 
 
 def perturbations(evidence: Evidence, size: float, count: int, rng: np.random.Generator) -> list[Network]:
@@ -241,6 +227,7 @@ def perturbations(evidence: Evidence, size: float, count: int, rng: np.random.Ge
     return found
 
 
+@conclusion("local-maximum", "no nearby network of these signs has a larger margin")
 def _local_maximum(evidence: Evidence) -> Measurement:
     """Largest gain of margin over perturbations of sizes 0.05, 0.01 and 0.002, relative to gamma^+/2."""
     rng = np.random.default_rng(0)
@@ -255,22 +242,20 @@ def _local_maximum(evidence: Evidence) -> Measurement:
     )
 
 
+@drawn("maximisers")
 def _maximisers_nearby(evidence: Evidence) -> list[Network]:
     """Networks of equal margin, one per perturbation: the best direction in its patterns, by a conic program."""
-
-    def solve() -> list[Network]:
-        rng, dataset = np.random.default_rng(1), evidence.dataset
-        centre = _one_neuron_network(evidence)
-        found = []
-        for near in perturbations(evidence, 0.01, NUM_SOLVED, rng):
-            solved = unit_norm(max_margin_in_patterns(near, dataset))
-            if abs(normalized_margin(solved, dataset) / normalized_margin(centre, dataset) - 1.0) <= EQUAL_MARGIN:
-                found.append(solved)
-        return found
-
-    return evidence.witness("maximisers", solve)
+    rng, dataset = np.random.default_rng(1), evidence.dataset
+    centre = _one_neuron_network(evidence)
+    found = []
+    for near in perturbations(evidence, 0.01, NUM_SOLVED, rng):
+        solved = unit_norm(max_margin_in_patterns(near, dataset))
+        if abs(normalized_margin(solved, dataset) / normalized_margin(centre, dataset) - 1.0) <= EQUAL_MARGIN:
+            found.append(solved)
+    return found
 
 
+@conclusion("same-function", "those of equal margin are the same function", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest difference of the outputs, at random unit points, of maximisers found nearby and of pi_b(theta^)."""
     centre, others = _one_neuron_network(evidence), _maximisers_nearby(evidence)
@@ -284,27 +269,19 @@ def _same_function(evidence: Evidence) -> Measurement:
     )
 
 
-THEOREM_G_11 = Theorem(
-    key="lyu2021:thmG.11",
-    reference=Reference("lyu2021", "Theorem G.11"),
-    statement=(
-        "Under A.5* pi_b((w^+, 1)/sqrt 2) locally maximises the margin among networks of the same signs, and nearby "
-        "networks of equal margin are the same function."
-    ),
+THEOREM_G_11 = _theorem(
+    "thmG.11",
+    "Under A.5* pi_b((w^+, 1)/sqrt 2) locally maximises the margin among networks of the same signs, and nearby "
+    "networks of equal margin are the same function.",
     hypotheses=(
-        binary_labels(),
-        leaky_activation(),
+        binary_labels,
+        leaky_activation,
         data_assumption("linearly-separable"),
         data_assumption("lyu-a5-star"),
         winning_sign(1),
     ),
-    conclusions=(
-        Conclusion("local-maximum", "no nearby network of these signs has a larger margin", _local_maximum),
-        Conclusion("same-function", "those of equal margin are the same function", _same_function, level=Level.EXACT),
-    ),
+    conclusions=(_local_maximum, _same_function),
     constants=lambda e: {"V_star": against(e, 1).dual_multipliers, "gamma_plus_half": against(e, 1).threshold},
-    setting=SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E4: A.5 as printed does not suffice; A.5* does.",
     departs="Nearby networks are sampled, 1200 of them, half along the way up that a failing A.5* opens.",
 )

@@ -9,13 +9,14 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
-from reluflow.network.network import Network
-from reluflow.theory.evidence import Evidence
+from reluflow.network.network import Network, row_norms
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, missing
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
 _NUM_STARTS = 12
@@ -46,33 +47,30 @@ def class_vectors(evidence: Evidence) -> ClassVectors:
     return ClassVectors(zero if plus is None else plus.w, zero if minus is None else minus.w)
 
 
+@drawn("directions")
 def kkt_directions(evidence: Evidence) -> list[Network]:
     """KKT directions of unit norm: one with random shares of each sign, and those that random starts lead to."""
-
-    def draw() -> list[Network]:
-        rng, dataset = np.random.default_rng(0), evidence.dataset
-        vectors = class_vectors(evidence)
-        shares = [rng.dirichlet(np.ones(3)) for _ in range(2)]
-        rows, outputs = [], []
-        for sign, w, parts in ((1.0, vectors.positive, shares[0]), (-1.0, vectors.negative, shares[1])):
-            length = float(np.linalg.norm(w))
-            if length > 0.0:
-                a = np.sqrt(parts * length)
-                rows.append(a[:, None] * (w / length))
-                outputs.append(sign * a)
-        found = [unit_norm(Network(np.vstack(rows), np.concatenate(outputs)))]
-        for _ in range(_NUM_STARTS):
-            w = rng.standard_normal((6, dataset.d))
-            signs = np.where(np.arange(6) < 3, 1.0, -1.0)
-            network = Network(w, signs * np.linalg.norm(w, axis=1))
-            for _ in range(_NUM_ROUNDS):
-                network = unit_norm(max_margin_in_patterns(network, dataset))
-                if kkt_certificate(network, dataset).residual <= 1e-8:
-                    found.append(network)
-                    break
-        return found
-
-    return evidence.witness("directions", draw)
+    rng, dataset = np.random.default_rng(0), evidence.dataset
+    vectors = class_vectors(evidence)
+    shares = [rng.dirichlet(np.ones(3)) for _ in range(2)]
+    rows, outputs = [], []
+    for sign, w, parts in ((1.0, vectors.positive, shares[0]), (-1.0, vectors.negative, shares[1])):
+        length = float(np.linalg.norm(w))
+        if length > 0.0:
+            a = np.sqrt(parts * length)
+            rows.append(a[:, None] * (w / length))
+            outputs.append(sign * a)
+    found = [unit_norm(Network(np.vstack(rows), np.concatenate(outputs)))]
+    for _ in range(_NUM_STARTS):
+        w = rng.standard_normal((6, dataset.d))
+        signs = np.where(np.arange(6) < 3, 1.0, -1.0)
+        network = Network(w, signs * np.linalg.norm(w, axis=1))
+        for _ in range(_NUM_ROUNDS):
+            network = unit_norm(max_margin_in_patterns(network, dataset))
+            if kkt_certificate(network, dataset).residual <= 1e-8:
+                found.append(network)
+                break
+    return found
 
 
 def _are_kkt(evidence: Evidence) -> Measurement:
@@ -81,6 +79,7 @@ def _are_kkt(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(found)} directions")
 
 
+@conclusion("same-function", "all are the same function", Level.EXACT)
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest difference of outputs on random points from margin * (phi(<w_Q^+, x>) - phi(<w_Q^-, x>))."""
     vectors, points = class_vectors(evidence), np.random.default_rng(1).standard_normal((200, evidence.dataset.d))
@@ -89,6 +88,7 @@ def _same_function(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"outputs differ by at most {worst:.2g} on 200 random points")
 
 
+@conclusion("global", "their margin is the largest of any network", Level.EXACT)
 def _global_optimum(evidence: Evidence) -> Measurement:
     """The formula's margin against the largest margin of any network, found without it."""
     best = best_network(evidence)
@@ -111,27 +111,25 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-THEOREM_H_2 = Theorem(
-    key="lyu2021:thmH.2",
-    reference=Reference("lyu2021", "Theorem H.2"),
-    statement=(
-        "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to scale, "
-        "so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|))."
-    ),
-    hypotheses=(relu_activation(), data_assumption("orthogonally-separable")),
+_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-orthogonal")
+
+THEOREM_H_2 = _theorem(
+    "thmH.2",
+    "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to scale, "
+    "so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
+    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        Conclusion("same-function", "all are the same function", _same_function, level=Level.EXACT),
-        Conclusion("global", "their margin is the largest of any network", _global_optimum, level=Level.EXACT),
+        _same_function,
+        _global_optimum,
     ),
     constants=_constants,
-    setting=_SETTING,
-    example="lyu-orthogonal",
     erratum="E12: f = phi(<w_Q^+, x>) minus phi(<w_Q^-, x>), and |theta|^2 = 2(|w_Q^+| + |w_Q^-|).",
     departs="KKT directions are built with random shares and searched from random starts.",
 )
 
 
+@conclusion("class-vector", "every neuron is its class's vector", Level.EXACT)
 def _scaled_neurons(evidence: Evidence) -> Measurement:
     """Largest |(sum of a_j^2 over its sign) w_k/|a_k| - w_Q| over neurons, relative to |w_Q|, at smallest margin 1."""
     vectors, worst, count = class_vectors(evidence), 0.0, 0
@@ -148,27 +146,23 @@ def _scaled_neurons(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-6, detail=f"relative difference {worst:.2g} over {count} neurons")
 
 
+@conclusion("balanced", "|a_k| = |w_k|", Level.EXACT)
 def _balanced(evidence: Evidence) -> Measurement:
-    worst = max(float(np.max(np.abs(np.abs(n.a) - np.linalg.norm(n.w, axis=1)))) for n in kkt_directions(evidence))
+    worst = max(float(np.max(np.abs(np.abs(n.a) - row_norms(n.w)))) for n in kkt_directions(evidence))
     return equals(worst, 0.0, atol=1e-9, detail=f"||a_k| - |w_k|| is at most {worst:.2g}")
 
 
-LEMMA_H_3 = Theorem(
-    key="lyu2021:lemmaH.3",
-    reference=Reference("lyu2021", "Lemma H.3"),
-    statement=(
-        "At a KKT point of smallest margin 1, |a_k| = |w_k| and (sum of a_j^2 over the neurons of its sign) w_k/|a_k| "
-        "is the shortest w with <w, x_i> >= 1 on that class."
-    ),
-    hypotheses=(relu_activation(), data_assumption("orthogonally-separable")),
+LEMMA_H_3 = _theorem(
+    "lemmaH.3",
+    "At a KKT point of smallest margin 1, |a_k| = |w_k| and (sum of a_j^2 over the neurons of its sign) w_k/|a_k| "
+    "is the shortest w with <w, x_i> >= 1 on that class.",
+    hypotheses=(relu_activation, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("kkt", "the points satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        Conclusion("balanced", "|a_k| = |w_k|", _balanced, level=Level.EXACT),
-        Conclusion("class-vector", "every neuron is its class's vector", _scaled_neurons, level=Level.EXACT),
+        _balanced,
+        _scaled_neurons,
     ),
     constants=_constants,
-    setting=_SETTING,
-    example="lyu-orthogonal",
     erratum="E12: w_k/|a_k|, not w_k/a_k.",
     departs="KKT directions are built with random shares and searched from random starts.",
 )

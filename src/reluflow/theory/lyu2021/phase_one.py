@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import no_ridge_met
 from reluflow.theory.lyu2021.symmetric_flow import (
     log_scale_for_radius,
@@ -19,13 +19,14 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13
 LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
 NUM_DRAWS = 20_000
-_phase_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_phase_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -57,12 +58,10 @@ def _window(evidence: Evidence) -> float:
     return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
 
 
-def _has_window() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        length = _window(evidence)
-        return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
-
-    return Hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", judge, is_regime=True)
+@hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", is_regime=True)
+def _has_window(evidence: Evidence) -> Judgement:
+    length = _window(evidence)
+    return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
@@ -82,6 +81,7 @@ def _angles(evidence: Evidence) -> FloatArray:
     return np.array([flow.growth * flow.ball.radius * s.time for s in evidence.run.snapshots])
 
 
+@conclusion("gap", "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)")
 def _follows_linear_flow(evidence: Evidence) -> Measurement:
     """Largest |theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
     flow, worst = symmetric_flow(evidence), 0.0
@@ -94,24 +94,19 @@ def _follows_linear_flow(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0)
 
 
+@conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M")
 def _stays_below_twice(evidence: Evidence) -> Measurement:
     """Largest |theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
     return at_most(max(0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))), 1.0)
 
 
 LEMMA_D2 = _phase_theorem(
-    key="lyu2021:lemmaD.2",
-    reference=Reference("lyu2021", "Lemma D.2"),
-    statement="While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
-    hypotheses=(*symmetric_hypotheses(width=1), _has_window(), no_ridge_met()),
+    "lemmaD.2",
+    "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
+    hypotheses=(*symmetric_hypotheses(width=1), _has_window, no_ridge_met),
     constants=_constants,
     predictions=lambda evidence: {"window_end": _window(evidence) / symmetric_flow(evidence).growth},
-    conclusions=(
-        Conclusion(
-            "gap", "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)", _follows_linear_flow
-        ),
-        Conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M", _stays_below_twice),
-    ),
+    conclusions=(_follows_linear_flow, _stays_below_twice),
     plan=_window_plan,
     log_scale=_window_log_scale,
     erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
@@ -124,9 +119,8 @@ def _linearised(evidence: Evidence) -> tuple[FloatArray, ...]:
 
 
 LEMMA_D1 = _phase_theorem(
-    key="lyu2021:lemmaD.1",
-    reference=Reference("lyu2021", "Lemma D.1"),
-    statement="The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
+    "lemmaD.1",
+    "The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
     hypotheses=symmetric_hypotheses(width=1),
     constants=_constants,
     conclusions=(
@@ -146,24 +140,27 @@ def _early_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
 
 
-def _vanishing_scale() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        flow = symmetric_flow(evidence)
-        if flow.growth == 0.0:
-            return fails("mu = 0, so nothing grows")
-        margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
-        return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
+@hypothesis(
+    "vanishing-scale",
+    f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only",
+    is_regime=True,
+)
+def _vanishing_scale(evidence: Evidence) -> Judgement:
+    flow = symmetric_flow(evidence)
+    if flow.growth == 0.0:
+        return fails("mu = 0, so nothing grows")
+    margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
+    return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
 
-    statement = f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only"
-    return Hypothesis("vanishing-scale", statement, judge, is_regime=True)
 
-
+@conclusion("boost", "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M", Level.EXACT)
 def _is_boost(evidence: Evidence) -> Measurement:
     """Largest |theta - exp(t M) theta_0|_M / (e^(lambda_0 t) |theta_0|_M) over the snapshots."""
     gaps = [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
     return at_most(max(gaps), 1e-8)
 
 
+@conclusion("direction", "rate of every neuron's angle to (mu-bar, 1)", Level.SCALING)
 def _alignment_rates(evidence: Evidence) -> Measurement:
     """Slowest rate over neurons, per lambda_0 t, at which the tangent of the angle to +-(mu-bar, 1) falls.
 
@@ -184,18 +181,12 @@ def _alignment_rates(evidence: Evidence) -> Measurement:
 
 
 EQUATION_3 = _phase_theorem(
-    key="lyu2021:eq3",
-    reference=Reference("lyu2021", "Eq. (3)"),
-    statement=(
-        "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose angle to "
-        "(mu-bar, 1) falls like e^(-lambda_0 t)."
-    ),
-    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale(), no_ridge_met()),
+    "eq3",
+    "At vanishing scale (w_k, a_k) moves by exp(t M), M = [[0, mu~], [mu~^T, 0]]: a power iteration whose angle to "
+    "(mu-bar, 1) falls like e^(-lambda_0 t).",
+    hypotheses=(*symmetric_hypotheses(width=1), _vanishing_scale, no_ridge_met),
     constants=_constants,
-    conclusions=(
-        Conclusion("boost", "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M", _is_boost, Level.EXACT),
-        Conclusion("direction", "rate of every neuron's angle to (mu-bar, 1)", _alignment_rates, Level.SCALING),
-    ),
+    conclusions=(_is_boost, _alignment_rates),
     plan=_early_plan,
     log_scale=lambda evidence: -25.0 - symmetric_flow(evidence).log_size,
     erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
@@ -221,6 +212,7 @@ def phase_one_constant(evidence: Evidence) -> float:
     return float(4.0 / symmetric_flow(evidence).growth + np.sqrt(2.0))
 
 
+@conclusion("bound", "|Delta theta|_M over C r^3/sqrt(m)")
 def _phase_one_bound(evidence: Evidence) -> Measurement:
     """Largest |Delta theta|_M / (C r^3/sqrt m) over the sweep."""
     ratios = []
@@ -230,6 +222,7 @@ def _phase_one_bound(evidence: Evidence) -> Measurement:
     return at_most(float(max(ratios)), 1.0)
 
 
+@conclusion("order", "order of |Delta theta|_M in r", Level.SCALING)
 def _phase_one_order(evidence: Evidence) -> Measurement:
     """Order in r of |Delta theta|_M over the sweep."""
     if len(evidence.sweep) < 2:
@@ -243,10 +236,9 @@ def _phase_one_order(evidence: Evidence) -> Measurement:
 
 
 LEMMA_5_2 = _phase_theorem(
-    key="lyu2021:lemma5.2",
-    reference=Reference("lyu2021", "Lemma 5.2"),
-    statement="At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
-    hypotheses=(*symmetric_hypotheses(width=1), small_enough(), no_ridge_met()),
+    "lemma5.2",
+    "At T1(r) every neuron is r b_k (mu-bar, 1) up to C r^3/sqrt(m) in M-norm, C = 4/lambda_0 + sqrt 2.",
+    hypotheses=(*symmetric_hypotheses(width=1), small_enough, no_ridge_met),
     constants=lambda evidence: {
         **_constants(evidence),
         "C": phase_one_constant(evidence),
@@ -256,38 +248,31 @@ LEMMA_5_2 = _phase_theorem(
         ),
     },
     predictions=lambda evidence: {"b": symmetric_flow(evidence).embedding.tolist()},
-    conclusions=(
-        Conclusion("bound", "|Delta theta|_M over C r^3/sqrt(m)", _phase_one_bound),
-        Conclusion("order", "order of |Delta theta|_M in r", _phase_one_order, Level.SCALING),
-    ),
+    conclusions=(_phase_one_bound, _phase_one_order),
     plan=_phase_one_plan,
     log_scale=partial(log_scale_for_radius, fraction=0.3),
     erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E9: C depends on the data and r <= sqrt(lambda_0)/2 is needed.",
 )
 
 
-def _has_mean() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        growth = symmetric_flow(evidence).growth
-        return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
-
-    return Hypothesis("mean", "mu is not 0, so mu-bar exists", judge)
+@hypothesis("mean", "mu is not 0, so mu-bar exists")
+def _has_mean(evidence: Evidence) -> Judgement:
+    growth = symmetric_flow(evidence).growth
+    return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
 
 
+@drawn("good fraction")
 def _good_fraction(evidence: Evidence) -> float:
     """Part of many draws of D_init whose b-bar has both signs."""
-
-    def draw() -> float:
-        rng = np.random.default_rng(DRAW_SEED)
-        m, direction = evidence.network.num_neurons, symmetric_flow(evidence).mean_direction
-        w = rng.standard_normal((NUM_DRAWS, m, len(direction)))
-        a = evidence.parameter("output_ratio") * rng.standard_normal((NUM_DRAWS, m))
-        b = w @ direction + a
-        return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
-
-    return evidence.witness("good fraction", draw)
+    rng = np.random.default_rng(DRAW_SEED)
+    m, direction = evidence.network.num_neurons, symmetric_flow(evidence).mean_direction
+    w = rng.standard_normal((NUM_DRAWS, m, len(direction)))
+    a = evidence.parameter("output_ratio") * rng.standard_normal((NUM_DRAWS, m))
+    b = w @ direction + a
+    return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
 
 
+@conclusion("frequency", f"frequency over {NUM_DRAWS} draws", Level.EXACT)
 def _probability(evidence: Evidence) -> Measurement:
     """Frequency of good draws; 4 standard deviations of the binomial law are allowed."""
     exact = 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
@@ -296,12 +281,11 @@ def _probability(evidence: Evidence) -> Measurement:
 
 
 LEMMA_E7 = _phase_theorem(
-    key="lyu2021:lemmaE.7",
-    reference=Reference("lyu2021", "Lemma E.7"),
-    statement="Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
-    hypotheses=(_has_mean(),),
+    "lemmaE.7",
+    "Under D_init the vector b-bar is a good embedding vector with probability exactly 1 - 2^-(m-1).",
+    hypotheses=(_has_mean,),
     predictions=lambda evidence: {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)},
-    conclusions=(Conclusion("frequency", f"frequency over {NUM_DRAWS} draws", _probability, Level.EXACT),),
+    conclusions=(_probability,),
     parameters=(Parameter("output_ratio", 1.0, "c_ainit, standard deviation of a over that of w", low=0.0),),
     departs="By simulation.",
 )

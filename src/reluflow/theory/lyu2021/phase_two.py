@@ -21,7 +21,8 @@ from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow, symmetric_hypotheses
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, UnitBall, m_norm
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Theorem
+from reluflow.theory.stating import hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time
@@ -132,14 +133,12 @@ def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
     return found
 
 
-def _runs_are_unique() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        if len(evidence.companions) < 2 * len(RADII):
-            return undecided("the runs from r theta-hat were not made")
-        met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-        return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-    return Hypothesis("non-branching", "no ridge was met up to t0", judge, needs_trajectory=True)
+@hypothesis("non-branching", "no ridge was met up to t0", needs_trajectory=True)
+def _runs_are_unique(evidence: Evidence) -> Judgement:
+    if len(evidence.companions) < 2 * len(RADII):
+        return undecided("the runs from r theta-hat were not made")
+    met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
+    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
 
 
 def _with_runs(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
@@ -203,9 +202,9 @@ def _same_limit(evidence: Evidence) -> Measurement:
     return at_least(slope, KAPPA, allowance=0.1, detail=f"order {slope:.4f} in r, at least {KAPPA:g} expected")
 
 
-_phase_theorem = partial(
-    Theorem,
-    hypotheses=(*symmetric_hypotheses(), _runs_are_unique()),
+_phase_theorem = theorems_of(
+    "lyu2021",
+    hypotheses=(*symmetric_hypotheses(), _runs_are_unique),
     constants=_constants,
     plan=_plan,
     setting=LYU_SETTING,
@@ -213,12 +212,10 @@ _phase_theorem = partial(
 )
 
 THEOREM_E4 = _phase_theorem(
-    key="lyu2021:thmE.4",
-    reference=Reference("lyu2021", "Thm E.4"),
-    statement=(
-        "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to "
-        "e^(lambda t) theta-hat, and nearby starts have the same one."
-    ),
+    "thmE.4",
+    "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to "
+    "e^(lambda t) theta-hat, and nearby starts have the same one.",
+    locator="Thm E.4",
     conclusions=(
         Conclusion("limit", "difference of runs at r and r' over its bound, of order r^2", _with_runs(_limit_exists)),
         Conclusion(
@@ -269,9 +266,8 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Measurement:
 
 
 LEMMA_E5 = _phase_theorem(
-    key="lyu2021:lemmaE.5",
-    reference=Reference("lyu2021", "Lemma E.5"),
-    statement="From |theta_0 - r theta-hat|_M <= C r^(1 + kappa), r <= r_max, patterns and sizes stay up to t0.",
+    "lemmaE.5",
+    "From |theta_0 - r theta-hat|_M <= C r^(1 + kappa), r <= r_max, patterns and sizes stay up to t0.",
     conclusions=(
         Conclusion("patterns", "active neurons keep their patterns", _with_runs(_patterns_stay), Level.EXACT),
         Conclusion("norm", "|theta|_M over 2 e^(lambda t) |theta-hat|_M", _with_runs(_norm_stays)),
@@ -296,9 +292,8 @@ def _runs_stay_together(evidence: Evidence) -> Measurement:
 
 
 LEMMA_E6 = _phase_theorem(
-    key="lyu2021:lemmaE.6",
-    reference=Reference("lyu2021", "Lemma E.6"),
-    statement="As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
+    "lemmaE.6",
+    "As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
     conclusions=(Conclusion("distance", "distance of the two runs over its bound", _with_runs(_runs_stay_together)),),
     erratum="E18: the proof combines (23) and (24).",
     departs="As Lemma E.5.",

@@ -17,9 +17,9 @@ problemP | Sec. 3, (P) | part | problemM | least norm subject to q_i >= 1; equiv
 assumption3.2 | Assumption 3.2 | condition | linearly-separable | some w has y_i <w, x_i> >= 1 for all i
 def3.3 | Def. 3.3 | definition | certificates.hard_margin.linear_separator | the max-margin linear separator w*
     and its margin gamma*
-alg1 | Def. 3.3, how it is computed | definition | certificates.hard_margin.hard_margin | the point of least norm
+alg1 | Def. 3.3, how it is computed | ours | certificates.hard_margin.hard_margin | the point of least norm
     in the hull of the y_i x_i, with its multipliers and duality gap
-alg2 | Def. B.8, how it is tested | definition | certificates.kkt.kkt_certificate | multipliers and slopes of a
+alg2 | Def. B.8, how it is tested | ours | certificates.kkt.kkt_certificate | multipliers and slopes of a
     KKT direction by a linear program, with the residual recomputed
 assumption4.1 | Assumption 4.1 | condition | symmetric | with (x, y) the data hold (-x, -y)
 thm4.2
@@ -78,15 +78,15 @@ lemmaE.8
 lemmaE.9
 lemmaE.10
 lemmaE.11
-alg3 | problem (M) | definition | certificates.network_margin.network_margin | the largest margin of any network,
+alg3 | problem (M) | ours | certificates.network_margin.network_margin | the largest margin of any network,
     from both sides
-alg4 | App. G.1 | definition | theory.lyu2021.early_constants.CorrectCone | the cones C_delta and K^eps, delta,
+alg4 | App. G.1 | ours | theory.lyu2021.early_constants.CorrectCone | the cones C_delta and K^eps, delta,
     eps_1 and h_min
-alg5 | App. A.2 | definition | data.published.lyu2021_hinted.hinted | hinted datasets and what Theorem 6.2 asks of
+alg5 | App. A.2 | ours | data.published.lyu2021_hinted.hinted | hinted datasets and what Theorem 6.2 asks of
     them
-alg6 | App. I.1.1 | definition | theory.lyu2021.closed_form_kkt.closed_form_direction | KKT directions in closed form
-alg7 | Assumption A.5 | definition | certificates.network_margin.opposite_sign_margin | V of Assumption A.5 and V*
-    of its repair
+alg6 | App. I.1.1 | ours | theory.lyu2021.closed_form_kkt.closed_form_direction | KKT directions in closed form
+alg7 | Assumption A.5, how it is tested | ours | certificates.network_margin.opposite_sign_margin | V of Assumption A.5
+    and V* of its repair
 def6.1 | Definition 6.1 | condition | hinted | three hints added to a separable set
 thm6.2
 assumptionA.1 | Assumption A.1 | condition | principal-direction | a direction dominates every sample
@@ -94,7 +94,8 @@ assumptionA.2 | Assumption A.2 | condition | lyu-a2 | every pull of a small netw
 assumptionA.3 | Assumption A.3 | condition | lyu-a3 | |mu^+| > |mu^-|
 lemmaA.4
 assumptionA.5 | Assumption A.5 | condition | lyu-a5 | as printed; it does not suffice for Theorem A.7 (erratum E4)
-assumptionA.5* | Assumption A.5* | condition | lyu-a5-star | the repair of A.5 (erratum E4)
+assumptionA.5* | Assumption A.5* | ours | theory.lyu2021.conditions.negative_neurons_do_not_take_over | the repair of
+    A.5 (erratum E4); `reluflow diagnose` judges it as `lyu-a5-star`
 assumptionA.6 | Assumption A.6 | condition | non-branching | the flow near aligned networks is unique
 thmA.7
 assumptionA.8 | Assumption A.8 | condition | lyu-a8 | |mu^+| < |mu^-|

@@ -15,13 +15,14 @@ from scipy.special import logsumexp
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
 from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Parameter, Setting
 
 # The losing sign's share falls like (log t)^(-1/3) only: from 1e-8 some draws are 0.07 from their limit at ln t = 700,
 # from 1e-30 all of ten were close enough to identify it. Twelve neurons are all of one sign with chance 1 in 2048.
@@ -136,7 +137,7 @@ class MarginState:
     def is_smooth(self) -> bool:
         """Whether no neuron stands on a boundary, where the gradients have more than one value."""
         products = np.abs(self.network.pre_activations(self.X))
-        lengths = np.linalg.norm(self.network.w, axis=1)[:, None] * np.linalg.norm(self.X, axis=1)
+        lengths = row_norms(self.network.w)[:, None] * np.linalg.norm(self.X, axis=1)
         return bool(np.all(products > _KINK * lengths))
 
     def split(self, vector: FloatArray) -> tuple[float, float]:
@@ -171,36 +172,36 @@ def smooth_states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     return [(s, state) for s, state in states_of(evidence) if state.is_smooth]
 
 
-def loss_gets_small() -> Hypothesis:
+@hypothesis("small-loss", "n L < ln 2 from some time on", needs_trajectory=True)
+def loss_gets_small(evidence: Evidence) -> Judgement:
     """n L < ln 2 at several snapshots."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        count = len(states_of(evidence))
-        return Judgement(count >= 6, float(count), f"{count} snapshots have n L < ln 2")
-
-    return Hypothesis("small-loss", "n L < ln 2 from some time on", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    count = len(states_of(evidence))
+    return Judgement(count >= 6, float(count), f"{count} snapshots have n L < ln 2")
 
 
-MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met(), loss_gets_small())
+MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met, loss_gets_small)
 MARGIN_PARAMETERS = (
     Parameter("late_margin", 60.0, "smallest margin y h at which the limit is first asked for", low=1.0),
     Parameter("log_horizon", 700.0, "natural logarithm of the time at which to give up", low=0.0),
 )
 
 
+@conclusion("below", "gamma~ <= gamma")
 def _below_margin(evidence: Evidence) -> Measurement:
     worst = max(state.smooth_gamma / state.gamma for _, state in states_of(evidence))
     return at_most(worst, 1.0, allowance=1e-12, detail=f"gamma~/gamma is at most {worst:.9g}")
 
 
+@conclusion("monotone", "gamma~ does not fall")
 def _never_falls(evidence: Evidence) -> Measurement:
     values = np.array([state.smooth_gamma for _, state in states_of(evidence)])
     step = float(np.min(np.diff(values)))
     return at_least(step, 0.0, allowance=1e-9 * float(values[-1]), detail=f"smallest increase {step:.3g}")
 
 
+@conclusion("gap", "gamma - gamma~ is below its bound")
 def _gap(evidence: Evidence) -> Measurement:
     """Largest (gamma - gamma~)/bound; the bound is [q_min + ln((1 + e^-q_min)^n - 1)]/|theta|^2."""
     n, worst = evidence.dataset.n, 0.0
@@ -213,24 +214,21 @@ def _gap(evidence: Evidence) -> Measurement:
     )
 
 
-SMOOTHED_MARGIN = Theorem(
-    key="lyu2021:appF.2",
-    reference=Reference("lyu2021", "Appendix F.2"),
-    statement="Once n L < ln 2 the smoothed margin never falls and is below the margin by at most some ln n/|theta|^2.",
+_theorem = theorems_of("lyu2021", setting=MARGIN_SETTING, example="lyu-counterexample-sharp")
+
+SMOOTHED_MARGIN = _theorem(
+    "appF.2",
+    "Once n L < ln 2 the smoothed margin never falls and is below the margin by at most some ln n/|theta|^2.",
+    locator="Appendix F.2",
     hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(
-        Conclusion("below", "gamma~ <= gamma", _below_margin),
-        Conclusion("monotone", "gamma~ does not fall", _never_falls),
-        Conclusion("gap", "gamma - gamma~ is below its bound", _gap),
-    ),
+    conclusions=(_below_margin, _never_falls, _gap),
     parameters=MARGIN_PARAMETERS,
     plan=margin_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E18: alpha(theta) = l^(-1)(n L), with the n.",
 )
 
 
+@conclusion("weighted", "0 <= sum kappa_i q_i - alpha <= 2 ln n + 1")
 def _between(evidence: Evidence) -> Measurement:
     """sum kappa_i q_i - alpha, largest over the run, against 2 ln n + 1; and never below 0."""
     values = [float(state.kappa @ state.q) - state.smooth for _, state in states_of(evidence)]
@@ -239,6 +237,7 @@ def _between(evidence: Evidence) -> Measurement:
     return at_most(max(values), 2.0 * np.log(evidence.dataset.n) + 1.0)
 
 
+@conclusion("radial", "the radial part of grad gamma~ is below its bound")
 def _radial(evidence: Evidence) -> Measurement:
     bound = 2.0 * (2.0 * np.log(evidence.dataset.n) + 1.0)
     if not smooth_states_of(evidence):
@@ -247,21 +246,14 @@ def _radial(evidence: Evidence) -> Measurement:
     return at_most(worst, bound, detail=f"|radial part| |theta|^3 is at most {worst:.4g} against {bound:.4g}")
 
 
-QUOTED_BOUNDS = Theorem(
-    key="lyu2021:appF.2.1",
-    reference=Reference("lyu2021", "Appendix F.2.1"),
-    statement=(
-        "With kappa_i = g_i e^(nL)/(e^(nL) - 1): 0 <= sum kappa_i q_i - alpha <= 2 ln n + 1, and the radial part of "
-        "grad gamma~ is at most 2(2 ln n + 1)/|theta|^3."
-    ),
+QUOTED_BOUNDS = _theorem(
+    "appF.2.1",
+    "With kappa_i = g_i e^(nL)/(e^(nL) - 1): 0 <= sum kappa_i q_i - alpha <= 2 ln n + 1, and the radial part of "
+    "grad gamma~ is at most 2(2 ln n + 1)/|theta|^3.",
+    locator="Appendix F.2.1",
     hypotheses=MARGIN_HYPOTHESES,
-    conclusions=(
-        Conclusion("weighted", "0 <= sum kappa_i q_i - alpha <= 2 ln n + 1", _between),
-        Conclusion("radial", "the radial part of grad gamma~ is below its bound", _radial),
-    ),
+    conclusions=(_between, _radial),
     parameters=MARGIN_PARAMETERS,
     plan=margin_plan,
-    setting=MARGIN_SETTING,
-    example="lyu-counterexample-sharp",
     erratum="E18: grad gamma~ subtracts its radial term.",
 )

@@ -28,19 +28,21 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
 )
 from reluflow.theory.measurement import Level, Measurement, at_most, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Parameter
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
 NUM_TIMES = 25
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-_bound_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric", hypotheses=(mean_logistic(),))
+_bound_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric", hypotheses=(mean_logistic(),))
 
 
 def _width(evidence: Evidence) -> int:
     return evidence.network.num_neurons
 
 
+@conclusion("outputs", "|f(x)| over its bound")
 def _output_bound(evidence: Evidence) -> Measurement:
     """Largest |f(x_i)| / (m |theta|_M^2)."""
     ratios = [
@@ -50,6 +52,7 @@ def _output_bound(evidence: Evidence) -> Measurement:
     return at_most(max(ratios), 1.0)
 
 
+@conclusion("differences", "|f_1(x) - f_2(x)| over its bound")
 def _difference_bound(evidence: Evidence) -> Measurement:
     """Largest |f_theta - f_theta'| / (m |theta - theta'|_M (|theta|_M + |theta'|_M)) over consecutive networks."""
     ratios, drawn = [], states(evidence)
@@ -61,13 +64,9 @@ def _difference_bound(evidence: Evidence) -> Measurement:
 
 
 LEMMA_B10 = _bound_theorem(
-    key="lyu2021:lemmaB.10",
-    reference=Reference("lyu2021", "Lemma B.10"),
-    statement="|f| <= m |theta|_M^2, and |f_1 - f_2| <= m |theta_1 - theta_2|_M (|theta_1|_M + |theta_2|_M).",
-    conclusions=(
-        Conclusion("outputs", "|f(x)| over its bound", _output_bound),
-        Conclusion("differences", "|f_1(x) - f_2(x)| over its bound", _difference_bound),
-    ),
+    "lemmaB.10",
+    "|f| <= m |theta|_M^2, and |f_1 - f_2| <= m |theta_1 - theta_2|_M (|theta_1|_M + |theta_2|_M).",
+    conclusions=(_output_bound, _difference_bound),
 )
 
 
@@ -91,9 +90,8 @@ def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Measurem
 
 
 LEMMA_B11 = _bound_theorem(
-    key="lyu2021:lemmaB.11",
-    reference=Reference("lyu2021", "Lemma B.11"),
-    statement="The derivatives of L - L~ by w_k and a_k are at most m |theta|_M^2 |a_k| and m |theta|_M^2 |w_k|.",
+    "lemmaB.11",
+    "The derivatives of L - L~ by w_k and a_k are at most m |theta|_M^2 |a_k| and m |theta|_M^2 |w_k|.",
     conclusions=(
         Conclusion("input", "by w_k, over its bound", partial(_by_neuron, by_input=True, factor=1.0)),
         Conclusion("output", "by a_k, over its bound", partial(_by_neuron, by_input=False, factor=1.0)),
@@ -113,9 +111,8 @@ def _whole_gap(evidence: Evidence, *, factor: float) -> Measurement:
 
 
 LEMMA_B12 = _bound_theorem(
-    key="lyu2021:lemmaB.12",
-    reference=Reference("lyu2021", "Lemma B.12"),
-    statement="|subdiff(L - L~)|_M <= m |theta|_M^3.",
+    "lemmaB.12",
+    "|subdiff(L - L~)|_M <= m |theta|_M^3.",
     conclusions=(
         Conclusion("gap", "|grad(L - L~)|_M over its bound", partial(_whole_gap, factor=1.0)),
         Conclusion("gap-sharp", "the same with m/4 for m", partial(_whole_gap, factor=SHARP)),
@@ -136,9 +133,8 @@ def _velocity_gap(evidence: Evidence) -> Measurement:
 
 
 COROLLARY_B13 = _bound_theorem(
-    key="lyu2021:corB.13",
-    reference=Reference("lyu2021", "Cor. B.13"),
-    statement="Where L~ is smooth, every Clarke subgradient of L is within m |theta|_M^3 of grad L~ in M-norm.",
+    "corB.13",
+    "Where L~ is smooth, every Clarke subgradient of L is within m |theta|_M^3 of grad L~ in M-norm.",
     conclusions=(Conclusion("subgradient", "|v - v~|_M over its bound", _velocity_gap),),
 )
 
@@ -152,12 +148,10 @@ def _small_states(evidence: Evidence) -> tuple[State, ...]:
     return tuple(s for s in states(evidence) if m_norm(neuron_rows(s.network)) <= largest)
 
 
-def _some_are_small() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        count = len(_small_states(evidence))
-        return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
-
-    return Hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", judge, is_regime=True)
+@hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", is_regime=True)
+def _some_are_small(evidence: Evidence) -> Judgement:
+    count = len(_small_states(evidence))
+    return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
 
 
 def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
@@ -170,6 +164,7 @@ def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
     return at_most(max(ratios), 1.0) if ratios else missing(_NONE_SMALL)
 
 
+@conclusion("eps", "eps_i = |2 g_i - 1| <= eps")
 def _deviation_below_eps(evidence: Evidence) -> Measurement:
     """Largest eps_i = |2 g_i - 1| over the small networks."""
     y = unit_ball(evidence).y
@@ -177,22 +172,22 @@ def _deviation_below_eps(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(eps)), evidence.parameter("eps")) if eps else missing(_NONE_SMALL)
 
 
-LEMMA_B14 = Theorem(
-    key="lyu2021:lemmaB.14",
-    reference=Reference("lyu2021", "Lemma B.14"),
-    statement="If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
-    hypotheses=(mean_logistic(), _some_are_small()),
+_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
+
+LEMMA_B14 = _theorem(
+    "lemmaB.14",
+    "If |theta|_M <= sqrt(eps/(2m)), every force is that at f = 0 times 1 + eps_i with |eps_i| <= eps.",
+    hypotheses=(mean_logistic(), _some_are_small),
     conclusions=(
-        Conclusion("eps", "eps_i = |2 g_i - 1| <= eps", _deviation_below_eps),
+        _deviation_below_eps,
         Conclusion("by-output", "|2 g_i - 1| <= 2 |f(x_i)|", partial(_force_deviation, factor=2.0)),
         Conclusion("by-output-sharp", "|2 g_i - 1| <= |f(x_i)|/2", partial(_force_deviation, factor=0.5)),
     ),
     parameters=(Parameter("eps", 0.1, "allowed relative change of the forces", low=0.0, high=1.0),),
-    setting=LYU_SETTING,
-    example="lyu-symmetric",
 )
 
 
+@conclusion("loss", "|L - L~| over max f^2/8")
 def _loss_gap(evidence: Evidence) -> Measurement:
     """Largest |L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
     ball, ratios = unit_ball(evidence), []
@@ -205,6 +200,7 @@ def _loss_gap(evidence: Evidence) -> Measurement:
     return at_most(max(ratios), 1.0)
 
 
+@conclusion("order", "the gap is of fourth order in the scale", Level.SCALING)
 def _loss_gap_order(evidence: Evidence) -> Measurement:
     """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
     ball, state = unit_ball(evidence), states(evidence)[-1]
@@ -218,17 +214,17 @@ def _loss_gap_order(evidence: Evidence) -> Measurement:
 
 
 EQUATION_2 = _bound_theorem(
-    key="lyu2021:eq2",
-    reference=Reference("lyu2021", "Eq. (2)"),
-    statement="Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
+    "eq2",
+    "Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
     conclusions=(
-        Conclusion("loss", "|L - L~| over max f^2/8", _loss_gap),
-        Conclusion("order", "the gap is of fourth order in the scale", _loss_gap_order, Level.SCALING),
+        _loss_gap,
+        _loss_gap_order,
         Conclusion("velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", _velocity_gap),
     ),
 )
 
 
+@conclusion("subgradient", "|g| over |theta|")
 def _subgradient_bound(evidence: Evidence) -> Measurement:
     """Largest |grad L|_2 / |theta|_2 over the drawn networks."""
     data = evidence.dataset.replace(X=unit_ball(evidence).X)
@@ -239,6 +235,7 @@ def _subgradient_bound(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(ratios)), 1.0)
 
 
+@conclusion("steps", "|theta(t + h) - theta(t)| over its bound")
 def _steps_bound(evidence: Evidence) -> Measurement:
     """Largest |theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
     ball, snapshots, ratios = unit_ball(evidence), evidence.run.snapshots, []
@@ -257,13 +254,9 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 
 LEMMA_E10 = _bound_theorem(
-    key="lyu2021:lemmaE.10",
-    reference=Reference("lyu2021", "Lemma E.10"),
-    statement="Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
-    conclusions=(
-        Conclusion("subgradient", "|g| over |theta|", _subgradient_bound),
-        Conclusion("steps", "|theta(t + h) - theta(t)| over its bound", _steps_bound),
-    ),
+    "lemmaE.10",
+    "Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
+    conclusions=(_subgradient_bound, _steps_bound),
     parameters=(Parameter("until", 40.0, "unit-ball time up to which the run is followed", low=0.0),),
     plan=_plan,
 )

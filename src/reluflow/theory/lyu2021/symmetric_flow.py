@@ -14,6 +14,7 @@ from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
 from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Hypothesis
 
 
@@ -167,7 +168,7 @@ def symmetric_hypotheses(*, width: int = 2) -> tuple[Hypothesis, ...]:
     """The standing hypotheses of Sec. 4 and 5."""
     return (
         mean_logistic(),
-        leaky_activation(),
+        leaky_activation,
         data_assumption("linearly-separable"),
         data_assumption("symmetric"),
         data_assumption("lyu-4.5"),
@@ -175,31 +176,26 @@ def symmetric_hypotheses(*, width: int = 2) -> tuple[Hypothesis, ...]:
     )
 
 
-def good_embedding() -> Hypothesis:
+@hypothesis("good-embedding", "b-bar has entries of both signs and none is 0")
+def good_embedding(evidence: Evidence) -> Judgement:
     """The event of probability 1 - 2^-(m-1): b-bar has no zero entry and both signs."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        b = symmetric_flow(evidence).embedding
-        margin = float(np.min(np.abs(b)))
-        counts = f"{int(np.sum(b > 0))} positive and {int(np.sum(b < 0))} negative entries, smallest size {margin:.3g}"
-        return Judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
-
-    return Hypothesis("good-embedding", "b-bar has entries of both signs and none is 0", judge)
+    b = symmetric_flow(evidence).embedding
+    margin = float(np.min(np.abs(b)))
+    counts = f"{int(np.sum(b > 0))} positive and {int(np.sum(b < 0))} negative entries, smallest size {margin:.3g}"
+    return Judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
 
 
-def small_enough() -> Hypothesis:
+@hypothesis(
+    "small-scale", "sigma_init = r^3/(sqrt(m) |theta_0|_M) with r <= sqrt(lambda_0)/2, logarithms", is_regime=True
+)
+def small_enough(evidence: Evidence) -> Judgement:
     """sigma_init <= r^3 / (sqrt(m) |theta-bar_0|_M) for some r <= sqrt(lambda_0)/2, as Lemma 5.2 asks (erratum E9)."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        flow = symmetric_flow(evidence)
-        if flow.growth == 0.0:
-            return fails("mu = 0, so nothing grows")
-        margin = 0.5 * float(np.log(flow.growth)) - float(np.log(2.0)) - flow.log_radius
-        words = f"ln r = {flow.log_radius:.6g} against ln(sqrt(lambda_0)/2) = {flow.log_radius + margin:.6g}"
-        return Judgement(margin >= 0.0, margin, words)
-
-    statement = "sigma_init = r^3/(sqrt(m) |theta_0|_M) with r <= sqrt(lambda_0)/2, logarithms"
-    return Hypothesis("small-scale", statement, judge, is_regime=True)
+    flow = symmetric_flow(evidence)
+    if flow.growth == 0.0:
+        return fails("mu = 0, so nothing grows")
+    margin = 0.5 * float(np.log(flow.growth)) - float(np.log(2.0)) - flow.log_radius
+    words = f"ln r = {flow.log_radius:.6g} against ln(sqrt(lambda_0)/2) = {flow.log_radius + margin:.6g}"
+    return Judgement(margin >= 0.0, margin, words)
 
 
 def log_scale_for_radius(evidence: Evidence, fraction: float) -> float:

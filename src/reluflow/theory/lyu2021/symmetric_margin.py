@@ -28,11 +28,12 @@ from reluflow.theory.lyu2021.symmetric_flow import (
 )
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, LYU_SETTING, states
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing
-from reluflow.theory.theorem import Conclusion, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
 ROUNDING = 1e-12
-_symmetric_theorem = partial(Theorem, setting=LYU_SETTING, example="lyu-symmetric")
+_symmetric_theorem = theorems_of("lyu2021", setting=LYU_SETTING, example="lyu-symmetric")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"), width_at_least(2))
 
 
@@ -68,6 +69,7 @@ def symmetrized(network: Network) -> Network:
     return network.replace(w=np.stack([w, -w]), a=np.array([size, -size]) / np.sqrt(2.0), weight=np.ones(2))
 
 
+@conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*")
 def _bracket_value(evidence: Evidence) -> Measurement:
     """How far ((1 + leak)/4) gamma* lies outside the bracket of the global margin, relative."""
     found, value = best_network(evidence), best_margin(evidence)
@@ -91,6 +93,7 @@ def _pair(evidence: Evidence) -> Callable[[Network], Network]:
     return evidence.witness("pair", lambda: symmetrized)
 
 
+@conclusion("symmetrized", "the symmetrised pair of any network has no smaller q_min")
 def _symmetrized_is_better(evidence: Evidence) -> Measurement:
     """Smallest gain of q_min by the pair, relative to |theta|^2, over the drawn networks."""
     data = evidence.dataset
@@ -101,6 +104,7 @@ def _symmetrized_is_better(evidence: Evidence) -> Measurement:
     return at_least(min(gains), 0.0, allowance=ROUNDING)
 
 
+@conclusion("shorter", "and no larger norm")
 def _symmetrized_is_shorter(evidence: Evidence) -> Measurement:
     """Largest |theta'| / |theta| over the drawn networks."""
     ratios = [_pair(evidence)(s.network).squared_norm() / s.network.squared_norm() for s in states(evidence)]
@@ -108,18 +112,18 @@ def _symmetrized_is_shorter(evidence: Evidence) -> Measurement:
 
 
 THEOREM_4_2 = _symmetric_theorem(
-    key="lyu2021:thm4.2",
-    reference=Reference("lyu2021", "Thm 4.2"),
-    statement="On symmetric data the max-margin network of norm 1 is ((1 + leak)/4) <w*, x>, for every width >= 2.",
+    "thm4.2",
+    "On symmetric data the max-margin network of norm 1 is ((1 + leak)/4) <w*, x>, for every width >= 2.",
+    locator="Thm 4.2",
     hypotheses=_DATA,
     predictions=lambda evidence: {"global_margin": best_margin(evidence)},
     conclusions=(
-        Conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*", _bracket_value),
+        _bracket_value,
         Conclusion(
             "linear", "the maximiser is linear", lambda evidence: _is_linear(best_network(evidence).network, evidence)
         ),
-        Conclusion("symmetrized", "the symmetrised pair of any network has no smaller q_min", _symmetrized_is_better),
-        Conclusion("shorter", "and no larger norm", _symmetrized_is_shorter),
+        _symmetrized_is_better,
+        _symmetrized_is_shorter,
     ),
     departs="Leak 0 is allowed too: the proof covers it.",
 )
@@ -129,6 +133,7 @@ def _activation(evidence: Evidence, z: FloatArray) -> FloatArray:
     return evidence.witness("activation", lambda: leaky_relu)(z, evidence.leak)
 
 
+@conclusion("odd", "phi(z) - phi(-z) = (1 + leak) z", Level.EXACT)
 def _odd_part(evidence: Evidence) -> Measurement:
     """Largest |phi(z) - phi(-z) - (1 + leak) z| / |z| over pre-activations of the drawn networks."""
     z = np.concatenate([(s.network.w @ evidence.dataset.X.T).ravel() for s in states(evidence)])
@@ -136,6 +141,7 @@ def _odd_part(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(gap / np.maximum(np.abs(z), 1e-300))), ROUNDING)
 
 
+@conclusion("even", "phi(z) + phi(-z) = (1 - leak) |z|", Level.EXACT)
 def _even_part(evidence: Evidence) -> Measurement:
     """Largest |phi(z) + phi(-z) - (1 - leak) |z|| / |z|."""
     z = np.concatenate([(s.network.w @ evidence.dataset.X.T).ravel() for s in states(evidence)])
@@ -144,14 +150,11 @@ def _even_part(evidence: Evidence) -> Measurement:
 
 
 APPENDIX_C = _symmetric_theorem(
-    key="lyu2021:appC",
-    reference=Reference("lyu2021", "App. C"),
-    statement="phi(z) - phi(-z) = (1 + leak) z and phi(z) + phi(-z) = (1 - leak) |z|.",
+    "appC",
+    "phi(z) - phi(-z) = (1 + leak) z and phi(z) + phi(-z) = (1 - leak) |z|.",
+    locator="App. C",
     hypotheses=(),
-    conclusions=(
-        Conclusion("odd", "phi(z) - phi(-z) = (1 + leak) z", _odd_part, Level.EXACT),
-        Conclusion("even", "phi(z) + phi(-z) = (1 - leak) |z|", _even_part, Level.EXACT),
-    ),
+    conclusions=(_odd_part, _even_part),
 )
 
 
@@ -159,18 +162,21 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return replace(until_limit(evidence), sweep=(-np.log(10.0), -2.0 * np.log(10.0)))
 
 
+@conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*")
 def _limit_margin(evidence: Evidence) -> Measurement:
     """Margin of the limit over ((1 + leak)/4) gamma*."""
     margin = normalized_margin(limit_of(evidence).network, evidence.dataset) / best_margin(evidence)
     return equals(margin, 1.0, atol=MARGIN_RTOL)
 
 
+@conclusion("half-positive", "positive neurons hold half of sum a_k^2")
 def _limit_shares(evidence: Evidence) -> Measurement:
     """Part of sum a_k^2 that the positive neurons of the limit hold."""
     a = limit_of(evidence).network.a
     return equals(float(np.sum(a[a > 0.0] ** 2) / np.sum(a**2)), 0.5, atol=MARGIN_RTOL)
 
 
+@conclusion("run", "the run's own margin closes in")
 def _run_margin(evidence: Evidence) -> Measurement:
     """Gap of the run's own margin to the best, relative, over the snapshots that classify every sample."""
     gaps = []
@@ -179,6 +185,9 @@ def _run_margin(evidence: Evidence) -> Measurement:
         if margin > 0.0:
             gaps.append(1.0 - margin / best_margin(evidence))
     return closes_in(gaps, floor=MARGIN_RTOL)
+
+
+RESOLVED_SHARE = 1e-11  # error of a share that is more than rounding over a whole run
 
 
 def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
@@ -195,23 +204,24 @@ def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
     return errors
 
 
+@conclusion("shares", "shares tend to b_k^2/b_+^2", Level.SCALING)
 def _shares_follow_embedding(evidence: Evidence) -> Measurement:
     """Order in sigma at which the shares within each sign tend to b_k^2/b_+^2: first order or better."""
     if len(evidence.sweep) < 2:
         return missing("the sweep of scales was not run")
     scales, errors = np.array(_share_errors(evidence)).T
+    if errors[0] < RESOLVED_SHARE:
+        return missing("the shares differ by rounding alone; the order shows at larger scales only")
     slope = fitted_slope(scales, np.log(errors))
     return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
 
 
 THEOREM_4_3 = _symmetric_theorem(
-    key="lyu2021:thm4.3",
-    reference=Reference("lyu2021", "Thm 4.3"),
-    statement=(
-        "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in direction to "
-        "f(x) = ((1 + leak)/4) <w*, x>."
-    ),
-    hypotheses=(*symmetric_hypotheses(), good_embedding(), small_enough(), no_ridge_met(), limit_identified()),
+    "thm4.3",
+    "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in direction to "
+    "f(x) = ((1 + leak)/4) <w*, x>.",
+    locator="Thm 4.3",
+    hypotheses=(*symmetric_hypotheses(), good_embedding, small_enough, no_ridge_met, limit_identified),
     constants=lambda evidence: {
         "probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1),
         "log_size": symmetric_flow(evidence).log_size,
@@ -222,11 +232,11 @@ THEOREM_4_3 = _symmetric_theorem(
         "shares": (symmetric_flow(evidence).embedding ** 2).tolist(),
     },
     conclusions=(
-        Conclusion("margin", "margin of the limit over ((1 + leak)/4) gamma*", _limit_margin),
+        _limit_margin,
         Conclusion("linear", "the limit is linear", lambda evidence: _is_linear(limit_of(evidence).network, evidence)),
-        Conclusion("half-positive", "positive neurons hold half of sum a_k^2", _limit_shares),
-        Conclusion("run", "the run's own margin closes in", _run_margin),
-        Conclusion("shares", "shares tend to b_k^2/b_+^2", _shares_follow_embedding, Level.SCALING),
+        _limit_shares,
+        _run_margin,
+        _shares_follow_embedding,
     ),
     plan=_plan,
     log_scale=partial(log_scale_for_radius, fraction=0.3),
@@ -234,6 +244,7 @@ THEOREM_4_3 = _symmetric_theorem(
 )
 
 
+@conclusion("global", "margin of the limit over the upper bound of all networks")
 def _attains_global(evidence: Evidence) -> Measurement:
     """Margin of the limit over the certified upper bound of all networks."""
     upper = best_network(evidence).upper
@@ -241,11 +252,10 @@ def _attains_global(evidence: Evidence) -> Measurement:
 
 
 COROLLARY_4_4 = _symmetric_theorem(
-    key="lyu2021:cor4.4",
-    reference=Reference("lyu2021", "Cor. 4.4"),
-    statement="Under the hypotheses of Theorem 4.3 the flow tends to a global max-margin direction.",
+    "cor4.4",
+    "Under the hypotheses of Theorem 4.3 the flow tends to a global max-margin direction.",
     hypotheses=THEOREM_4_3.hypotheses,
-    conclusions=(Conclusion("global", "margin of the limit over the upper bound of all networks", _attains_global),),
+    conclusions=(_attains_global,),
     plan=until_limit,
     log_scale=partial(log_scale_for_radius, fraction=0.3),
     departs="As Theorem 4.3.",

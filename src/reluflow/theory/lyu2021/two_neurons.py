@@ -9,14 +9,15 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
-from reluflow.network.network import Network, leaky_relu
+from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import balanced_start, data_assumption
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.cones_of_appendix_g import mean_logistic
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
@@ -24,6 +25,7 @@ _NUM_PAIRS = 500
 _NUM_STARTS = 30
 _NUM_ROUNDS = 4
 _STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
+_SOON = 50.0  # e-folds of growth that a run may need before steps relative to the time are too long
 
 
 def _separator(evidence: Evidence) -> FloatArray:
@@ -41,23 +43,21 @@ class FeasiblePairs:
     slopes_second: FloatArray
 
 
+@drawn("pairs")
 def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
     """Random pairs with positive margins, and the slopes of the activation at each sample."""
-
-    def draw() -> FeasiblePairs:
-        rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
-        shape = (_NUM_PAIRS, w.size)
-        first, second = (
-            rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
-            * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
-            for _ in range(2)
-        )
-        slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
-        return FeasiblePairs(first, second, *slopes)
-
-    return evidence.witness("pairs", draw)
+    rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
+    shape = (_NUM_PAIRS, w.size)
+    first, second = (
+        rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
+        * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
+        for _ in range(2)
+    )
+    slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
+    return FeasiblePairs(first, second, *slopes)
 
 
+@conclusion("crossed", "crossing the slopes keeps the margin")
 def _crossed_margins(evidence: Evidence) -> Measurement:
     """Smallest crossed margin over the smallest margin of its pair, over pairs with a positive margin."""
     pairs, X, y, leak = feasible_pairs(evidence), evidence.dataset.X, evidence.dataset.y, evidence.leak
@@ -71,17 +71,14 @@ def _crossed_margins(evidence: Evidence) -> Measurement:
     return at_least(worst, 1.0, allowance=1e-12, detail=f"ratio at least {worst:.9g} over {int(feasible.sum())} pairs")
 
 
-LEMMA_F_1 = Theorem(
-    key="lyu2021:lemmaF.1",
-    reference=Reference("lyu2021", "Lemma F.1"),
-    statement=(
-        "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then "
-        "y(h_1 <u_2, x> + h_2 <u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>."
-    ),
+_theorem = theorems_of("lyu2021", setting=_SETTING, example="lyu-symmetric")
+
+LEMMA_F_1 = _theorem(
+    "lemmaF.1",
+    "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then "
+    "y(h_1 <u_2, x> + h_2 <u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>.",
     hypotheses=_DATA,
-    conclusions=(Conclusion("crossed", "crossing the slopes keeps the margin", _crossed_margins),),
-    setting=_SETTING,
-    example="lyu-symmetric",
+    conclusions=(_crossed_margins,),
     departs="Drawn pairs; both sides are scaled to smallest margin 1 together.",
 )
 
@@ -96,29 +93,26 @@ def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
     )
 
 
+@drawn("directions")
 def _found_directions(evidence: Evidence) -> list[Network]:
     """KKT directions with a_1 >= 0 >= a_2, each once, from random starts with both neurons or with either alone.
 
     The best margin in the patterns of a start gives new patterns; where that repeats itself the direction is KKT.
     """
-
-    def draw() -> list[Network]:
-        rng, dataset = np.random.default_rng(0), evidence.dataset
-        found: list[Network] = []
-        for start in range(_NUM_STARTS):
-            w = rng.standard_normal((2, dataset.d))
-            if start % 3 > 0:
-                w[start % 3 - 1] = 0.0
-            network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
-            for _ in range(_NUM_ROUNDS):
-                network = unit_norm(max_margin_in_patterns(network, dataset))
-                if kkt_certificate(network, dataset).residual <= 1e-8:
-                    if all(_distance(network, other) > 1e-6 for other in found):
-                        found.append(network)
-                    break
-        return found
-
-    return evidence.witness("directions", draw)
+    rng, dataset = np.random.default_rng(0), evidence.dataset
+    found: list[Network] = []
+    for start in range(_NUM_STARTS):
+        w = rng.standard_normal((2, dataset.d))
+        if start % 3 > 0:
+            w[start % 3 - 1] = 0.0
+        network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
+        for _ in range(_NUM_ROUNDS):
+            network = unit_norm(max_margin_in_patterns(network, dataset))
+            if kkt_certificate(network, dataset).residual <= 1e-8:
+                if all(_distance(network, other) > 1e-6 for other in found):
+                    found.append(network)
+                break
+    return found
 
 
 def _distance(one: Network, two: Network) -> float:
@@ -136,42 +130,39 @@ def _are_kkt(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(networks)} directions")
 
 
-def _is_mirrored(evidence: Evidence) -> Measurement:
+@conclusion("mirrored", "w_1 = -w_2 and a_1 = -a_2 = |w_1|", Level.EXACT)
+@needs(_two_active, "no KKT direction with two active neurons was found")
+def _is_mirrored(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| over the found directions with both neurons active."""
-    found = _two_active(evidence)
-    if not found:
-        return missing("no KKT direction with two active neurons was found")
     worst = max(
         max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0]))) for n in found
     )
     return at_most(float(worst), 1e-6, detail=f"off by at most {worst:.2g} in {len(found)} directions")
 
 
-LEMMA_F_2 = Theorem(
-    key="lyu2021:lemmaF.2",
-    reference=Reference("lyu2021", "Lemma F.2"),
-    statement="On symmetric data a KKT direction of two neurons with a_1 > 0 > a_2 has w_1 = -w_2, a_1 = -a_2 = |w_1|.",
+LEMMA_F_2 = _theorem(
+    "lemmaF.2",
+    "On symmetric data a KKT direction of two neurons with a_1 > 0 > a_2 has w_1 = -w_2, a_1 = -a_2 = |w_1|.",
     hypotheses=_DATA,
     conclusions=(
         Conclusion("kkt", "the directions satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        Conclusion("mirrored", "w_1 = -w_2 and a_1 = -a_2 = |w_1|", _is_mirrored, level=Level.EXACT),
+        _is_mirrored,
     ),
-    setting=_SETTING,
-    example="lyu-symmetric",
     erratum="E17: in the proof u_2 = a_2 w_2.",
     departs="KKT directions are searched from 30 random starts.",
 )
 
 
-def _nothing_else(evidence: Evidence) -> Measurement:
+@conclusion("nothing-else", "random starts find no other")
+@needs(_found_directions, "no KKT direction was found from random starts")
+def _nothing_else(evidence: Evidence, found: list[Network]) -> Measurement:
     """Largest distance of a found direction to the nearest of the three."""
-    named, found = named_directions(evidence), _found_directions(evidence)
-    if not found:
-        return missing("no KKT direction was found from random starts")
+    named = named_directions(evidence)
     worst = max(min(_distance(network, other) for other in named) for network in found)
     return at_most(worst, 1e-6, detail=f"{len(found)} different directions, at most {worst:.2g} from one of the three")
 
 
+@conclusion("margins", "their margins are as stated", Level.EXACT)
 def _margins(evidence: Evidence) -> Measurement:
     """Largest relative error of the three margins."""
     gamma, leak = float(evidence.facts.separator.margin) if evidence.facts.separator else np.nan, evidence.leak
@@ -181,49 +172,39 @@ def _margins(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
 
 
-LEMMA_F_3 = Theorem(
-    key="lyu2021:lemmaF.3",
-    reference=Reference("lyu2021", "Lemma F.3"),
-    statement=(
-        "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), "
-        "(w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice."
-    ),
+LEMMA_F_3 = _theorem(
+    "lemmaF.3",
+    "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), "
+    "(w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice.",
     hypotheses=_DATA,
     conclusions=(
         Conclusion("kkt", "the three satisfy the KKT conditions", _are_kkt, level=Level.EXACT),
-        Conclusion("margins", "their margins are as stated", _margins, level=Level.EXACT),
-        Conclusion("nothing-else", "random starts find no other", _nothing_else),
+        _margins,
+        _nothing_else,
     ),
     constants=lambda e: {"linear_margin": e.facts.separator.margin if e.facts.separator else float("nan")},
-    setting=_SETTING,
-    example="lyu-symmetric",
     erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
     departs="KKT directions are searched from 30 random starts.",
 )
 
 
-def _opposite_pair() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        signs = np.sort(np.sign(evidence.network.a))
-        holds = np.array_equal(signs, [-1.0, 1.0])
-        return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
-
-    return Hypothesis("opposite-pair", "two neurons, one of each sign", judge)
+@hypothesis("opposite-pair", "two neurons, one of each sign")
+def _opposite_pair(evidence: Evidence) -> Judgement:
+    signs = np.sort(np.sign(evidence.network.a))
+    holds = np.array_equal(signs, [-1.0, 1.0])
+    return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
 
 
-def _ahead() -> Hypothesis:
+@hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", needs_trajectory=True)
+def _ahead(evidence: Evidence) -> Judgement:
     """From the first snapshot on, as a starting point of the autonomous flow."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        network = evidence.run.snapshots[0].network
-        cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / np.linalg.norm(network.w, axis=1)
-        return Judgement(
-            bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
-        )
-
-    return Hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", judge, needs_trajectory=True)
+    if evidence.trajectory is None:
+        return undecided("no run was made")
+    network = evidence.run.snapshots[0].network
+    cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w)
+    return Judgement(
+        bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
+    )
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -231,7 +212,11 @@ def _plan(evidence: Evidence) -> FlowPlan:
     rate = 0.25 * (1.0 + evidence.leak) * float(np.linalg.norm(evidence.facts.mean_signed_sample))
     start = (6.0 + max(0.0, -evidence.network.log_scale)) / rate
     centres = np.concatenate([np.linspace(4.0 / rate, start, 6), np.geomspace(1.2 * start, 1e3 * start, 10)])
-    return FlowPlan(times=tuple(float(t * f) for t in centres for f in (1.0 - _STEP, 1.0, 1.0 + _STEP)))
+    if evidence.network.log_scale >= -_SOON:
+        return FlowPlan(times=tuple(float(t * f) for t in centres for f in (1.0 - _STEP, 1.0, 1.0 + _STEP)))
+    waiting = -(evidence.network.log_scale + _SOON) / rate  # before anything is learnt; steps must not grow with it
+    steps = _STEP * np.maximum(centres - waiting, 1.0 / rate)
+    return FlowPlan(times=tuple(float(t + f * h) for t, h in zip(centres, steps, strict=True) for f in (-1, 0, 1)))
 
 
 def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) -> float:
@@ -249,6 +234,7 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
     return float(rates[-1.0] - rates[1.0])
 
 
+@conclusion("rate", "the ratio changes at the foretold rate", Level.EXACT)
 def _ratio_law(evidence: Evidence) -> Measurement:
     """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
     w_star, worst, count = _separator(evidence), 0.0, 0
@@ -270,12 +256,13 @@ def _ratio_law(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
 
 
+@conclusion("angles", "both angles stay below 90 degrees")
 def _angles(evidence: Evidence) -> Measurement:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
     w_star, worst = _separator(evidence), 0.0
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
-        cosines = np.sign(network.a) * (network.w @ w_star) / np.linalg.norm(network.w, axis=1)
+        cosines = np.sign(network.a) * (network.w @ w_star) / row_norms(network.w)
         worst = max(worst, float(np.arccos(np.clip(cosines, -1.0, 1.0)).max()))
     return at_most(worst, 0.5 * np.pi, detail=f"angles at most {np.degrees(worst):.4g} degrees")
 
@@ -285,22 +272,15 @@ def _constants(evidence: Evidence) -> Constants:
     return {"lambda_0": 0.25 * (1.0 + evidence.leak) * mean}
 
 
-ANGLES = Theorem(
-    key="lyu2021:appF.1",
-    reference=Reference("lyu2021", "Appendix F.1, proof of Theorem 5.5"),
-    statement=(
-        "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, -w*>/"
-        "<w_1, w*>) is the proof's sum of forces over cosines."
-    ),
-    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair(), _ahead()),
-    conclusions=(
-        Conclusion("angles", "both angles stay below 90 degrees", _angles),
-        Conclusion("rate", "the ratio changes at the foretold rate", _ratio_law, level=Level.EXACT),
-    ),
+ANGLES = _theorem(
+    "appF.1",
+    "On symmetric data the angles of w_1 to w* and of w_2 to -w* stay below 90 degrees, and d/dt ln(<w_2, -w*>/"
+    "<w_1, w*>) is the proof's sum of forces over cosines.",
+    locator="Appendix F.1, proof of Theorem 5.5",
+    hypotheses=(mean_logistic(), *_DATA, balanced_start(), _opposite_pair, _ahead),
+    conclusions=(_angles, _ratio_law),
     constants=_constants,
     plan=_plan,
-    setting=_SETTING,
-    example="lyu-symmetric",
     erratum="E17: (1 - leak)/2, min for max, and cos eps > leak in the use of this quantity.",
     departs="Judged from the first recorded time on, after alignment; the flow is autonomous.",
 )

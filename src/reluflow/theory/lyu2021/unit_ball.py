@@ -15,9 +15,9 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import AbstractLoss, LogisticLoss
 from reluflow.network import Network
-from reluflow.network.network import leaky_relu
+from reluflow.network.network import leaky_relu, row_norms
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, drawn, kept
 from reluflow.theory.theorem import Hypothesis, Setting
 
 LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
@@ -110,7 +110,7 @@ def velocity(network: Network, outputs: FloatArray, dataset: Dataset, loss: Abst
     """
     forces = loss.forces(outputs, dataset.y)
     products = network.pre_activations(dataset.X)
-    lengths = np.linalg.norm(network.w, axis=1)[:, None] * np.linalg.norm(dataset.X, axis=1)
+    lengths = row_norms(network.w)[:, None] * np.linalg.norm(dataset.X, axis=1)
     patterns = np.where(np.abs(products) <= SLIDING_RTOL * lengths, 0, np.sign(products)).astype(np.int8)
     directions = (np.where(patterns > 0, 1.0, network.leak) * forces) @ dataset.X
     for k in np.flatnonzero(np.any(patterns == 0, axis=1)):
@@ -133,21 +133,18 @@ def unit_ball(evidence: Evidence) -> UnitBall:
     return UnitBall.of(evidence.dataset)
 
 
+@drawn("states")
 def states(evidence: Evidence) -> tuple[State, ...]:
     """Networks of the problem's width with their outputs: random ones of many sizes, or those given as a witness."""
-
-    def draw() -> tuple[State, ...]:
-        ball, rng = unit_ball(evidence), np.random.default_rng(DRAW_SEED)
-        m, d = evidence.network.w.shape
-        drawn = []
-        for size in np.geomspace(1e-2, 3.0, NUM_DRAWS):
-            rows = rng.standard_normal((m, d + 1))
-            rows *= size / m_norm(rows)
-            network = Network(rows[:, :-1], rows[:, -1], leak=evidence.leak)
-            drawn.append(State(network, network.outputs(ball.X)))
-        return tuple(drawn)
-
-    return evidence.witness("states", draw)
+    ball, rng = unit_ball(evidence), np.random.default_rng(DRAW_SEED)
+    m, d = evidence.network.w.shape
+    drawn = []
+    for size in np.geomspace(1e-2, 3.0, NUM_DRAWS):
+        rows = rng.standard_normal((m, d + 1))
+        rows *= size / m_norm(rows)
+        network = Network(rows[:, :-1], rows[:, -1], leak=evidence.leak)
+        drawn.append(State(network, network.outputs(ball.X)))
+    return tuple(drawn)
 
 
 def mean_logistic() -> Hypothesis:

@@ -10,6 +10,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
@@ -24,13 +25,13 @@ from reluflow.theory.min2024.assumptions import (
     RELU,
     SEPARATED,
     SETTING,
-    reference,
 )
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments
 from reluflow.theory.min2024.patterns import disagreements, pattern_history
-from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis
 
 ROUNDING = 1e-10  # relative; increments of <w_j, x_i> were at least -3e-16 of |w_j||x_i| where they vanish
 
@@ -53,10 +54,9 @@ def _increments(before: Moment, after: Moment) -> FloatArray:
     return np.asarray(before.signs[:, None] * before.data.y * change)
 
 
-def _monotone(evidence: Evidence) -> Measurement:
-    found = moments(evidence)
-    if len(found) < 2:
-        return missing("at least two snapshots")
+@conclusion("monotone", "s_j y_i <x_i, w_j> does not decrease between snapshots")
+@needs(moments, "at least two snapshots", at_least=2)
+def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     smallest = min(float(np.min(_increments(one, two))) for one, two in pairwise(found))
     words = f"smallest increment of s_j y_i <x_i, w_j> is {smallest:.3g} of |w_j||x_i| (rounding {ROUNDING:g})"
     return at_least(smallest, 0.0, allowance=ROUNDING, detail=words)
@@ -88,6 +88,7 @@ def _allowed(evidence: Evidence) -> Measurement:
     return none_of(wrong + repeated, detail=words)
 
 
+@conclusion("event-log", "the event log and the snapshots show the same patterns", Level.EXACT)
 def _log_agrees(evidence: Evidence) -> Measurement:
     return none_of(disagreements(evidence), detail=f"{disagreements(evidence)} patterns differ from the event log")
 
@@ -100,6 +101,7 @@ def _dead_stay_dead(evidence: Evidence) -> Measurement:
     return none_of(escaped, detail=f"{escaped} neurons left S_dead; {ever} are in it at the end")
 
 
+@conclusion("frozen", "nothing pulls a neuron of S_dead", Level.EXACT)
 def _dead_are_frozen(evidence: Evidence) -> Measurement:
     """A neuron of S_dead keeps its norm and direction: its pull vanishes."""
     largest = max(
@@ -109,6 +111,7 @@ def _dead_are_frozen(evidence: Evidence) -> Measurement:
     return at_least(-largest, 0.0, detail=f"largest pull on a dead neuron is {largest:.3g}")
 
 
+@conclusion("own-cone", "no neuron leaves the cone of its sign", Level.EXACT)
 def _traps_hold(evidence: Evidence) -> Measurement:
     """A positive neuron in S_+ stays, a negative one in S_- stays."""
     found, lost, held = moments(evidence), 0, 0
@@ -119,12 +122,14 @@ def _traps_hold(evidence: Evidence) -> Measurement:
     return none_of(lost, total=held) if held else missing("no neuron in its own cone at any snapshot")
 
 
+@conclusion("count", "at most m n crossings")
 def _few_crossings(evidence: Evidence) -> Measurement:
     m, n = evidence.network.num_neurons, evidence.dataset.n
     count = len(pattern_history(evidence).flips)
     return at_least(m * n - count, 0.0, detail=f"{count} crossings, at most m n = {m * n}")
 
 
+@conclusion("unbranched", "the run met no branching point (Remark 7)", Level.EXACT)
 def _no_branch(evidence: Evidence) -> Measurement:
     """Remark 7: from a start off the hyperplanes the solution never branches."""
     run = evidence.run
@@ -134,7 +139,7 @@ def _no_branch(evidence: Evidence) -> Measurement:
 
 def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
-    norms = np.linalg.norm(evidence.network.w, axis=1)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
+    norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
     smallest = float(np.min(z[norms > 0.0] / norms[norms > 0.0], initial=np.inf))
     return Judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
 
@@ -148,6 +153,7 @@ def _orthogonal_classes(evidence: Evidence) -> Judgement:
     return Judgement(largest <= 1e-12, -largest, f"largest |cosine| of two samples is {largest:.3g}")
 
 
+@conclusion("no-gain", "no neuron becomes active on a sample", Level.EXACT)
 def _never_gained(evidence: Evidence) -> Measurement:
     found, gained = moments(evidence), 0
     for before, after in pairwise(found):
@@ -155,6 +161,7 @@ def _never_gained(evidence: Evidence) -> Measurement:
     return none_of(gained, detail=f"{gained} activations gained over {len(found)} snapshots")
 
 
+@conclusion("membership", "the cones hold no newcomer", Level.EXACT)
 def _membership_is_decided(evidence: Evidence) -> Measurement:
     """The positive neurons of S_+ at the end are those active on all positives at the start, mirrored for S_-.
 
@@ -176,81 +183,70 @@ OFF_BOUNDARIES = Hypothesis(
 )
 ORTHOGONAL = Hypothesis("orthogonal", "any two samples are orthogonal: mu = 0", _orthogonal_classes)
 
-EQUATION_7 = Theorem(
-    key="min2024:eq7",
-    reference=reference("Eqs. (7), (8)"),
-    statement="s_j y_i <x_i, w_j> grows for every neuron that is not dead, so activations change one way, each once.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+EQUATION_7 = _theorem(
+    "eq7",
+    "s_j y_i <x_i, w_j> grows for every neuron that is not dead, so activations change one way, each once.",
+    locator="Eqs. (7), (8)",
     hypotheses=(SEPARATED, CLASSIFICATION, BALANCED, NONZERO),
     conclusions=(
-        Conclusion("monotone", "s_j y_i <x_i, w_j> does not decrease between snapshots", _monotone),
+        _monotone,
         Conclusion("pushed", "the velocity of s_j y_i <x_i, w_j> is positive", _pushed),
         Conclusion("one-way", "no forbidden and no repeated change of activation", _allowed, Level.EXACT),
-        Conclusion("event-log", "the event log and the snapshots show the same patterns", _log_agrees, Level.EXACT),
+        _log_agrees,
     ),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     departs="(7) and (8) speak of the boundary and of [0, T]; here of every snapshot, which is stronger.",
 )
 
-DEFINITION_1 = Theorem(
-    key="min2024:def1",
-    reference=reference("Def. 1"),
-    statement="A solution is regular if a neuron that enters S_dead stays there.",
+DEFINITION_1 = _theorem(
+    "def1",
+    "A solution is regular if a neuron that enters S_dead stays there.",
     hypotheses=(BINARY, RELU),
     conclusions=(
         Conclusion("absorbing", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
-        Conclusion("frozen", "nothing pulls a neuron of S_dead", _dead_are_frozen, Level.EXACT),
+        _dead_are_frozen,
     ),
     plan=_plan,
-    setting=SETTING,
     example="min-toy",
 )
 
-LEMMA_12 = Theorem(
-    key="min2024:lemma12",
-    reference=reference("Lemma 12"),
-    statement="S_dead absorbs regular solutions; positive neurons stay in S_+ and negative ones in S_- once there.",
+LEMMA_12 = _theorem(
+    "lemma12",
+    "S_dead absorbs regular solutions; positive neurons stay in S_+ and negative ones in S_- once there.",
     hypotheses=(*FLOW, REGULAR),
     conclusions=(
         Conclusion("dead", "no neuron leaves S_dead", _dead_stay_dead, Level.EXACT),
-        Conclusion("own-cone", "no neuron leaves the cone of its sign", _traps_hold, Level.EXACT),
+        _traps_hold,
     ),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E5: part (a) needs a regular solution, against the printed 'any'; (b), (c) follow from (7), (8).",
 )
 
-APPENDIX_E2 = Theorem(
-    key="min2024:appE.2",
-    reference=reference("App. E.2"),
-    statement="Under Assumption 1 regular solutions exist for all time: every hyperplane is crossed one way, at most "
+APPENDIX_E2 = _theorem(
+    "appE.2",
+    "Under Assumption 1 regular solutions exist for all time: every hyperplane is crossed one way, at most "
     "m n crossings happen, and neurons that start off the hyperplanes meet no branching point.",
+    locator="App. E.2",
     hypotheses=(SEPARATED, CLASSIFICATION, RELU, BALANCED, NONZERO, OFF_BOUNDARIES),
     conclusions=(
         Conclusion("pushed", "y_i s_j <x_i, -grad_w_j L> > 0 for every neuron that is not dead (46)", _pushed),
         Conclusion("one-way", "each hyperplane is crossed at most once, the allowed way", _allowed, Level.EXACT),
-        Conclusion("count", "at most m n crossings", _few_crossings),
-        Conclusion("unbranched", "the run met no branching point (Remark 7)", _no_branch, Level.EXACT),
+        _few_crossings,
+        _no_branch,
     ),
     plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="(46) is printed with the opposite sign of the gradient.",
 )
 
-ORTHOGONAL_COMPARISON = Theorem(
-    key="min2024:orthogonal-comparison",
-    reference=reference("Sec. 3.3, comparison with orthogonal data"),
-    statement="On orthogonal data (mu = 0) no activation is ever gained, so only neurons active on all samples of "
+ORTHOGONAL_COMPARISON = _theorem(
+    "orthogonal-comparison",
+    "On orthogonal data (mu = 0) no activation is ever gained, so only neurons active on all samples of "
     "their class at the start end in its cone.",
+    locator="Sec. 3.3, comparison with orthogonal data",
     hypotheses=(ORTHOGONAL, CLASSIFICATION, RELU, BALANCED, NONZERO),
-    conclusions=(
-        Conclusion("no-gain", "no neuron becomes active on a sample", _never_gained, Level.EXACT),
-        Conclusion("membership", "the cones hold no newcomer", _membership_is_decided, Level.EXACT),
-    ),
+    conclusions=(_never_gained, _membership_is_decided),
     plan=_plan,
-    setting=SETTING,
     example="min-orthogonal",
 )

@@ -14,23 +14,20 @@ from reluflow.geometry.alignment import align
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
-from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28, reference
-from reluflow.theory.min2024.constants import (
-    data_constants,
-    longest_path_by_search,
-    path_length,
-    proof_constants,
-)
+from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28
+from reluflow.theory.min2024.constants import data_constants, longest_path_by_search, path_length, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan, crossing_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.scale_choice import alignment_constants_of, unit_rate
-from reluflow.theory.theorem import Conclusion, Hypothesis, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis
 
 ANGLES = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the two samples of App. A.2; mu = sin t
 AT_BOUNDARY = 1e-7  # cosine within which a snapshot at a predicted crossing stands on the hyperplane
 
 
+@conclusion("speed", "slowest crossing on [0, T]")
 def _boundary_speed(evidence: Evidence) -> Measurement:
     """s_j d/dt <u_j, y_i x_i/|x_i|> at <w_j, x_i> = 0, for neurons active on some other sample."""
     data, slowest, count = data_constants(evidence), math.inf, 0
@@ -63,6 +60,7 @@ def _wandering(evidence: Evidence) -> list[Stay]:
     return found
 
 
+@conclusion("dwell", "longest stay over its bound is at most 1")
 def _dwell(evidence: Evidence) -> Measurement:
     """Length of every stay outside the traps over 4/(kappa sqrt(mu) X_min n_a)."""
     horizon, rate = proof_constants(evidence).horizon, unit_rate(evidence)
@@ -82,6 +80,7 @@ def _unseen(evidence: Evidence, where: str, chosen: Callable[[int, int], bool]) 
     return nothing(f"no neuron was ever {where}")
 
 
+@conclusion("towards", "outside all cones cos(w_j, x_a) moves fast enough")
 def _turning_towards(evidence: Evidence) -> Measurement:
     """(a) outside S_+, S_-, S_dead: s d/dt cos(w_j, x_a) >= xi sqrt(mu) n_a X_min/2; ratio of the two sides."""
     data, xi = data_constants(evidence), proof_constants(evidence).xi
@@ -99,6 +98,7 @@ def _turning_towards(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, detail=f"smallest speed over its bound is {smallest:.6g} in {count} cases")
 
 
+@conclusion("away", "in the other sign's cone the neuron turns away from its aggregate")
 def _turning_away(evidence: Evidence) -> Measurement:
     """(b) in the other sign's cone: d/dt cos(w_j, x_other) <= -zeta sqrt(mu) n_a X_min/2; ratio of the two sides."""
     data, constants = data_constants(evidence), proof_constants(evidence)
@@ -116,6 +116,7 @@ def _turning_away(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, detail=f"smallest speed over its bound is {smallest:.6g} in {count} cases")
 
 
+@conclusion("cap", "no neuron enters the cap around the other class's aggregate")
 def _cap_not_entered(evidence: Evidence) -> Measurement:
     """cos(w_j, x_-) <= sqrt(1 - zeta) on [0, T] for positive neurons, mirrored for negative ones."""
     data, constants = data_constants(evidence), proof_constants(evidence)
@@ -140,6 +141,7 @@ def paths_of(evidence: Evidence) -> list[list[tuple[int, int]]]:
     return found
 
 
+@conclusion("valid", "every step gains own or loses other samples", Level.EXACT)
 def _paths_are_valid(evidence: Evidence) -> Measurement:
     """Own samples are only gained, others only lost, and (0, 0) only ends a path (erratum E6)."""
     wrong, total = 0, 0
@@ -151,6 +153,7 @@ def _paths_are_valid(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=total)
 
 
+@conclusion("end", "every path ends with all own samples alone, or dead", Level.EXACT)
 def _paths_end(evidence: Evidence) -> Measurement:
     data, signs = data_constants(evidence), np.sign(evidence.network.a)
     ends = [path[-1] for path in paths_of(evidence)]
@@ -158,6 +161,7 @@ def _paths_end(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(ends))
 
 
+@conclusion("travel", "no neuron needs longer than the travel time of its path")
 def _travel_times(evidence: Evidence) -> Measurement:
     """Settling time of every neuron over the travel time of its own path; a neuron in its trap has neither."""
     rate, settled = unit_rate(evidence), pattern_history(evidence).settling_times()
@@ -168,6 +172,7 @@ def _travel_times(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0, detail=f"largest settling time over travel time is {worst:.6g}")
 
 
+@conclusion("maximal", "no valid path is longer than the maximal one", Level.EXACT)
 def _maximal_path(evidence: Evidence) -> Measurement:
     """No path is longer than the maximal one: dynamic programming against the formula."""
     data, search = data_constants(evidence), evidence.witness("longest path", lambda: longest_path_by_search)
@@ -178,6 +183,7 @@ def _maximal_path(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("harmonic", "the maximal path takes at most t_1")
 def _harmonic_form(evidence: Evidence) -> Measurement:
     constants = proof_constants(evidence)
     return at_most(constants.t_1_harmonic, constants.t_1)
@@ -195,11 +201,13 @@ def _at_least_two(evidence: Evidence) -> Judgement:
     return Judgement(n >= 2, float(n - 2), f"n = {n}")
 
 
+@conclusion("sharper", "it is at most the harmonic form")
 def _sharper(evidence: Evidence) -> Measurement:
     constants = proof_constants(evidence)
     return at_most(constants.t_1_sharp, constants.t_1_harmonic)
 
 
+@conclusion("order", "the exact time for two samples grows at most like mu^(-1/2)", Level.SCALING)
 def _order_in_mu(evidence: Evidence) -> Measurement:
     """Exponent in mu of the exact alignment time (vanishing scale) of two samples whose cosine mu tends to 0."""
     times = evidence.witness("alignment times", _times_of_two_points)
@@ -216,87 +224,68 @@ def _times_of_two_points() -> FloatArray:
 
 TWO_SAMPLES = Hypothesis("two-samples", "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)", _at_least_two)
 
-BOUNDARY_SPEED = Theorem(
-    key="min2024:boundary-speed",
-    reference=reference("App. C.2, Eqs. (7), (8)"),
-    statement="At <w_j, x_i> = 0 a neuron that is alive has s_j d/dt <w_j/|w_j|, y_i x_i/|x_i|> >= mu^(3/2) X_min/2.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+BOUNDARY_SPEED = _theorem(
+    "boundary-speed",
+    "At <w_j, x_i> = 0 a neuron that is alive has s_j d/dt <w_j/|w_j|, y_i x_i/|x_i|> >= mu^(3/2) X_min/2.",
+    locator="App. C.2, Eqs. (7), (8)",
     hypotheses=REGIME,
-    conclusions=(Conclusion("speed", "slowest crossing on [0, T]", _boundary_speed),),
+    conclusions=(_boundary_speed,),
     constants=alignment_constants_of,
     plan=crossing_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
 )
-DWELL_TIME = Theorem(
-    key="min2024:dwell-time",
-    reference=reference("App. C.2"),
-    statement="Outside its traps a neuron keeps a pattern for at most 4/(kappa sqrt(mu) X_min n_a).",
+DWELL_TIME = _theorem(
+    "dwell-time",
+    "Outside its traps a neuron keeps a pattern for at most 4/(kappa sqrt(mu) X_min n_a).",
+    locator="App. C.2",
     hypotheses=REGIME,
-    conclusions=(
-        Conclusion("dwell", "longest stay over its bound is at most 1", _dwell),
-        Conclusion("towards", "outside all cones cos(w_j, x_a) moves fast enough", _turning_towards),
-        Conclusion("away", "in the other sign's cone the neuron turns away from its aggregate", _turning_away),
-        Conclusion("cap", "no neuron enters the cap around the other class's aggregate", _cap_not_entered),
-    ),
+    conclusions=(_dwell, _turning_towards, _turning_away, _cap_not_entered),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
 )
-PATHS = Theorem(
-    key="min2024:paths",
-    reference=reference("App. C.2, paths"),
-    statement="A neuron gains own samples and loses others until it is in its trap; no path takes longer than "
+PATHS = _theorem(
+    "paths",
+    "A neuron gains own samples and loses others until it is in its trap; no path takes longer than "
     "(4/(kappa sqrt(mu) X_min)) (H_other + 1/2 + H_(own - 1)).",
+    locator="App. C.2, paths",
     hypotheses=REGIME,
-    conclusions=(
-        Conclusion("valid", "every step gains own or loses other samples", _paths_are_valid, Level.EXACT),
-        Conclusion("end", "every path ends with all own samples alone, or dead", _paths_end, Level.EXACT),
-        Conclusion("travel", "no neuron needs longer than the travel time of its path", _travel_times),
-        Conclusion("maximal", "no valid path is longer than the maximal one", _maximal_path, Level.EXACT),
-    ),
+    conclusions=(_paths_are_valid, _paths_end, _travel_times, _maximal_path),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E6: condition 2 on paths is printed with both inequalities reversed.",
 )
-EQUATION_30 = Theorem(
-    key="min2024:eq30",
-    reference=reference("Eq. (30)"),
-    statement="Every neuron is in its trap by t_1 = 16 log n/(kappa sqrt(mu) X_min).",
+EQUATION_30 = _theorem(
+    "eq30",
+    "Every neuron is in its trap by t_1 = 16 log n/(kappa sqrt(mu) X_min).",
     hypotheses=(*REGIME, TWO_SAMPLES),
     conclusions=(
         Conclusion("aligned", "tau_align is at most t_1", lambda e: aligned_by(e, proof_constants(e).t_1, "t_1")),
-        Conclusion("harmonic", "the maximal path takes at most t_1", _harmonic_form),
-        Conclusion("order", "the exact time for two samples grows at most like mu^(-1/2)", _order_in_mu, Level.SCALING),
+        _harmonic_form,
+        _order_in_mu,
     ),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E3: kappa <= mu^2, so t_1 is of order mu^(-5/2) log n, not mu^(-1/2) log n; E7: n = 1 is excluded.",
 )
-SHARP_ALIGNMENT = Theorem(
-    key="min2024:sharp-alignment",
-    reference=reference("App. C.2, by separation of variables"),
-    statement="Every neuron is in its trap by 4 artanh(sqrt(1 - kappa))/(sqrt(mu) X_min) times the maximal path, "
+SHARP_ALIGNMENT = _theorem(
+    "sharp-alignment",
+    "Every neuron is in its trap by 4 artanh(sqrt(1 - kappa))/(sqrt(mu) X_min) times the maximal path, "
     "which is of order log(1/kappa) log n/sqrt(mu).",
+    locator="App. C.2, by separation of variables",
     hypotheses=REGIME,
     conclusions=(
         Conclusion(
             "aligned", "tau_align is at most it", lambda e: aligned_by(e, proof_constants(e).t_1_sharp, "t_1_sharp")
         ),
-        Conclusion("sharper", "it is at most the harmonic form", _sharper),
+        _sharper,
     ),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
     departs="Not in the paper: its proof with 1 - cos^2 kept instead of bounded by kappa.",
 )

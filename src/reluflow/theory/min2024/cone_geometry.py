@@ -12,11 +12,12 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.measurement import Level, Measurement, all_of, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.assumptions import BINARY, EXAMPLE, SEPARATED, SETTING, reference
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
+from reluflow.theory.stating import conclusion, theorems_of
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
 
 NUM_DRAWS = 400
@@ -34,27 +35,26 @@ def unit_rows(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
+@drawn("cone points")
 def _cone_points(evidence: Evidence) -> FloatArray:
     """Unit points of K = cone{y_i x_i}: the generators, then sparse random combinations."""
-
-    def draw() -> FloatArray:
-        data, rng = data_constants(evidence), seeded()
-        weights = rng.exponential(size=(NUM_DRAWS, data.n)) ** rng.uniform(0.5, 4.0, size=(NUM_DRAWS, 1))
-        return unit_rows(np.vstack([data.unit_signed, weights @ data.unit_signed]))
-
-    return evidence.witness("cone points", draw)
+    data, rng = data_constants(evidence), seeded()
+    weights = rng.exponential(size=(NUM_DRAWS, data.n)) ** rng.uniform(0.5, 4.0, size=(NUM_DRAWS, 1))
+    return unit_rows(np.vstack([data.unit_signed, weights @ data.unit_signed]))
 
 
 def _codes(data: DataConstants, points: FloatArray) -> FloatArray:
     return np.asarray(cones_of(points @ data.X.T > 0.0, data.y))
 
 
+@conclusion("cosine", "smallest cosine of drawn points of K")
 def _pairwise_cosine(evidence: Evidence) -> Measurement:
     points, mu = _cone_points(evidence), data_constants(evidence).mu
     smallest = float(np.min(points @ points.T))
     return at_least(smallest, mu, allowance=ROUNDING, detail=f"smallest cosine {smallest:.12g} against mu = {mu:.12g}")
 
 
+@conclusion("attained", "the generators attain mu", Level.EXACT)
 def _generators_attain(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     smallest = min(1.0, float(np.min(data.unit_signed @ data.unit_signed.T)))
@@ -74,6 +74,7 @@ def _members(evidence: Evidence, sign: int) -> FloatArray:
     return evidence.witness(f"members {sign}", draw)
 
 
+@conclusion("convex", "no positive combination leaves its cone", Level.EXACT)
 def _is_convex(evidence: Evidence) -> Measurement:
     data, rng = data_constants(evidence), seeded()
     outside = total = 0
@@ -91,12 +92,14 @@ def _is_convex(evidence: Evidence) -> Measurement:
     return none_of(outside, total=total)
 
 
+@conclusion("depth", "smallest y_i <x_c, x_i>/|x_i|")
 def _inside_by_mu(evidence: Evidence) -> Measurement:
     data, points = data_constants(evidence), _cone_points(evidence)
     smallest = float(np.min(points @ data.unit_signed.T))
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=f"smallest y_i <x_c, x_i>/|x_i| is {smallest:.12g}")
 
 
+@conclusion("inside", "no point of +-K is outside its cone", Level.EXACT)
 def _inside_cones(evidence: Evidence) -> Measurement:
     data, points = data_constants(evidence), _cone_points(evidence)
     wrong = 0
@@ -125,12 +128,14 @@ def _cap_escapes(evidence: Evidence, zeta: float) -> int:
     return sum(int(np.sum(_codes(data, _cap_points(data, sign, zeta)) != sign)) for sign in signs)
 
 
+@conclusion("cap", "no point of the caps at 0.9999 zeta_1* is outside")
 def _cap_is_inside(evidence: Evidence) -> Measurement:
     factor = evidence.witness("cap factor", lambda: 0.9999)
     escaped = _cap_escapes(evidence, factor * data_constants(evidence).cap)
     return none_of(escaped, detail=f"{escaped} points of the caps at {factor:g} zeta_1* leave their cone")
 
 
+@conclusion("sharp", "some point of the caps at 1.02 zeta_1* is outside", Level.EXACT)
 def _cap_is_sharp(evidence: Evidence) -> Measurement:
     zeta = 1.02 * data_constants(evidence).cap
     if zeta >= 1.0:
@@ -139,23 +144,21 @@ def _cap_is_sharp(evidence: Evidence) -> Measurement:
     return at_least(escaped, 1.0, detail=f"{escaped} points of the caps at 1.02 zeta_1* leave their cone")
 
 
+@conclusion("size", "zeta_1* is at least mu^2")
 def _cap_at_least(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     return at_least(data.cap, data.mu**2, allowance=ROUNDING)
 
 
+@drawn("outsiders")
 def _outsiders(evidence: Evidence) -> FloatArray:
     """Directions in neither S_+ nor S_-: random ones, and the one closest to K."""
-
-    def draw() -> FloatArray:
-        data = data_constants(evidence)
-        pool = unit_rows(seeded().standard_normal((4 * NUM_DRAWS, data.X.shape[1])))
-        codes = cones_of(pool @ data.X.T > 0.0, data.y)
-        has_both = data.count(1) > 0 and data.count(-1) > 0  # else S_dead is the cone of the absent class
-        outside = (codes == OUTSIDE) | ((codes == DEAD) & has_both)
-        return np.vstack([pool[outside], _closest_outsider(data)[None, :]])
-
-    return evidence.witness("outsiders", draw)
+    data = data_constants(evidence)
+    pool = unit_rows(seeded().standard_normal((4 * NUM_DRAWS, data.X.shape[1])))
+    codes = cones_of(pool @ data.X.T > 0.0, data.y)
+    has_both = data.count(1) > 0 and data.count(-1) > 0  # else S_dead is the cone of the absent class
+    outside = (codes == OUTSIDE) | ((codes == DEAD) & has_both)
+    return np.vstack([pool[outside], _closest_outsider(data)[None, :]])
 
 
 def _closest_outsider(data: DataConstants) -> FloatArray:
@@ -166,6 +169,7 @@ def _closest_outsider(data: DataConstants) -> FloatArray:
     return unit_rows(towards - (towards @ normal + JUST_OUTSIDE) * normal)
 
 
+@conclusion("cosine", "largest |cos| of drawn pairs")
 def _cosine_to_outside(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     largest = float(np.max(np.abs(_cone_points(evidence) @ _outsiders(evidence).T)))
@@ -173,6 +177,7 @@ def _cosine_to_outside(evidence: Evidence) -> Measurement:
     return at_most(largest, bound, allowance=ROUNDING, detail=f"largest |cos| {largest:.12g} against {bound:.12g}")
 
 
+@conclusion("attained", "1 - (largest cosine)^2 is mu^2", Level.EXACT)
 def _xi_is_attained(evidence: Evidence) -> Measurement:
     data = data_constants(evidence)
     best = float(np.max(np.abs(data.unit_signed @ _closest_outsider(data))))
@@ -184,16 +189,13 @@ def _pair_below_one(evidence: Evidence) -> Judgement:
     return Judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
 
 
+@drawn("aggregates")
 def _aggregates(evidence: Evidence) -> tuple[BoolArray, FloatArray]:
     """Activity (k, n) and x_a (k, d) of drawn directions and of the network's neurons."""
-
-    def draw() -> tuple[BoolArray, FloatArray]:
-        data = data_constants(evidence)
-        w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, data.X.shape[1]))])
-        active = w @ data.X.T > 0.0
-        return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
-
-    return evidence.witness("aggregates", draw)
+    data = data_constants(evidence)
+    w = np.vstack([evidence.network.w, seeded().standard_normal((NUM_DRAWS, data.X.shape[1]))])
+    active = w @ data.X.T > 0.0
+    return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
 
 
 def _aggregate_ratio(evidence: Evidence, bound: Callable[[DataConstants, FloatArray], FloatArray]) -> Measurement:
@@ -206,6 +208,7 @@ def _aggregate_ratio(evidence: Evidence, bound: Callable[[DataConstants, FloatAr
     return at_least(smallest, 1.0, allowance=ROUNDING, detail=f"smallest |x_a| over its bound is {smallest:.6g}")
 
 
+@conclusion("length", "|x_a| over sqrt(mu) n_a X_min is at least 1")
 def _aggregates_are_long(evidence: Evidence) -> Measurement:
     leak = evidence.leak
 
@@ -215,6 +218,7 @@ def _aggregates_are_long(evidence: Evidence) -> Measurement:
     return _aggregate_ratio(evidence, bound)
 
 
+@conclusion("length-sharp", "the same for the middle expression")
 def _aggregates_are_longer(evidence: Evidence) -> Measurement:
     def bound(data: DataConstants, k: FloatArray) -> FloatArray:
         return np.asarray(data.smallest_norm * np.sqrt(k + data.mu * k * (k - 1.0)))
@@ -222,6 +226,7 @@ def _aggregates_are_longer(evidence: Evidence) -> Measurement:
     return _aggregate_ratio(evidence, bound)
 
 
+@conclusion("extremal", "every extremum of G is a class aggregate", Level.EXACT)
 def _extreme_vectors(evidence: Evidence) -> Measurement:
     """Local maxima of sum_i y_i s(<x_i, w>) on the sphere are x_+, local minima x_- (both as unit vectors)."""
     data = data_constants(evidence)
@@ -274,33 +279,32 @@ EXTREME_VECTORS = geometric_result(
     "extreme-vectors",
     "Sec. 3.1",
     "The only attractors of (4) for positive neurons are x_+ and S_dead, for negative ones x_- and S_dead.",
-    (Conclusion("extremal", "every extremum of G is a class aggregate", _extreme_vectors, Level.EXACT),),
+    (_extreme_vectors,),
 )
 LEMMA_5 = geometric_result(
     "lemma5",
     "Lemma 5",
     "Any two vectors of K = cone{y_i x_i} have a cosine of at least mu.",
     (
-        Conclusion("cosine", "smallest cosine of drawn points of K", _pairwise_cosine),
-        Conclusion("attained", "the generators attain mu", _generators_attain, Level.EXACT),
+        _pairwise_cosine,
+        _generators_attain,
     ),
 )
-LEMMA_6 = Theorem(
-    key="min2024:lemma6",
-    reference=reference("Lemma 6"),
-    statement="S_+ and S_- are convex cones.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_6 = _theorem(
+    "lemma6",
+    "S_+ and S_- are convex cones.",
     hypotheses=(BINARY,),
-    conclusions=(Conclusion("convex", "no positive combination leaves its cone", _is_convex, Level.EXACT),),
-    setting=SETTING,
-    example=EXAMPLE,
+    conclusions=(_is_convex,),
 )
 LEMMA_7 = geometric_result(
     "lemma7",
     "Lemma 7",
     "K lies in the interior of S_+ and -K in that of S_-: y_i <x_c, x_i> >= mu |x_i| for unit x_c in K.",
     (
-        Conclusion("depth", "smallest y_i <x_c, x_i>/|x_i|", _inside_by_mu),
-        Conclusion("inside", "no point of +-K is outside its cone", _inside_cones, Level.EXACT),
+        _inside_by_mu,
+        _inside_cones,
     ),
 )
 LEMMA_8 = geometric_result(
@@ -308,9 +312,9 @@ LEMMA_8 = geometric_result(
     "Lemma 8",
     "The caps {cos(z, x_+-) >= sqrt(1 - zeta_1)} lie in S_+- exactly for zeta_1 < zeta_1*, and zeta_1* >= mu^2.",
     (
-        Conclusion("cap", "no point of the caps at 0.9999 zeta_1* is outside", _cap_is_inside),
-        Conclusion("sharp", "some point of the caps at 1.02 zeta_1* is outside", _cap_is_sharp, Level.EXACT),
-        Conclusion("size", "zeta_1* is at least mu^2", _cap_at_least),
+        _cap_is_inside,
+        _cap_is_sharp,
+        _cap_at_least,
     ),
 )
 LEMMA_9 = geometric_result(
@@ -318,8 +322,8 @@ LEMMA_9 = geometric_result(
     "Lemma 9",
     "|cos(x, z)| <= sqrt(1 - xi) for x in K and z outside S_+ and S_-, with xi = mu^2, which is best possible.",
     (
-        Conclusion("cosine", "largest |cos| of drawn pairs", _cosine_to_outside),
-        Conclusion("attained", "1 - (largest cosine)^2 is mu^2", _xi_is_attained, Level.EXACT),
+        _cosine_to_outside,
+        _xi_is_attained,
     ),
     Hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel", _pair_below_one),
 )
@@ -328,7 +332,7 @@ LEMMA_11 = geometric_result(
     "Lemma 11",
     "|x_a(w)| >= X_min sqrt(n_a + mu n_a (n_a - 1)) >= sqrt(mu) n_a X_min; with a leak n_a + leak (n - n_a) there.",
     (
-        Conclusion("length", "|x_a| over sqrt(mu) n_a X_min is at least 1", _aggregates_are_long),
-        Conclusion("length-sharp", "the same for the middle expression", _aggregates_are_longer),
+        _aggregates_are_long,
+        _aggregates_are_longer,
     ),
 )

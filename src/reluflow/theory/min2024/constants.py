@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
+from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, kept
 
 FIRST_FACTOR = 8.0  # of (28); the printed 4 gives twice what (29) claims (erratum E2)
@@ -196,7 +197,7 @@ def proof_constants(evidence: Evidence) -> ProofConstants:
 
 def start_norms(evidence: Evidence) -> tuple[float, float]:
     """W_min over the neurons that are not zero, and W_max."""
-    norms = np.linalg.norm(evidence.network.w, axis=1)
+    norms = row_norms(evidence.network.w)
     tiny = float(np.finfo(float).tiny)
     return float(np.min(norms, where=norms > 0, initial=np.inf)), max(float(np.max(norms)), tiny)
 

@@ -20,7 +20,6 @@ from reluflow.theory.min2024.assumptions import (
     SUMMED,
     UNIT_FORCE,
     log_factor_28,
-    reference,
 )
 from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
@@ -37,12 +36,14 @@ from reluflow.theory.min2024.growth import fit_bound
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, cones_of, moments, moments_from
 from reluflow.theory.min2024.patterns import alignment_time, pattern_history
-from reluflow.theory.theorem import Conclusion, Constants, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 NUM_DRAWS = 4000
 ALONG = 1e-9  # radians: below this a draw is along an aggregate
 
 
+@conclusion("classified", "at t_1 every neuron is in its cone or dead", Level.EXACT)
 def _classified(evidence: Evidence) -> Measurement:
     """Neurons outside both traps at the first snapshot from t_1 on."""
     found = moments_from(evidence, proof_constants(evidence).t_1)
@@ -54,6 +55,7 @@ def _classified(evidence: Evidence) -> Measurement:
     return none_of(outside, detail=f"{outside} neurons outside their traps at t_1; {counts}")
 
 
+@conclusion("survivors", "a neuron active on its class at the start ends in its cone", Level.EXACT)
 def _active_ones_survive(evidence: Evidence) -> Measurement:
     """A neuron active on an own sample at the start is in its cone at t_1."""
     found = moments_from(evidence, proof_constants(evidence).t_1)
@@ -68,6 +70,7 @@ def _active_ones_survive(evidence: Evidence) -> Measurement:
     return none_of(lost, total=int(np.sum(starts_active)))
 
 
+@conclusion("one-way", "activations changed the allowed way only", Level.EXACT)
 def _one_way(evidence: Evidence) -> Measurement:
     signs, y = np.sign(evidence.network.a), evidence.dataset.y
     flips = pattern_history(evidence).flips
@@ -75,6 +78,7 @@ def _one_way(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(flips))
 
 
+@conclusion("trapped", "from t_1 on no neuron changes its cone", Level.EXACT)
 def _trapped(evidence: Evidence) -> Measurement:
     found = moments_from(evidence, proof_constants(evidence).t_1)
     if len(found) < 2:
@@ -114,6 +118,7 @@ def _predictions(evidence: Evidence) -> Constants:
     return found
 
 
+@conclusion("cosine", "smallest cos(w_j, x_+-) at t_2^+-")
 def _refined(evidence: Evidence) -> Measurement:
     """Smallest cos(w_j, x_+-) at the first snapshot from t_2^+- on."""
     cosines = []
@@ -131,6 +136,7 @@ def _draws(evidence: Evidence) -> FloatArray:
     return evidence.witness("draws", lambda: np.random.default_rng(7).standard_normal((NUM_DRAWS, evidence.dataset.d)))
 
 
+@conclusion("frequency", "frequency of being active on an own sample")
 def _active_frequency(evidence: Evidence) -> Measurement:
     """Frequency of being active on at least one own sample; four standard deviations of the draw are forgiven."""
     data, draws = data_constants(evidence), _draws(evidence)
@@ -141,6 +147,7 @@ def _active_frequency(evidence: Evidence) -> Measurement:
     return at_least(min(frequencies), 0.5, allowance=2.0 / np.sqrt(len(draws)), detail=words)
 
 
+@conclusion("reach", "every such neuron reaches its cone under (4)", Level.EXACT)
 def _draws_reach_their_cone(evidence: Evidence) -> Measurement:
     """Every drawn neuron that is active on an own sample ends in its cone under (4), in closed form."""
     data, draws = data_constants(evidence), _draws(evidence)
@@ -154,6 +161,7 @@ def _draws_reach_their_cone(evidence: Evidence) -> Measurement:
     return all_of(statements, detail="; ".join(words for _, words in statements))
 
 
+@conclusion("assumption-2", "no draw is along an aggregate")
 def _draws_meet_assumption_2(evidence: Evidence) -> Measurement:
     """The smallest angle of a draw to an aggregate, as the length of the difference of the unit vectors."""
     data, draws = data_constants(evidence), _draws(evidence)
@@ -163,10 +171,11 @@ def _draws_meet_assumption_2(evidence: Evidence) -> Measurement:
     return at_least(smallest, ALONG, detail=f"smallest angle of a draw to an aggregate is {smallest:.3g}")
 
 
-THEOREM_1 = Theorem(
-    key="min2024:thm1",
-    reference=reference("Theorem 1"),
-    statement="For small enough balanced initialisation every neuron is in S_+, S_- or S_dead by t_1 and stays; from "
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+THEOREM_1 = _theorem(
+    "thm1",
+    "For small enough balanced initialisation every neuron is in S_+, S_- or S_dead by t_1 and stays; from "
     "t_2 on L(t) <= L(t_2)/(L(t_2) alpha_rate (t - t_2) + 1); and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
     hypotheses=(*REGIME, REGULAR),
     conclusions=(
@@ -176,12 +185,10 @@ THEOREM_1 = Theorem(
             "tau_align is at most t_1_sharp",
             lambda e: aligned_by(e, proof_constants(e).t_1_sharp, "t_1_sharp"),
         ),
-        Conclusion("classified", "at t_1 every neuron is in its cone or dead", _classified, Level.EXACT),
-        Conclusion(
-            "survivors", "a neuron active on its class at the start ends in its cone", _active_ones_survive, Level.EXACT
-        ),
-        Conclusion("one-way", "activations changed the allowed way only", _one_way, Level.EXACT),
-        Conclusion("trapped", "from t_1 on no neuron changes its cone", _trapped, Level.EXACT),
+        _classified,
+        _active_ones_survive,
+        _one_way,
+        _trapped,
         Conclusion("window", "t_2 lies between T and the bound (39)", with_both_cones(_within_window)),
         Conclusion("loss", "L(t) over L(t_2)/(L(t_2) alpha_rate (t - t_2) + 1)", with_both_cones(loss_under_curve)),
         Conclusion("norm", "|W|_F^2 against log(n/curve(t))/X_max, which diverges", with_both_cones(norm_over_curve)),
@@ -192,36 +199,27 @@ THEOREM_1 = Theorem(
     predictions=_predictions,
     plan=whole_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
     example=SPATIAL,
     erratum="E1, E2: zeta is a minimum and (28) needs the factor 8; E3: t_1 is of order mu^(-5/2) log n, the order "
     "mu^(-1/2) holds up to log(1/mu) for t_1_sharp.",
     departs="The limsup of the stable rank is read at the last snapshot; what the second part says of t_2 and later is "
     "asked where both cones hold a neuron at t_1.",
 )
-REFINED_ALIGNMENT = Theorem(
-    key="min2024:refined-alignment",
-    reference=reference("Sec. 3.2, refined alignment"),
-    statement="By the time an own output reaches 1/4 the neurons of a cone are close to x_+-: cos >= 1/4 is proved.",
+REFINED_ALIGNMENT = _theorem(
+    "refined-alignment",
+    "By the time an own output reaches 1/4 the neurons of a cone are close to x_+-: cos >= 1/4 is proved.",
+    locator="Sec. 3.2, refined alignment",
     hypotheses=(*REGIME, BOTH_CONES),
-    conclusions=(Conclusion("cosine", "smallest cos(w_j, x_+-) at t_2^+-", _refined),),
+    conclusions=(_refined,),
     constants=rate_constants,
     plan=whole_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
 )
-RANDOM_START = Theorem(
-    key="min2024:random-start",
-    reference=reference("Sec. 3.2, random initialisation"),
-    statement="A Gaussian neuron is active on its class with probability at least 1/2 and then reaches its cone, so "
+RANDOM_START = _theorem(
+    "random-start",
+    "A Gaussian neuron is active on its class with probability at least 1/2 and then reaches its cone, so "
     "S_+ is empty at t_1 with probability at most 2^-|V_+|; Assumption 2 holds almost surely.",
+    locator="Sec. 3.2, random initialisation",
     hypotheses=(SEPARATED, UNIT_FORCE, SUMMED),
-    conclusions=(
-        Conclusion("frequency", "frequency of being active on an own sample", _active_frequency),
-        Conclusion("reach", "every such neuron reaches its cone under (4)", _draws_reach_their_cone, Level.EXACT),
-        Conclusion("assumption-2", "no draw is along an aggregate", _draws_meet_assumption_2),
-    ),
-    setting=SETTING,
-    example=EXAMPLE,
+    conclusions=(_active_frequency, _draws_reach_their_cone, _draws_meet_assumption_2),
 )

@@ -8,31 +8,29 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.measurement import Level, Measurement, at_least, missing, none_of
 from reluflow.theory.min2024.cone_geometry import ROUNDING, geometric_result, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
-from reluflow.theory.theorem import Conclusion, Hypothesis
+from reluflow.theory.stating import conclusion
+from reluflow.theory.theorem import Hypothesis
 
 
+@drawn("selections")
 def _selections(evidence: Evidence) -> FloatArray:
     """Elements of Filippov's set-valued x_a at directions on one or two hyperplanes, shape (k, d)."""
-
-    def draw() -> FloatArray:
-        data, rng = data_constants(evidence), seeded()
-        found = []
-        for size in (1, 2):
-            for on in combinations(range(data.n), size):
-                for w in _on_hyperplanes(data, on, rng):
-                    active = w @ data.X.T > ON_BOUNDARY
-                    for choice in (*product((0.0, 1.0), repeat=size), tuple(rng.random(size))):
-                        weights = active.astype(np.float64)
-                        weights[list(on)] = choice
-                        found.append((weights * data.y) @ data.X)
-        return np.array(found).reshape(-1, data.X.shape[1])
-
-    return evidence.witness("selections", draw)
+    data, rng = data_constants(evidence), seeded()
+    found = []
+    for size in (1, 2):
+        for on in combinations(range(data.n), size):
+            for w in _on_hyperplanes(data, on, rng):
+                active = w @ data.X.T > ON_BOUNDARY
+                for choice in (*product((0.0, 1.0), repeat=size), tuple(rng.random(size))):
+                    weights = active.astype(np.float64)
+                    weights[list(on)] = choice
+                    found.append((weights * data.y) @ data.X)
+    return np.array(found).reshape(-1, data.X.shape[1])
 
 
 def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
@@ -46,6 +44,7 @@ def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Gen
     return np.array([first, -first])
 
 
+@conclusion("one-way", "smallest cosine of a selection with a y_i x_i is at least mu")
 def _selections_push_one_way(evidence: Evidence) -> Measurement:
     """y_i <x_i, v>/(|x_i||v|) >= mu for every selection v != 0: v lies in K, so it crosses one way."""
     data, chosen = data_constants(evidence), _selections(evidence)
@@ -63,6 +62,7 @@ def _intersections(evidence: Evidence) -> list[tuple[FloatArray, tuple[int, int]
     return [(w, on) for on in combinations(range(data.n), 2) for w in _on_hyperplanes(data, on, rng)]
 
 
+@conclusion("exit", "every selection leaves every hyperplane on the same side", Level.EXACT)
 def _exit_is_unique(evidence: Evidence) -> Measurement:
     """At an intersection of two hyperplanes each side's velocity, whatever the selection, leaves both the same way."""
     data = data_constants(evidence)
@@ -90,7 +90,7 @@ REMARK_8 = geometric_result(
     "remark8",
     "Remark 8",
     "A neuron at an intersection of hyperplanes crosses all of them at once, whatever the slopes there.",
-    (Conclusion("exit", "every selection leaves every hyperplane on the same side", _exit_is_unique, Level.EXACT),),
+    (_exit_is_unique,),
     Hypothesis("d-at-least-3", "hyperplanes meet outside 0", _dimension_three),
     example="orthogonally-separable:n=6,d=3",
 )
@@ -98,5 +98,5 @@ APPENDIX_F = geometric_result(
     "appF",
     "App. F",
     "Every nonzero selection of Filippov's set-valued x_a lies in K, so crossings stay one-way.",
-    (Conclusion("one-way", "smallest cosine of a selection with a y_i x_i is at least mu", _selections_push_one_way),),
+    (_selections_push_one_way,),
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing, nothing
 from reluflow.theory.min2024.assumptions import (
@@ -24,14 +25,14 @@ from reluflow.theory.min2024.assumptions import (
     SUMMED,
     UNIT_FORCE,
     log_factor_28,
-    reference,
 )
 from reluflow.theory.min2024.class_neurons import dead_neurons, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Setting
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
@@ -120,14 +121,13 @@ def stable_rank(w: NDArray[np.float64]) -> float:
     return float(np.sum((singular / singular[0]) ** 2))
 
 
-def norm_over_curve(evidence: Evidence) -> Measurement:
+@needs(_fitted_moments, "two snapshots after t_2", at_least=2)
+def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """|W|_F^2 - log(n/curve(t))/X_max at the snapshots from t_2 on, curve the bound on the loss.
 
     |f(x)| <= |W|_F^2 |x| for a balanced network, so L >= n exp(-X_max |W|_F^2) and the norm grows with log t.
     """
-    found, data = _fitted_moments(evidence), data_constants(evidence)
-    if len(found) < 2:
-        return missing("two snapshots after t_2")
+    data = data_constants(evidence)
     first, rate = found[0], proof_constants(evidence).rate
     room = []
     for moment in found[1:]:
@@ -173,6 +173,7 @@ def _allowance(evidence: Evidence, moment: Moment) -> float:
     return math.exp(min(log_ratio, LARGEST_EXPONENT))
 
 
+@conclusion("invariant", "W_+-^T W_+- - a a^T does not change", Level.EXACT)
 def _invariant_is_kept(evidence: Evidence) -> Measurement:
     """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
     worst, count = 0.0, 0
@@ -190,6 +191,7 @@ def _invariant_is_kept(evidence: Evidence) -> Measurement:
     return at_most(worst, KEPT, detail=f"largest change over |W_+-|_F^2 is {worst:.3g}, allowed {KEPT:g}")
 
 
+@conclusion("invariant-size", "log of its bound minus log of its norm")
 def _invariant_is_small(evidence: Evidence) -> Measurement:
     """log of the spectral norm of the invariant at t_1 against log(4 eps W_max^2 |V~|/sqrt(m))."""
     gaps = []
@@ -229,6 +231,7 @@ def _group_rank(evidence: Evidence, sign: int) -> Measurement:
     return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
 
 
+@conclusion("eq43", "log |W_dead|_F^2 against its bound")
 def _dead_norm(evidence: Evidence) -> Measurement:
     """(43): log |W_dead|_F^2 against log(4 eps W_max^2 |V~_dead|/sqrt(m))."""
     dead = dead_neurons(evidence)
@@ -240,11 +243,10 @@ def _dead_norm(evidence: Evidence) -> Measurement:
     return at_most(largest, bound, detail=f"log |W_dead|_F^2 = {largest:.6g} for {int(np.sum(dead))} dead neurons")
 
 
-def _norm_diverges(evidence: Evidence) -> Measurement:
+@conclusion("norm", "|W|_F grows after t_2")
+@needs(_fitted_moments, "three snapshots after t_2", at_least=3)
+def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
-    found = _fitted_moments(evidence)
-    if len(found) < 3:
-        return missing("three snapshots after t_2")
     sizes = [_frobenius(m) for m in found]
     growth = min(b - a for a, b in pairwise(sizes))
     return at_least(
@@ -252,9 +254,9 @@ def _norm_diverges(evidence: Evidence) -> Measurement:
     )
 
 
-def predicted_stable_rank(evidence: Evidence) -> float:
+def stable_rank_limit(facts: DatasetFacts) -> float:
     """The limit of the stable rank: 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)), p, q = 1/margin of each class."""
-    vectors = evidence.facts.one_class
+    vectors = facts.one_class
     if vectors.positive is None or vectors.negative is None:
         return 1.0
     p, q = vectors.positive.norm, vectors.negative.norm
@@ -264,7 +266,7 @@ def predicted_stable_rank(evidence: Evidence) -> float:
 
 def _stable_rank_predictions(evidence: Evidence) -> Constants:
     return {
-        "stable_rank_limit": predicted_stable_rank(evidence),
+        "stable_rank_limit": stable_rank_limit(evidence.facts),
         "stable_rank_bound": 2.0 / (1.0 + data_constants(evidence).mu),
     }
 
@@ -273,17 +275,19 @@ def _late_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(landmarks(evidence).last_fitted + math.exp(log_time) for log_time in LATE_LOG_TIMES))
 
 
+@conclusion("bound", "the predicted limit is at most 2/(1 + mu)")
 def _limit_below_bound(evidence: Evidence) -> Measurement:
-    return at_most(predicted_stable_rank(evidence), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
+    return at_most(stable_rank_limit(evidence.facts), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
 
 
+@conclusion("approach", "the distance to it falls, like 1/log t or 1/sqrt(log t)", Level.SCALING)
 def _approach(evidence: Evidence) -> Measurement:
     """Exponent of |stable rank - limit| in log t; or the gap is below rounding from the start.
 
     A neuron's part off the span of the support samples of its class is frozen once the class is fitted, while |w| grows
     like sqrt(log t): where there is such a part the gap falls like 1/sqrt(log t), elsewhere like 1/log t.
     """
-    limit = predicted_stable_rank(evidence)
+    limit = stable_rank_limit(evidence.facts)
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
     if len(late) < 3:
         return missing("three snapshots after t = e^7")
@@ -295,6 +299,7 @@ def _approach(evidence: Evidence) -> Measurement:
     return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
 
 
+@conclusion("ranks", "the stable rank at late times")
 def _late_ranks(evidence: Evidence) -> Measurement:
     """The largest stable rank at the late snapshots, at most 2."""
     if evidence.dataset.d < 3:
@@ -304,10 +309,11 @@ def _late_ranks(evidence: Evidence) -> Measurement:
 
 LINEAR = Hypothesis("linear", "the activation is the identity, leak 1", _is_linear)
 
-LEMMA_15 = Theorem(
-    key="min2024:lemma15",
-    reference=reference("Lemma 15"),
-    statement="For a linear two-layer network on data separable with margin rho, dL/dt <= -|a|^2 L^2 rho^2/4 "
+_theorem = theorems_of("min2024", setting=SETTING, example=SPATIAL)
+
+LEMMA_15 = _theorem(
+    "lemma15",
+    "For a linear two-layer network on data separable with margin rho, dL/dt <= -|a|^2 L^2 rho^2/4 "
     "whenever every sample is classified; without the 1/4 for the exponential loss, with 1/(4 ln^2 2) for twice the "
     "logistic loss.",
     hypotheses=(data_assumption("linearly-separable"), CLASSIFICATION, UNIT_FORCE, SUMMED, LINEAR),
@@ -319,11 +325,11 @@ LEMMA_15 = Theorem(
     setting=Setting(loss="exponential", reduction="sum", leak=1.0, init="min-balanced", width=12, scale="1e-3"),
     example=EXAMPLE,
 )
-RATE = Theorem(
-    key="min2024:rate",
-    reference=reference("App. D.2, convergence"),
-    statement="From t_2 on dL/dt <= -alpha_rate L^2 with alpha_rate = (mu X_min)^2/(32 X_max), so L(t) = O(1/t); four "
+RATE = _theorem(
+    "rate",
+    "From t_2 on dL/dt <= -alpha_rate L^2 with alpha_rate = (mu X_min)^2/(32 X_max), so L(t) = O(1/t); four "
     "times that rate for the exponential loss.",
+    locator="App. D.2, convergence",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
         Conclusion("slope", "-dL/dt over alpha_rate L^2", lambda e: _slope_of_loss(e, 1.0)),
@@ -337,46 +343,37 @@ RATE = Theorem(
     constants=rate_constants,
     plan=whole_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
     example=EXAMPLE,
 )
-APPENDIX_D3 = Theorem(
-    key="min2024:appD.3",
-    reference=reference("App. D.3, Eqs. (41)-(43)"),
-    statement="From t_1 on W_+^T W_+ - a_+ a_+^T is constant and of norm at most 4 eps W_max^2 |V~_+|/sqrt(m), so "
+APPENDIX_D3 = _theorem(
+    "appD.3",
+    "From t_1 on W_+^T W_+ - a_+ a_+^T is constant and of norm at most 4 eps W_max^2 |V~_+|/sqrt(m), so "
     "W_+ and W_- are nearly of rank one, W_dead is small, and |W|_F^2 <= 2|W|_2^2 + 4 sqrt(m) eps W_max^2.",
+    locator="App. D.3, Eqs. (41)-(43)",
     hypotheses=(*REGIME, BOTH_CONES),
     conclusions=(
-        Conclusion("invariant", "W_+-^T W_+- - a a^T does not change", _invariant_is_kept, Level.EXACT),
-        Conclusion("invariant-size", "log of its bound minus log of its norm", _invariant_is_small),
+        _invariant_is_kept,
+        _invariant_is_small,
         Conclusion("eq41", "log of the bound minus log of |W_+|_F^2 - |W_+|_2^2", lambda e: _group_rank(e, 1)),
         Conclusion("eq42", "the same for W_-", lambda e: _group_rank(e, -1)),
-        Conclusion("eq43", "log |W_dead|_F^2 against its bound", _dead_norm),
+        _dead_norm,
         Conclusion("sum", "stable rank against 2 plus the allowance", low_rank),
-        Conclusion("norm", "|W|_F grows after t_2", _norm_diverges),
+        _norm_diverges,
     ),
     constants=rate_constants,
     plan=whole_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=SPATIAL,
     erratum="E9: the limit of the stable rank is printed as equal to 2; it is at most 2.",
 )
-STABLE_RANK = Theorem(
-    key="min2024:stable-rank",
-    reference=reference("App. D.3, limit"),
-    statement="The stable rank of W tends to 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)) <= 2/(1 + mu), with p, q "
+STABLE_RANK = _theorem(
+    "stable-rank",
+    "The stable rank of W tends to 2(p + q)/(p + q + sqrt((p - q)^2 + 4 p q c^2)) <= 2/(1 + mu), with p, q "
     "the inverse margins of the classes and c the cosine of their max-margin directions.",
+    locator="App. D.3, limit",
     hypotheses=(*FLOW, BOTH_CONES),
-    conclusions=(
-        Conclusion("bound", "the predicted limit is at most 2/(1 + mu)", _limit_below_bound),
-        Conclusion("approach", "the distance to it falls, like 1/log t or 1/sqrt(log t)", _approach, Level.SCALING),
-        Conclusion("ranks", "the stable rank at late times", _late_ranks),
-    ),
+    conclusions=(_limit_below_bound, _approach, _late_ranks),
     predictions=_stable_rank_predictions,
     plan=_late_plan,
-    setting=SETTING,
-    example=SPATIAL,
     erratum="E9: printed as a limit equal to 2.",
     departs="Not in the paper: the limit follows from the max-margin direction of each class.",
 )

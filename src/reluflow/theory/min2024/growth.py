@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 
+from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, fitted_slope, missing
 from reluflow.theory.min2024.assumptions import BOTH_CONES, EXAMPLE, REGIME, SETTING, log_factor_28, reference
-from reluflow.theory.min2024.class_neurons import groups
+from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan, fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
+from reluflow.theory.stating import conclusion, needs, theorems_of
 from reluflow.theory.theorem import Conclusion, Constants, Theorem
 
 ROUNDING = 1e-9
@@ -21,11 +23,12 @@ DECOMPOSITION = 1e-10  # relative; measured 2e-16
 SWEEP = (-50.0, -200.0)  # scales at which t_2 is measured again
 
 
+@conclusion("norms", "logarithm of |w_j|^2 over its bound")
 def _norms_do_not_collapse(evidence: Evidence) -> Measurement:
     """log |w_j(t)|^2 - log |w_j(0)|^2 + 4 n X_max t >= 0 for every neuron and every t in [0, T]."""
     data, found = data_constants(evidence), moments_until(evidence, proof_constants(evidence).horizon)
     start = evidence.network
-    first = np.log(np.linalg.norm(start.w, axis=1)) + start.log_scale
+    first = np.log(row_norms(start.w)) + start.log_scale
     gaps = [
         float(np.min(2.0 * (moment.log_norms - first) + 4.0 * data.n * data.largest_norm * moment.time))
         for moment in found
@@ -36,6 +39,7 @@ def _norms_do_not_collapse(evidence: Evidence) -> Measurement:
     return at_least(min(gaps), 0.0, detail=f"smallest log of |w_j|^2 over its bound is {min(gaps):.6g}")
 
 
+@conclusion("norms", "smallest change of log |w_j|^2 between snapshots")
 def _norms_grow(evidence: Evidence) -> Measurement:
     smallest, count = math.inf, 0
     for group in groups(evidence):
@@ -47,11 +51,11 @@ def _norms_grow(evidence: Evidence) -> Measurement:
     return at_least(smallest, 0.0, allowance=ROUNDING, detail=f"smallest change of log |w_j|^2 is {smallest:.3g}")
 
 
-def _loss_splits(evidence: Evidence) -> Measurement:
+@conclusion("loss", "relative difference of L and L_+ + L_-", Level.EXACT)
+@needs(groups, "no snapshot after t_1")
+def _loss_splits(evidence: Evidence, found: tuple[Group, ...]) -> Measurement:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
-    worst, found = 0.0, groups(evidence)
-    if not found:
-        return missing("no snapshot after t_1")
+    worst = 0.0
     for moment in found[0].moments:
         total, data, network = 0.0, moment.data, moment.network
         for sign in (1, -1):
@@ -64,6 +68,7 @@ def _loss_splits(evidence: Evidence) -> Measurement:
     return at_most(worst, DECOMPOSITION, detail=f"largest relative |L - L_+ - L_-| is {worst:.3g}")
 
 
+@conclusion("gradient", "neurons of one cone see the samples of their class alone", Level.EXACT)
 def _gradient_splits(evidence: Evidence) -> Measurement:
     """The pull on a neuron of S_+- is the sum over its own class; relative difference."""
     worst = 0.0
@@ -75,6 +80,7 @@ def _gradient_splits(evidence: Evidence) -> Measurement:
     return at_most(worst, DECOMPOSITION, detail=f"largest relative difference {worst:.3g}")
 
 
+@conclusion("norms", "logarithm of the sum of |w_j|^2 after t_2")
 def _norm_at_fit(evidence: Evidence) -> Measurement:
     """From t_2^+- on the group's sum of |w_j|^2 is at least 1/(4 X_max)."""
     data, smallest = data_constants(evidence), math.inf
@@ -96,6 +102,7 @@ def fit_bound(evidence: Evidence, sign: int) -> float:
     return constants.t_1 + 6.0 / speed + 4.0 / speed * (needed + 4.0 * data.n * data.largest_norm * constants.t_1)
 
 
+@conclusion("lower", "T is at most t_2^+-")
 def _fit_is_late(evidence: Evidence) -> Measurement:
     times = [fitted_time(evidence, group.sign) for group in groups(evidence)]
     known = [time for time in times if time is not None]
@@ -104,6 +111,7 @@ def _fit_is_late(evidence: Evidence) -> Measurement:
     return at_least(min(known), proof_constants(evidence).horizon)
 
 
+@conclusion("upper", "t_2^+- is at most (39)")
 def _fit_is_early(evidence: Evidence) -> Measurement:
     worst: tuple[float, float] | None = None
     for group in groups(evidence):
@@ -115,6 +123,7 @@ def _fit_is_early(evidence: Evidence) -> Measurement:
     return at_most(*worst) if worst is not None else missing("no neuron in its cone at t_1")
 
 
+@conclusion("slope", "t_2^+- grows by 1/|x_+-| per unit of log(1/eps)", Level.SCALING)
 def _fit_slope(evidence: Evidence) -> Measurement:
     """d t_2^+- / d log(1/eps) = 1/|x_+-| over the sweep, for each class; the relative difference is printed."""
     runs = (evidence, *evidence.sweep)
@@ -163,54 +172,47 @@ def growth_result(key: str, locator: str, statement: str, *conclusions: Conclusi
     )
 
 
-LEMMA_13 = Theorem(
-    key="min2024:lemma13",
-    reference=reference("Lemma 13"),
-    statement="|w_j(t)|^2 >= exp(-4 n X_max t)|w_j(0)|^2 for every neuron and t <= T, so also for the sums at t_1.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_13 = _theorem(
+    "lemma13",
+    "|w_j(t)|^2 >= exp(-4 n X_max t)|w_j(0)|^2 for every neuron and t <= T, so also for the sums at t_1.",
     hypotheses=REGIME,
-    conclusions=(Conclusion("norms", "logarithm of |w_j|^2 over its bound", _norms_do_not_collapse),),
+    conclusions=(_norms_do_not_collapse,),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 LEMMA_14 = growth_result(
     "lemma14",
     "Lemma 14",
     "From t_1 on |w_j|^2 does not decrease for neurons in their cone.",
-    Conclusion("norms", "smallest change of log |w_j|^2 between snapshots", _norms_grow),
+    _norms_grow,
     erratum="The sums are printed without squares.",
 )
 EQUATION_32 = growth_result(
     "eq32",
     "Eq. (32)",
     "From t_1 on L = L_+ + L_-, two linear networks that share nothing.",
-    Conclusion("loss", "relative difference of L and L_+ + L_-", _loss_splits, Level.EXACT),
-    Conclusion("gradient", "neurons of one cone see the samples of their class alone", _gradient_splits, Level.EXACT),
+    _loss_splits,
+    _gradient_splits,
 )
 TIME_2 = growth_result(
     "t2",
     "App. D.2, definition of t_2",
     "t_2^+- is when an own output first exceeds 1/4; from then on the group's sum of |w_j|^2 is at least 1/(4 X_max).",
-    Conclusion("norms", "logarithm of the sum of |w_j|^2 after t_2", _norm_at_fit),
+    _norm_at_fit,
 )
-EQUATION_39 = Theorem(
-    key="min2024:eq39",
-    reference=reference("Eqs. (36), (39)"),
-    statement="T <= t_2^+- <= t_1 + 6/(sqrt(mu) n_+- X_min) + (4/(sqrt(mu) n_+- X_min)) (log(2/(eps^2 sqrt(mu) X_min "
+EQUATION_39 = _theorem(
+    "eq39",
+    "T <= t_2^+- <= t_1 + 6/(sqrt(mu) n_+- X_min) + (4/(sqrt(mu) n_+- X_min)) (log(2/(eps^2 sqrt(mu) X_min "
     "W_min^2)) + 4 n X_max t_1); in truth t_2^+- = log(1/eps)/|x_+-| + O(1).",
+    locator="Eqs. (36), (39)",
     hypotheses=(*REGIME, BOTH_CONES),
-    conclusions=(
-        Conclusion("lower", "T is at most t_2^+-", _fit_is_late),
-        Conclusion("upper", "t_2^+- is at most (39)", _fit_is_early),
-        Conclusion("slope", "t_2^+- grows by 1/|x_+-| per unit of log(1/eps)", _fit_slope, Level.SCALING),
-    ),
+    conclusions=(_fit_is_late, _fit_is_early, _fit_slope),
     constants=alignment_constants_of,
     predictions=_predictions,
     plan=_swept_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="(36) prints t_2 for t_2^+.",
 )

@@ -12,9 +12,10 @@ from reluflow.theory.measurement import Measurement, at_least, at_most, missing,
 from reluflow.theory.min2024.class_neurons import Group, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.growth import growth_result
-from reluflow.theory.theorem import Conclusion
+from reluflow.theory.stating import conclusion
 
 
+@conclusion("forces", "distance of |g_i| from 1")
 def _forces_are_near_one(evidence: Evidence) -> Measurement:
     """(40): the largest distance of |g_i| from 1 on [t_1, t_2^+-], at most 1/2."""
     gaps = [
@@ -25,6 +26,7 @@ def _forces_are_near_one(evidence: Evidence) -> Measurement:
     return at_most(max(gaps), 0.5, detail=f"|g_i| stays within {max(gaps):.6g} of 1, allowed 1/2")
 
 
+@conclusion("cosine", "smallest cos(x_+-, x~_a)")
 def _weighted_cosine(evidence: Evidence) -> Measurement:
     cosines = [
         float(_cosine(group.aggregate, group.weighted_sum(moment)))
@@ -34,6 +36,7 @@ def _weighted_cosine(evidence: Evidence) -> Measurement:
     return at_least(min(cosines), 1.0 / 3.0) if cosines else missing("no snapshot in [t_1, t_2]")
 
 
+@conclusion("length", "|x~_a| over |x_+-|/2")
 def _weighted_length(evidence: Evidence) -> Measurement:
     """|x~_a| over |x_+-|/2 on [t_1, t_2^+-]."""
     ratios = [
@@ -46,6 +49,7 @@ def _weighted_length(evidence: Evidence) -> Measurement:
     return at_least(min(ratios), 1.0, detail=f"smallest |x~_a| over |x_+-|/2 is {min(ratios):.6g}")
 
 
+@conclusion("aggregate", "|x_+-| over sqrt(mu) n_+- X_min")
 def _aggregate_length(evidence: Evidence) -> Measurement:
     """|x_+-| over sqrt(mu) n_+- X_min, by Lemma 11."""
     data = data_constants(evidence)
@@ -61,6 +65,7 @@ def _cosines(group: Group, directions: FloatArray) -> FloatArray:
     return np.asarray(directions[group.neurons] @ group.aggregate / np.linalg.norm(group.aggregate))
 
 
+@conclusion("turning", "difference of the two sides, over sqrt(mu) n_+- X_min/2")
 def _turning_inequality(evidence: Evidence) -> Measurement:
     """(37) wherever cos <= 1/3, as a difference over sqrt(mu) n_+- X_min/2; elsewhere nothing is claimed (E10).
 
@@ -94,6 +99,7 @@ def _wide_directions(evidence: Evidence, group: Group) -> FloatArray:
     return np.asarray(pool[inside & (pool @ group.aggregate <= 0.5 * np.linalg.norm(group.aggregate))])
 
 
+@conclusion("quarter", "at cos = 1/4 the speed is at least sqrt(mu) n_+- X_min/24")
 def _quarter_speed(evidence: Evidence) -> Measurement:
     """At cos = 1/4, (37) gives sqrt(mu) n_+- X_min/24; tried on directions of that cosine in the span."""
     smallest = math.inf
@@ -110,6 +116,7 @@ def _quarter_speed(evidence: Evidence) -> Measurement:
     return at_least(smallest, 1.0, detail=f"slowest turn at cos = 1/4 over its bound is {smallest:.6g}")
 
 
+@conclusion("cosine", "smallest cosine")
 def _aligned_growth(evidence: Evidence) -> Measurement:
     """cos(x_+-, w_j) >= 1/4 from t_1 + 6/(sqrt(mu) n_+- X_min) until t_2^+-."""
     data, t_1, found = data_constants(evidence), proof_constants(evidence).t_1, []
@@ -119,6 +126,7 @@ def _aligned_growth(evidence: Evidence) -> Measurement:
     return at_least(min(found), 0.25) if found else missing("no snapshot in [t_1', t_2]")
 
 
+@conclusion("rate", "growth rate over its bound")
 def _growth_rate(evidence: Evidence) -> Measurement:
     """d/dt |w_j|^2 over (sqrt(mu) n_+- X_min/4)|w_j|^2 on [t_1', t_2^+-]."""
     data, t_1, ratios = data_constants(evidence), proof_constants(evidence).t_1, []
@@ -132,6 +140,7 @@ def _growth_rate(evidence: Evidence) -> Measurement:
     return at_least(min(ratios), 1.0, detail=f"smallest growth rate over its bound is {min(ratios):.6g}")
 
 
+@conclusion("sum", "logarithm of the sum of |w_j|^2 before t_2")
 def _norm_before_fit(evidence: Evidence) -> Measurement:
     """Until t_2^+- the group's sum of |w_j|^2 is at most 1/(sqrt(mu) X_min)."""
     data = data_constants(evidence)
@@ -147,30 +156,30 @@ EQUATION_40 = growth_result(
     "eq40",
     "Eq. (40)",
     "On [t_1, t_2^+-] 1/2 <= |g_i| <= 3/2, so cos(x_+-, x~_a) >= 1/3 and |x~_a| >= |x_+-|/2 >= sqrt(mu) n_+- X_min/2.",
-    Conclusion("forces", "distance of |g_i| from 1", _forces_are_near_one),
-    Conclusion("cosine", "smallest cos(x_+-, x~_a)", _weighted_cosine),
-    Conclusion("length", "|x~_a| over |x_+-|/2", _weighted_length),
-    Conclusion("aggregate", "|x_+-| over sqrt(mu) n_+- X_min", _aggregate_length),
+    _forces_are_near_one,
+    _weighted_cosine,
+    _weighted_length,
+    _aggregate_length,
     erratum="The closing paragraph prints 1/2 for 1/3 once.",
 )
 EQUATION_37 = growth_result(
     "eq37",
     "Eq. (37)",
     "On [t_1, t_2^+-] d/dt cos(x_+-, w_j) >= (1/3 - cos) sqrt(mu) n_+- X_min/2 wherever cos <= 1/3.",
-    Conclusion("turning", "difference of the two sides, over sqrt(mu) n_+- X_min/2", _turning_inequality),
-    Conclusion("quarter", "at cos = 1/4 the speed is at least sqrt(mu) n_+- X_min/24", _quarter_speed),
+    _turning_inequality,
+    _quarter_speed,
     erratum="E10: valid only for cos <= 1/3.",
 )
 COSINE_QUARTER = growth_result(
     "cosine-quarter",
     "App. D.2, after Eq. (37)",
     "cos(x_+-, w_j) >= 1/4 from t_1 + 6/(sqrt(mu) n_+- X_min) until t_2^+-.",
-    Conclusion("cosine", "smallest cosine", _aligned_growth),
+    _aligned_growth,
 )
 NORM_GROWTH = growth_result(
     "norm-growth",
     "App. D.2, before Eq. (39)",
     "On [t_1', t_2^+-] d/dt |w_j|^2 >= (sqrt(mu) n_+- X_min/4)|w_j|^2; at t_2^+- they sum to <= 1/(sqrt(mu) X_min).",
-    Conclusion("rate", "growth rate over its bound", _growth_rate),
-    Conclusion("sum", "logarithm of the sum of |w_j|^2 before t_2", _norm_before_fit),
+    _growth_rate,
+    _norm_before_fit,
 )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 
@@ -80,7 +81,7 @@ class Moment:
     @cached_property
     def ratios(self) -> FloatArray:
         """|a_j|/|w_j|, 1 for a balanced neuron and for one that is lost."""
-        norms = np.linalg.norm(self.network.w, axis=1)
+        norms = row_norms(self.network.w)
         ratio = np.abs(self.network.a) / np.where(norms > 0, norms, 1.0)
         ratio[~self.seen | (norms == 0.0) | (np.abs(ratio - 1.0) <= BALANCED)] = 1.0
         return ratio

@@ -6,12 +6,13 @@ import math
 
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
-from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28, reference
+from reluflow.theory.min2024.assumptions import EXAMPLE, REGIME, SETTING, log_factor_28
 from reluflow.theory.min2024.constants import FIRST_FACTOR, data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
-from reluflow.theory.theorem import Conclusion, Constants, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants
 
 
 def alignment_constants_of(evidence: Evidence) -> Constants:
@@ -30,6 +31,7 @@ def _log_output_of_29(evidence: Evidence) -> float:
     return math.log(unit_rate(evidence) / (4.0 * data.n * data.largest_norm))
 
 
+@conclusion("window", "t_1 is at most T")
 def _window_suffices(evidence: Evidence) -> Measurement:
     """t_1 <= T is exactly the second term of (28)."""
     constants = proof_constants(evidence)
@@ -42,6 +44,7 @@ def _times_detail(evidence: Evidence) -> str:
     return f"T = {constants.horizon:.8g}, t_1 = {constants.t_1:.8g}"
 
 
+@conclusion("implies-29", "at the first term Lemma 3 gives (29); logarithms")
 def _first_term_implies_29(evidence: Evidence) -> Measurement:
     """At eps equal to the first term, Lemma 3's output bound is at most (29)'s; logarithms compared."""
     factor = evidence.witness("first factor", lambda: FIRST_FACTOR)
@@ -51,6 +54,7 @@ def _first_term_implies_29(evidence: Evidence) -> Measurement:
     return at_most(log_output, _log_output_of_29(evidence), allowance=1e-12)
 
 
+@conclusion("outputs", "log max|f| on [0, T]")
 def _outputs_of_29(evidence: Evidence) -> Measurement:
     found = moments_until(evidence, proof_constants(evidence).horizon)
     if not found:
@@ -59,31 +63,24 @@ def _outputs_of_29(evidence: Evidence) -> Measurement:
     return log_at_most(measured, bound, detail=f"log max|f| = {measured:.6g} against at most {bound:.6g} on [0, T]")
 
 
-EQUATION_28 = Theorem(
-    key="min2024:eq28",
-    reference=reference("Eq. (28)"),
-    statement="eps <= min{kappa sqrt(mu) X_min/(8 sqrt(m) n X_max^2 W_max^2), m^(-1/2) exp(-4 n X_max t_1)} gives "
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+EQUATION_28 = _theorem(
+    "eq28",
+    "eps <= min{kappa sqrt(mu) X_min/(8 sqrt(m) n X_max^2 W_max^2), m^(-1/2) exp(-4 n X_max t_1)} gives "
     "t_1 <= T and, through Lemma 3, (29).",
     hypotheses=REGIME,
-    conclusions=(
-        Conclusion("window", "t_1 is at most T", _window_suffices),
-        Conclusion("implies-29", "at the first term Lemma 3 gives (29); logarithms", _first_term_implies_29),
-    ),
+    conclusions=(_window_suffices, _first_term_implies_29),
     constants=alignment_constants_of,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E2: printed with 4, which gives twice (29); E1: zeta is min(zeta_1, zeta_2), printed as a maximum.",
 )
-EQUATION_29 = Theorem(
-    key="min2024:eq29",
-    reference=reference("Eq. (29)"),
-    statement="On [0, T] max|f| <= kappa sqrt(mu) X_min/(4 n X_max).",
+EQUATION_29 = _theorem(
+    "eq29",
+    "On [0, T] max|f| <= kappa sqrt(mu) X_min/(4 n X_max).",
     hypotheses=REGIME,
-    conclusions=(Conclusion("outputs", "log max|f| on [0, T]", _outputs_of_29),),
+    conclusions=(_outputs_of_29,),
     constants=alignment_constants_of,
     plan=alignment_plan,
     log_scale=log_factor_28,
-    setting=SETTING,
-    example=EXAMPLE,
 )

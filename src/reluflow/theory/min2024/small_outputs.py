@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, fitted_slope, missing, nothing
@@ -24,12 +25,12 @@ from reluflow.theory.min2024.assumptions import (
     SUMMED,
     UNIT_FORCE,
     log_factor_small,
-    reference,
 )
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Theorem
+from reluflow.theory.stating import conclusion, needs, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
 SWEEP = (-3.0, -6.0, -9.0)  # three more scales, e^-3 apart
@@ -45,6 +46,7 @@ def _output_grid(evidence: Evidence) -> FloatArray:
     return evidence.witness("outputs", lambda: np.linspace(-1.0, 1.0, 4001))
 
 
+@conclusion("force", "the force is within 2|f| of the label")
 def _force_is_near_the_label(evidence: Evidence) -> Measurement:
     outputs = _output_grid(evidence)
     outputs = outputs[outputs != 0.0]
@@ -118,11 +120,12 @@ def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
     return measure
 
 
+@conclusion("growth", "each |w_j|^2 grows at most like exp(2 n X_max (1 + ...) t)")
 def _growth_per_neuron(evidence: Evidence) -> Measurement:
     """Groenwall: log |w_j(t)|^2 <= log |w_j(0)|^2 + 2 n X_max (1 + 4 eps sqrt(m) X_max W_max^2) t."""
     data, found = data_constants(evidence), _certified(evidence)
     start = evidence.network
-    first = np.log(np.linalg.norm(start.w, axis=1)) + start.log_scale
+    first = np.log(row_norms(start.w)) + start.log_scale
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
     later = [moment for moment in found if moment.time > 0.0]
     if not later:
@@ -137,14 +140,15 @@ def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return tuple(moment for moment in moments(evidence) if moment.log_largest_output <= 0.0)
 
 
-def _error_ratio(evidence: Evidence) -> Measurement:
-    data, found = data_constants(evidence), _small_moments(evidence)
-    if not found:
-        return missing("no snapshot with max|f| <= 1")
+@conclusion("error", "error over 2 n X_max max|f| is at most 1")
+@needs(_small_moments, "no snapshot with max|f| <= 1")
+def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+    data = data_constants(evidence)
     worst = max(float(np.max(moment.relative_error())) for moment in found) / (2.0 * data.n * data.largest_norm)
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
 
 
+@conclusion("identity", "the error is |P_j sum_i sigma' (g_i - y_i) x_i|", Level.EXACT)
 def _error_identity(evidence: Evidence) -> Measurement:
     """The error from the two velocities against the one from the excess force, where f is not tiny."""
     found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
@@ -176,6 +180,7 @@ def _log_error(moment: Moment) -> float:
     return math.log(largest) + moment.log_largest_output if largest > 0.0 else -math.inf
 
 
+@conclusion("order", "the largest error on [0, T] vanishes at least like eps", Level.SCALING)
 def _error_exponent(evidence: Evidence) -> Measurement:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
     runs = (evidence, *evidence.sweep)
@@ -189,11 +194,11 @@ def _error_exponent(evidence: Evidence) -> Measurement:
     return at_least(exponent, 1.0, detail=f"the largest error on [0, T] scales like eps^{exponent:.4g}, claimed O(eps)")
 
 
-def _psi_error(evidence: Evidence) -> Measurement:
+@conclusion("error", "error over 2 n X_max max|f| is at most 1")
+@needs(_small_moments, "no snapshot with max|f| <= 1")
+def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
-    data, found = data_constants(evidence), _small_moments(evidence)
-    if not found:
-        return missing("no snapshot with max|f| <= 1")
+    data = data_constants(evidence)
     worst = 0.0
     for moment in found:
         error = moment.relative_error_vectors()
@@ -203,6 +208,7 @@ def _psi_error(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g}")
 
 
+@conclusion("formula", "(psi_ra - psi_rj psi_aj)|x_a| = <x_r, P_j x_a>", Level.EXACT)
 def _psi_formula(evidence: Evidence) -> Measurement:
     """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
     worst, across = 0.0, evidence.witness("projection", lambda: Moment.across)
@@ -236,21 +242,19 @@ def _whenever_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, 6.0, 25)))
 
 
-LEMMA_2 = Theorem(
-    key="min2024:lemma2",
-    reference=reference("Lemma 2"),
-    statement="|-dl/df(y, f) - y| <= 2|f| for y = +-1 and |f| <= 1.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+LEMMA_2 = _theorem(
+    "lemma2",
+    "|-dl/df(y, f) - y| <= 2|f| for y = +-1 and |f| <= 1.",
     hypotheses=(Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope),),
-    conclusions=(Conclusion("force", "the force is within 2|f| of the label", _force_is_near_the_label),),
-    setting=SETTING,
-    example=EXAMPLE,
+    conclusions=(_force_is_near_the_label,),
     erratum="E4: the main text's logistic loss lacks the factor 2; its force at 0 is y/2.",
 )
 
-LEMMA_3 = Theorem(
-    key="min2024:lemma3",
-    reference=reference("Lemma 3"),
-    statement="For eps <= 1/(4 sqrt(m) X_max W_max^2) norms and outputs stay below twice eps W_max^2/sqrt(m) and twice "
+LEMMA_3 = _theorem(
+    "lemma3",
+    "For eps <= 1/(4 sqrt(m) X_max W_max^2) norms and outputs stay below twice eps W_max^2/sqrt(m) and twice "
     "eps sqrt(m) X_max W_max^2 until T = log(1/(sqrt(m) eps))/(4 n X_max).",
     hypotheses=APPROXIMATION,
     conclusions=(
@@ -258,33 +262,24 @@ LEMMA_3 = Theorem(
         Conclusion("outputs", "max |f| <= 2 eps sqrt(m) X_max W_max^2; logarithms", _outputs_stay_small(2.0)),
         Conclusion("norms-sharp", "the same without the factor 2", _norms_stay_small(1.0)),
         Conclusion("outputs-sharp", "the same without the factor 2", _outputs_stay_small(1.0)),
-        Conclusion("growth", "each |w_j|^2 grows at most like exp(2 n X_max (1 + ...) t)", _growth_per_neuron),
+        _growth_per_neuron,
     ),
     constants=_constants_of_lemma_3,
     plan=alignment_plan,
     log_scale=log_factor_small,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
-LEMMA_4 = Theorem(
-    key="min2024:lemma4",
-    reference=reference("Lemma 4"),
-    statement="Whenever max|f| <= 1, |d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| <= 2 n X_max max|f| for every neuron.",
+LEMMA_4 = _theorem(
+    "lemma4",
+    "Whenever max|f| <= 1, |d/dt(w_j/|w_j|) - s_j P_j x_a(w_j)| <= 2 n X_max max|f| for every neuron.",
     hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
-    conclusions=(
-        Conclusion("error", "error over 2 n X_max max|f| is at most 1", _error_ratio),
-        Conclusion("identity", "the error is |P_j sum_i sigma' (g_i - y_i) x_i|", _error_identity, level=Level.EXACT),
-    ),
+    conclusions=(_error_ratio, _error_identity),
     plan=_whenever_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
-LEMMA_1 = Theorem(
-    key="min2024:lemma1",
-    reference=reference("Lemma 1"),
-    statement="Under Lemma 3's scale the error in (4) is at most 4 eps n sqrt(m) X_max^2 W_max^2 on [0, T].",
+LEMMA_1 = _theorem(
+    "lemma1",
+    "Under Lemma 3's scale the error in (4) is at most 4 eps n sqrt(m) X_max^2 W_max^2 on [0, T].",
     hypotheses=APPROXIMATION,
     conclusions=(
         Conclusion("error", "logarithm of the error against the bound", _lemma_1_error(4.0)),
@@ -293,35 +288,22 @@ LEMMA_1 = Theorem(
     constants=_constants_of_lemma_3,
     plan=alignment_plan,
     log_scale=log_factor_small,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
-EQUATION_4 = Theorem(
-    key="min2024:eq4",
-    reference=reference("Eq. (4)"),
-    statement="d/dt(w_j/|w_j|) = s_j P_j x_a(w_j) up to O(eps) on [0, T], so exactly as eps -> 0.",
+EQUATION_4 = _theorem(
+    "eq4",
+    "d/dt(w_j/|w_j|) = s_j P_j x_a(w_j) up to O(eps) on [0, T], so exactly as eps -> 0.",
     hypotheses=APPROXIMATION,
-    conclusions=(
-        Conclusion("order", "the largest error on [0, T] vanishes at least like eps", _error_exponent, Level.SCALING),
-    ),
+    conclusions=(_error_exponent,),
     constants=_constants_of_lemma_3,
     plan=_swept_plan,
     log_scale=log_factor_small,
-    setting=SETTING,
-    example=EXAMPLE,
 )
 
-LEMMA_10 = Theorem(
-    key="min2024:lemma10",
-    reference=reference("Lemma 10"),
-    statement="Whenever max|f| <= 1, d/dt <x_r, w_j/|w_j|> = s_j (psi_ra - psi_rj psi_aj)|x_a| up to 2 n X_max max|f|.",
+LEMMA_10 = _theorem(
+    "lemma10",
+    "Whenever max|f| <= 1, d/dt <x_r, w_j/|w_j|> = s_j (psi_ra - psi_rj psi_aj)|x_a| up to 2 n X_max max|f|.",
     hypotheses=(BINARY, UNIT_FORCE, SUMMED, BALANCED, NONZERO),
-    conclusions=(
-        Conclusion("error", "error over 2 n X_max max|f| is at most 1", _psi_error),
-        Conclusion("formula", "(psi_ra - psi_rj psi_aj)|x_a| = <x_r, P_j x_a>", _psi_formula, level=Level.EXACT),
-    ),
+    conclusions=(_psi_error, _psi_formula),
     plan=_whenever_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )

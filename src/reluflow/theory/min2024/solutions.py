@@ -14,21 +14,13 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, equals, missing, none_of
-from reluflow.theory.min2024.assumptions import (
-    BALANCED,
-    CLASSIFICATION,
-    EXAMPLE,
-    NONZERO,
-    SETTING,
-    SUMMED,
-    UNIT_FORCE,
-    reference,
-)
+from reluflow.theory.min2024.assumptions import BALANCED, CLASSIFICATION, EXAMPLE, NONZERO, SETTING, SUMMED, UNIT_FORCE
 from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_field, euler_path, path_residual
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
-from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Setting
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 SMALLEST_PIECE = 1e-3  # pieces between crossings shorter than this are not split off
@@ -39,6 +31,7 @@ def _short_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0))
 
 
+@conclusion("kept", "largest relative imbalance")
 def _stays_balanced(evidence: Evidence) -> Measurement:
     worst = 0.0
     for snapshot in evidence.run.snapshots:
@@ -48,6 +41,7 @@ def _stays_balanced(evidence: Evidence) -> Measurement:
     return at_most(worst, evidence.parameter("rtol"), detail=f"largest |a_j^2 - |w_j|^2|/|w_j|^2 is {worst:.3g}")
 
 
+@conclusion("descent", "the first step's imbalance has the closed form and is not positive")
 def _first_descent_step(evidence: Evidence) -> Measurement:
     """a^2 - |w|^2 after one step of descent, over eta^2 |w|^2 |G|^2: it is cos^2(w, G) - 1 <= 0."""
     network, step = evidence.network, evidence.parameter("step")
@@ -75,6 +69,7 @@ def _zeroed_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(Companion("zeroed", zeroed, plan.times),))
 
 
+@conclusion("zeros", "neurons put to zero at the start stay at zero", Level.EXACT)
 def _zeros_stay_zero(evidence: Evidence) -> Measurement:
     """Neurons that start at zero, of the run and of its companion, over all snapshots and the end."""
     moved = total = 0
@@ -108,6 +103,7 @@ def _nodes(left: float, right: float) -> list[float]:
     return [float(t) for t in 0.5 * (right - left) * (NODES + 1.0) + left]
 
 
+@conclusion("residual", "residual of the integral equation by quadrature")
 def _caratheodory_residual(evidence: Evidence) -> Measurement:
     """|theta(t) - theta(s) - int_s^t F| over |theta(s)|, summed over the pieces between predicted crossings."""
     by_time = {moment.time: moment for moment in moments(evidence)}
@@ -139,6 +135,7 @@ def _kink_allowance(evidence: Evidence) -> float:
     return float(2.0 * data.n * data.largest_norm * np.sum(shifts))
 
 
+@conclusion("growth", "|grad L| over X_max L(0)|theta|")
 def _sublevel_growth(evidence: Evidence) -> Measurement:
     """|grad L|/(X_max L(0) |theta|), at most 1 on the sublevel set of L(0)."""
     data, found = data_constants(evidence), moments(evidence)
@@ -162,6 +159,7 @@ def _one_sample(label: float) -> Hypothesis:
     return Hypothesis("counterexample", f"one sample (1, 0) with label {label:g}", judge)
 
 
+@conclusion("euler", "Euler moves once, to -eta c, and stops", Level.EXACT)
 def _euler_stops(evidence: Evidence) -> Measurement:
     """Euler with sigma'(0) = c moves to -eta c and stays; largest deviation from that over the steps tried."""
     slope = evidence.parameter("slope")
@@ -179,6 +177,7 @@ def _euler(evidence: Evidence, step: float) -> FloatArray:
     )
 
 
+@conclusion("no-solution", "the limit of Euler misses the integral equation by c t")
 def _limit_is_no_solution(evidence: Evidence) -> Measurement:
     """The limit of Euler's paths, extrapolated to step 0, put into the integral equation by quadrature."""
     slope, time = evidence.parameter("slope"), evidence.parameter("time")
@@ -207,6 +206,7 @@ def _constant_solves(evidence: Evidence, label: float) -> Measurement:
     return at_most(residual, 0.0, detail=f"residual of the path that stays is {residual:.3g} with sigma'(0) = 0")
 
 
+@conclusion("filippov", "staying is a Filippov solution too (Remark 6)")
 def _filippov_rests(evidence: Evidence) -> Measurement:
     """Remark 6: how far the velocity of the resting path is from the segment between those on the two sides."""
     end, tiny = evidence.parameter("time"), 1e-12
@@ -221,6 +221,7 @@ def _filippov_rests(evidence: Evidence) -> Measurement:
     return at_most(distance, 1e-9, detail=words)
 
 
+@conclusion("leave", "w_1 = sinh s, a = cosh s with its clock solves it for every wait")
 def _leaving_solves(evidence: Evidence) -> Measurement:
     """Residual of 'wait, then leave' for three waits."""
     end, worst = evidence.parameter("time"), 0.0
@@ -231,6 +232,7 @@ def _leaving_solves(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-9, detail=f"largest residual of three solutions that wait and leave is {worst:.3g}")
 
 
+@conclusion("differ", "the two solutions differ")
 def _solutions_differ(evidence: Evidence) -> Measurement:
     end = evidence.parameter("time")
     path = evidence.witness("leaving 0", LeavingPath)
@@ -242,56 +244,46 @@ def _solutions_differ(evidence: Evidence) -> Measurement:
 
 _TIME = Parameter("time", 2.0, "time at which the solutions are compared", low=0.0)
 
-REMARK_1 = Theorem(
-    key="min2024:remark1",
-    reference=reference("Remark 1"),
-    statement="The flow keeps a_j^2 = |w_j|^2; a step of descent changes a_j^2 - |w_j|^2 by -|eta a_j P_j G_j|^2.",
+_theorem = theorems_of("min2024", setting=SETTING, example=EXAMPLE)
+
+REMARK_1 = _theorem(
+    "remark1",
+    "The flow keeps a_j^2 = |w_j|^2; a step of descent changes a_j^2 - |w_j|^2 by -|eta a_j P_j G_j|^2.",
     hypotheses=(BALANCED,),
-    conclusions=(
-        Conclusion("kept", "largest relative imbalance", _stays_balanced),
-        Conclusion(
-            "descent", "the first step's imbalance has the closed form and is not positive", _first_descent_step
-        ),
-    ),
+    conclusions=(_stays_balanced, _first_descent_step),
     parameters=(
         Parameter("rtol", 1e-6, "allowed relative imbalance", low=0.0),
         Parameter("step", 2e-3, "step size of the descent", low=0.0),
     ),
     plan=_short_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
-REMARK_2 = Theorem(
-    key="min2024:remark2",
-    reference=reference("Remark 2"),
-    statement="A neuron that starts at zero never moves.",
+REMARK_2 = _theorem(
+    "remark2",
+    "A neuron that starts at zero never moves.",
     hypotheses=(),
-    conclusions=(Conclusion("zeros", "neurons put to zero at the start stay at zero", _zeros_stay_zero, Level.EXACT),),
+    conclusions=(_zeros_stay_zero,),
     plan=_zeroed_plan,
-    setting=SETTING,
-    example=EXAMPLE,
 )
-APPENDIX_E1 = Theorem(
-    key="min2024:appE.1",
-    reference=reference("App. E.1"),
-    statement="The run is a Caratheodory solution: theta(t) = theta(0) + int_0^t F(theta(s)) ds.",
+APPENDIX_E1 = _theorem(
+    "appE.1",
+    "The run is a Caratheodory solution: theta(t) = theta(0) + int_0^t F(theta(s)) ds.",
+    locator="App. E.1",
     hypotheses=(CLASSIFICATION, BALANCED, NONZERO),
-    conclusions=(Conclusion("residual", "residual of the integral equation by quadrature", _caratheodory_residual),),
+    conclusions=(_caratheodory_residual,),
     parameters=(
         Parameter("rtol", 1e-10, "allowed relative residual of four-node quadrature; 5e-13 was measured", low=0.0),
     ),
     plan=_quadrature_plan,
     setting=Setting(loss="exponential", reduction="sum", leak=0.0, init="min-balanced", width=4, scale="1e-8"),
-    example=EXAMPLE,
 )
-APPENDIX_E3 = Theorem(
-    key="min2024:appE.3",
-    reference=reference("App. E.3"),
-    statement="With sigma'(0) = c > 0 no Caratheodory solution starts on the hyperplane of a sample that pushes back.",
+APPENDIX_E3 = _theorem(
+    "appE.3",
+    "With sigma'(0) = c > 0 no Caratheodory solution starts on the hyperplane of a sample that pushes back.",
+    locator="App. E.3",
     hypotheses=(_one_sample(-1.0),),
     conclusions=(
-        Conclusion("euler", "Euler moves once, to -eta c, and stops", _euler_stops, Level.EXACT),
-        Conclusion("no-solution", "the limit of Euler misses the integral equation by c t", _limit_is_no_solution),
+        _euler_stops,
+        _limit_is_no_solution,
         Conclusion(
             "zero-slope",
             "with sigma'(0) = 0 the constant path is a solution",
@@ -300,33 +292,29 @@ APPENDIX_E3 = Theorem(
         ),
     ),
     parameters=(_TIME, Parameter("slope", 0.5, "c = sigma'(0)", low=0.0)),
-    setting=SETTING,
     example="min-existence-failure",
 )
-APPENDIX_E4 = Theorem(
-    key="min2024:appE.4",
-    reference=reference("App. E.4, Eq. (47)"),
-    statement="On the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time t_0; a "
+APPENDIX_E4 = _theorem(
+    "appE.4",
+    "On the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time t_0; a "
     "regular solution stays.",
+    locator="App. E.4, Eq. (47)",
     hypotheses=(_one_sample(1.0),),
     conclusions=(
         Conclusion("stay", "the constant path solves it", partial(_constant_solves, label=1.0), Level.EXACT),
-        Conclusion("filippov", "staying is a Filippov solution too (Remark 6)", _filippov_rests),
-        Conclusion("leave", "w_1 = sinh s, a = cosh s with its clock solves it for every wait", _leaving_solves),
-        Conclusion("differ", "the two solutions differ", _solutions_differ),
+        _filippov_rests,
+        _leaving_solves,
+        _solutions_differ,
     ),
     parameters=(_TIME,),
-    setting=SETTING,
     example="min-uniqueness-failure",
 )
-EQUATION_50 = Theorem(
-    key="min2024:eq50",
-    reference=reference("Eq. (50), App. E.5"),
-    statement="On the sublevel set of L(0), |grad L| <= X_max L(0)|theta|.",
+EQUATION_50 = _theorem(
+    "eq50",
+    "On the sublevel set of L(0), |grad L| <= X_max L(0)|theta|.",
+    locator="Eq. (50), App. E.5",
     hypotheses=(CLASSIFICATION, UNIT_FORCE, SUMMED),
-    conclusions=(Conclusion("growth", "|grad L| over X_max L(0)|theta|", _sublevel_growth),),
+    conclusions=(_sublevel_growth,),
     plan=_short_plan,
-    setting=SETTING,
-    example=EXAMPLE,
     erratum="E11: the set with s_j a_j > 0 is not closed, s_j a_j >= 0 is; the estimate's last line lacks a square.",
 )

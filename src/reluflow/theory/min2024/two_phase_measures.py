@@ -9,6 +9,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 
 
 def input_weight_pulls(network: Network, dataset: Dataset, loss: AbstractLoss) -> FloatArray:
@@ -54,7 +55,7 @@ def direction_change(network: Network, dataset: Dataset, loss: AbstractLoss) -> 
     Min et al. (2024), App. A.5; the printed sums run over i for j [min2024].
     """
     pulls = input_weight_pulls(network, dataset, loss)
-    norms = np.linalg.norm(network.w, axis=1)
+    norms = row_norms(network.w)
     moving = norms > 0.0
     unit = network.w[moving] / norms[moving, None]
     across = pulls[moving] - np.sum(pulls[moving] * unit, axis=1, keepdims=True) * unit

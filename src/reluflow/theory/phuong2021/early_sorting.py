@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.conditions.min2024 import orthogonal_separability
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
+from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.extremal_directions import SETTING
 from reluflow.theory.phuong2021.sectors import (
     DEAD,
@@ -24,7 +25,8 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Constants, Hypothesis, Parameter
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
@@ -75,7 +77,7 @@ def _needed_log_scale(evidence: Evidence) -> float:
     """A log scale that leaves outputs below a tenth of `smallness` at T, whatever the patterns on the way."""
     network = evidence.network
     # |w_j| grows at most like exp(t sum_k |r_k| |x_k|), and |h_k| <= sum_j |a_j| |w_j| |x_k|
-    total = float(np.sum(network.weight * np.abs(network.a) * np.linalg.norm(network.w, axis=1)))
+    total = float(np.sum(network.weight * np.abs(network.a) * row_norms(network.w)))
     largest = float(np.max(evidence.facts.norms))
     steepest = float(np.sum(np.abs(evidence.loss.label_forces(evidence.dataset.y)) * evidence.facts.norms))
     start = 0.5 * float(np.log(0.1 * evidence.parameter("smallness") / (total * largest)))
@@ -99,6 +101,7 @@ def _sorted_codes(evidence: Evidence, network: Network) -> NDArray[np.int64]:
     return groups(network, X, sector_of(strict_extrema(extremal, 1), X), sector_of(strict_extrema(extremal, -1), X))
 
 
+@conclusion("sorted", "at T every neuron is dead or in an extremal sector", Level.EXACT)
 def _sorted(evidence: Evidence) -> Measurement:
     """Neurons that are at T neither dead nor in an extremal sector of their sign."""
     snapshot = next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None)
@@ -112,6 +115,7 @@ def _sorted(evidence: Evidence) -> Measurement:
     return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at T = {snapshot.time:.4g}")
 
 
+@conclusion("dead-stay", "neurons dead at T do not move afterwards", Level.EXACT)
 def _dead_stay(evidence: Evidence) -> Measurement:
     """Largest relative change after T of a neuron that is dead at T."""
     after = [s.network for s in evidence.run.snapshots if s.time >= sorting_time(evidence)]
@@ -145,16 +149,15 @@ def _lemma_1_constants(evidence: Evidence) -> Constants:
     }
 
 
-LEMMA_1 = Theorem(
-    key="phuong2021:lemma1",
-    reference=Reference("phuong2021", "Lemma 1"),
-    statement=(
-        "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
-        "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on."
-    ),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-dead-cone")
+
+LEMMA_1 = _theorem(
+    "lemma1",
+    "For almost all data and draws and a small enough scale there is a time at which every neuron is dead, or in a "
+    "positive extremal sector with a > 0, or in a negative one with a < 0; the dead ones are constant from then on.",
     hypotheses=(
         loss_among("logistic"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         Hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique", _generic_draw),
         Hypothesis(
@@ -165,16 +168,11 @@ LEMMA_1 = Theorem(
             needs_trajectory=True,
         ),
     ),
-    conclusions=(
-        Conclusion("sorted", "at T every neuron is dead or in an extremal sector", _sorted, level=Level.EXACT),
-        Conclusion("dead-stay", "neurons dead at T do not move afterwards", _dead_stay, level=Level.EXACT),
-    ),
+    conclusions=(_sorted, _dead_stay),
     constants=_lemma_1_constants,
     parameters=(Parameter("smallness", 1e-2, "largest output at T that counts as small", low=0.0, high=1.0),),
     plan=_lemma_1_plan,
     log_scale=_shrink,
-    setting=SETTING,
-    example="phuong-dead-cone",
     departs="The paper's threshold is not explicit; here T is the sorting time of the vanishing-scale limit.",
 )
 
@@ -191,6 +189,7 @@ def entry_indices(evidence: Evidence) -> NDArray[np.int64]:
     return entered
 
 
+@conclusion("absorbed", "no pattern changes after entry", Level.EXACT)
 def _absorbed(evidence: Evidence) -> Measurement:
     """Pattern changes after entry, over the snapshots and in the event log."""
     entered = entry_indices(evidence)
@@ -219,23 +218,19 @@ def sorting_times(evidence: Evidence) -> tuple[float, ...]:
     return tuple(np.concatenate([np.linspace(0.0, rise, 9), np.geomspace(1.2 * rise, max(late, 2.0 * rise), 8)]))
 
 
-LEMMA_3 = Theorem(
-    key="phuong2021:lemma3",
-    reference=Reference("phuong2021", "Lemma 3"),
-    statement=(
-        "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever."
-    ),
+LEMMA_3 = _theorem(
+    "lemma3",
+    "A neuron with a > 0 in the positive extremal sector, or with a < 0 in the negative one, stays there for ever.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         data_assumption("orthogonally-separable"),
         data_assumption("support-spans"),
     ),
-    conclusions=(Conclusion("absorbed", "no pattern changes after entry", _absorbed, level=Level.EXACT),),
+    conclusions=(_absorbed,),
     parameters=(Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0),),
     plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    setting=SETTING,
     example="phuong-toy",
     erratum="P5: the case of a zero in the sector is vacuous under the span assumption.",
 )

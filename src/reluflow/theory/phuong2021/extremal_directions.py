@@ -15,7 +15,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption, relu_activation
 from reluflow.theory.measurement import Level, Measurement, at_most, missing, none_of
 from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.stating import conclusion, hypothesis, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Parameter, Setting
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried
@@ -25,13 +26,11 @@ def _unit(vector: FloatArray) -> FloatArray:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-def _both_classes() -> Hypothesis:
-    def judge(evidence: Evidence) -> Judgement:
-        counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
-        detail = f"{counts[0]} positive and {counts[1]} negative samples"
-        return Judgement(min(counts) > 0, float(min(counts)), detail)
-
-    return Hypothesis("both-classes", "both classes have samples", judge)
+@hypothesis("both-classes", "both classes have samples")
+def _both_classes(evidence: Evidence) -> Judgement:
+    counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
+    detail = f"{counts[0]} positive and {counts[1]} negative samples"
+    return Judgement(min(counts) > 0, float(min(counts)), detail)
 
 
 def pulling_gradient(w: FloatArray, X: FloatArray, forces: FloatArray) -> FloatArray:
@@ -73,6 +72,7 @@ def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
 _SIGNS: tuple[Sign, Sign] = (1, -1)
 
 
+@conclusion("sectors", "their sectors are Eqs. (13) and (14)", Level.EXACT)
 def _sectors(evidence: Evidence) -> Measurement:
     """Entries of Eqs. (13), (14) that differ from the signs of X D."""
     differ = 0
@@ -82,6 +82,7 @@ def _sectors(evidence: Evidence) -> Measurement:
     return none_of(differ, total=2 * evidence.dataset.n)
 
 
+@conclusion("ascent", "every start ends at one of them or in the dead cone", Level.EXACT)
 def _ascent(evidence: Evidence) -> Measurement:
     """Random directions carried along the frozen flow: ends other than D_+, D_- and the dead cone."""
     num_starts = int(evidence.parameter("starts"))
@@ -110,24 +111,21 @@ def _lemma_2_constants(evidence: Evidence) -> Constants:
     return constants
 
 
-LEMMA_2 = Theorem(
-    key="phuong2021:lemma2",
-    reference=Reference("phuong2021", "Lemma 2"),
-    statement=(
-        "G has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates D_+ "
-        "and D_- of the two classes, in the sectors of Eqs. (13) and (14)."
-    ),
-    hypotheses=(relu_activation(), _both_classes(), data_assumption("orthogonally-separable")),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
+
+LEMMA_2 = _theorem(
+    "lemma2",
+    "G has exactly one strict local maximum and one strict local minimum on the sphere, along the aggregates D_+ "
+    "and D_- of the two classes, in the sectors of Eqs. (13) and (14).",
+    hypotheses=(relu_activation, _both_classes, data_assumption("orthogonally-separable")),
     conclusions=(
         Conclusion("one-maximum", "one positive extremal direction, D_+/|D_+|", lambda e: _one_extremum(e, 1)),
         Conclusion("one-minimum", "one negative extremal direction, D_-/|D_-|", lambda e: _one_extremum(e, -1)),
-        Conclusion("sectors", "their sectors are Eqs. (13) and (14)", _sectors, level=Level.EXACT),
-        Conclusion("ascent", "every start ends at one of them or in the dead cone", _ascent, level=Level.EXACT),
+        _sectors,
+        _ascent,
     ),
     constants=_lemma_2_constants,
     parameters=(Parameter("starts", 400, "random directions carried to their end", low=1.0),),
-    setting=SETTING,
-    example="phuong-toy",
     erratum="P3, P4: the proof's two steps fail where G <= 0; with the explicit directions the statement stands.",
     departs="The explicit directions and the absence of zeros under the span assumption (P5) are not in the paper.",
 )
@@ -136,6 +134,7 @@ LEMMA_2 = Theorem(
 # Lemma A.1 ------------------------------------------------------------------------------------------------------------
 
 
+@conclusion("eigen", "|g(w) - G(w) w| vanishes", Level.EXACT)
 def _extremal_is_eigen(evidence: Evidence) -> Measurement:
     """Largest |g(w) - G(w) w| over the extremal directions, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
@@ -153,14 +152,11 @@ def _extremal_is_eigen(evidence: Evidence) -> Measurement:
     return at_most(max(residuals) / size, ROUNDING, detail=f"{max(residuals):.2g} over {len(found)} directions")
 
 
-LEMMA_A_1 = Theorem(
-    key="phuong2021:lemmaA.1",
-    reference=Reference("phuong2021", "Lemma A.1"),
-    statement="An extremal direction w satisfies g(w) = C w with C = G(w); the condition is necessary only.",
-    hypotheses=(relu_activation(),),
-    conclusions=(Conclusion("eigen", "|g(w) - G(w) w| vanishes", _extremal_is_eigen, level=Level.EXACT),),
-    setting=SETTING,
-    example="phuong-toy",
+LEMMA_A_1 = _theorem(
+    "lemmaA.1",
+    "An extremal direction w satisfies g(w) = C w with C = G(w); the condition is necessary only.",
+    hypotheses=(relu_activation,),
+    conclusions=(_extremal_is_eigen,),
     erratum="P10: the proof writes the sector for the vector; C = G(w), because <w, g(w)> = G(w).",
 )
 
@@ -200,6 +196,7 @@ def _displacements(evidence: Evidence) -> tuple[Displacement, ...]:
     return tuple(cases)
 
 
+@conclusion("expansion", "the two sides agree to rounding", Level.EXACT)
 def _expansion(evidence: Evidence) -> Measurement:
     """Largest difference of the two sides of Lemma A.2, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
@@ -217,17 +214,12 @@ def _expansion(evidence: Evidence) -> Measurement:
     return at_most(worst / size, ROUNDING, detail=f"largest difference {worst:.2g}")
 
 
-LEMMA_A_2 = Theorem(
-    key="phuong2021:lemmaA.2",
-    reference=Reference("phuong2021", "Lemma A.2"),
-    statement=(
-        "For 0 <= eps <= eps_max, G((w + eps v)/|w + eps v|) = [G(w) + eps sum of r_i <v, x_i> over the samples active "
-        "at w + eps v]/|w + eps v|."
-    ),
-    hypotheses=(relu_activation(),),
-    conclusions=(Conclusion("expansion", "the two sides agree to rounding", _expansion, level=Level.EXACT),),
+LEMMA_A_2 = _theorem(
+    "lemmaA.2",
+    "For 0 <= eps <= eps_max, G((w + eps v)/|w + eps v|) = [G(w) + eps sum of r_i <v, x_i> over the samples active "
+    "at w + eps v]/|w + eps v|.",
+    hypotheses=(relu_activation,),
+    conclusions=(_expansion,),
     parameters=(Parameter("cases", 300, "random (w, v, eps)", low=0.0),),
-    setting=SETTING,
-    example="phuong-toy",
     erratum="P9: the proof refers to Eq. (47) and means Eq. (39).",
 )

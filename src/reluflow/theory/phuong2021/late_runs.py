@@ -70,7 +70,7 @@ def _someone_lives(evidence: Evidence) -> Judgement:
 
 HYPOTHESES = (
     loss_among("logistic", "exponential"),
-    relu_activation(),
+    relu_activation,
     balanced_start(),
     data_assumption("orthogonally-separable"),
     data_assumption("support-spans"),

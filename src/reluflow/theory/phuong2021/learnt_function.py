@@ -27,7 +27,8 @@ from reluflow.theory.phuong2021.late_runs import (
 )
 from reluflow.theory.phuong2021.motion import one_way
 from reluflow.theory.phuong2021.sectors import two_groups
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 # Corollary 1 ----------------------------------------------------------------------------------------------------------
 
@@ -42,6 +43,7 @@ def _function(network: Network, X: FloatArray) -> FloatArray:
     return unit_norm(network).outputs(X)
 
 
+@conclusion("function", "the largest error on 200 unit x falls", Level.EXACT)
 def _function_approaches(evidence: Evidence) -> Measurement:
     X = _probes(evidence)
     wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
@@ -49,29 +51,25 @@ def _function_approaches(evidence: Evidence) -> Measurement:
     return falls(evidence, errors, by_root=True)
 
 
+@conclusion("limit", "the function of the limit is the stated one", Level.EXACT)
 def _function_limit(evidence: Evidence) -> Measurement:
     X = _probes(evidence)
     wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
     return at_most(float(np.max(np.abs(_function(solved_limit(evidence), X) - wanted))), SOLVED)
 
 
-COROLLARY_1 = Theorem(
-    key="phuong2021:cor1",
-    reference=Reference("phuong2021", "Corollary 1"),
-    statement=(
-        "f(x)/|theta|^2 tends to u s(<w_+, x>) - z s(<w_-, x>); with both groups u = z = 1/(2 (|w_+| + |w_-|)), so the "
-        "function learnt is s(<w_+, x>) - s(<w_-, x>) up to scale."
-    ),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
+
+COROLLARY_1 = _theorem(
+    "cor1",
+    "f(x)/|theta|^2 tends to u s(<w_+, x>) - z s(<w_-, x>); with both groups u = z = 1/(2 (|w_+| + |w_-|)), so the "
+    "function learnt is s(<w_+, x>) - s(<w_-, x>) up to scale.",
+    locator="Corollary 1",
     hypotheses=(*HYPOTHESES, SMALL_SCALE),
-    conclusions=(
-        Conclusion("function", "the largest error on 200 unit x falls", _function_approaches, level=Level.EXACT),
-        Conclusion("limit", "the function of the limit is the stated one", _function_limit, level=Level.EXACT),
-    ),
+    conclusions=(_function_approaches, _function_limit),
     predictions=lambda e: {name: value for name, value in limit_predictions(e).items() if name.startswith("function")},
     parameters=PARAMETERS,
     plan=late_plan,
-    setting=SETTING,
-    example="phuong-toy",
     erratum="P16: the constants u and z are left open in Eq. (10); with both groups they are equal.",
 )
 
@@ -79,6 +77,7 @@ COROLLARY_1 = Theorem(
 # Is a small scale needed? ---------------------------------------------------------------------------------------------
 
 
+@conclusion("left-behind", "neurons in no extremal sector do not gain in share")
 def _left_behind(evidence: Evidence) -> Measurement:
     """Share of |W|^2 in neurons that are in no extremal sector, at the last time against the first."""
     shares = []
@@ -91,6 +90,7 @@ def _left_behind(evidence: Evidence) -> Measurement:
     )
 
 
+@conclusion("W", "the distance to the limit of Theorem 1 falls", Level.EXACT)
 def _distance_falls(evidence: Evidence) -> Measurement:
     return falls(evidence, distances(evidence, "W"), by_root=False)
 
@@ -107,29 +107,21 @@ def _exponent(evidence: Evidence) -> Constants:
     return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
 
 
-LARGE_SCALE = Theorem(
-    key="phuong2021:sec3.1",
-    reference=Reference("phuong2021", "Sec. 3.1"),
-    statement=(
-        "Conjecture: on orthogonally separable data the limit of Theorem 1 does not need a small scale, which changes "
-        "the time only; activations are one-way at every scale, and neurons left behind lose their share."
-    ),
+LARGE_SCALE = _theorem(
+    "sec3.1",
+    "Conjecture: on orthogonally separable data the limit of Theorem 1 does not need a small scale, which changes "
+    "the time only; activations are one-way at every scale, and neurons left behind lose their share.",
+    locator="Sec. 3.1",
     hypotheses=HYPOTHESES,
     conclusions=(
         Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, level=Level.EXACT),
-        Conclusion("left-behind", "neurons in no extremal sector do not gain in share", _left_behind),
-        Conclusion(
-            "W",
-            "the distance to the limit of Theorem 1 falls",
-            _distance_falls,
-            level=Level.EXACT,
-        ),
+        _left_behind,
+        _distance_falls,
     ),
     predictions=_exponent,
     parameters=PARAMETERS[:1],
     plan=late_plan,
     setting=replace(SETTING, scale="1"),
-    example="phuong-toy",
     erratum="P15: the paper calls a small scale crucial; for the limit it appears not to be, for finite times it is.",
     departs="A conjecture with a sketched proof, not a theorem; the paper does not state it.",
 )

@@ -27,13 +27,15 @@ from reluflow.theory.phuong2021.late_runs import (
 )
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
-from reluflow.theory.theorem import Conclusion, Constants, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants
 
 
 def _falls(evidence: Evidence, part: str) -> Measurement:
     return falls(evidence, distances(evidence, part), by_root=True)
 
 
+@conclusion("limit", "the direction the run tends to is that limit", Level.EXACT)
 def _exact_limit(evidence: Evidence) -> Measurement:
     """Distance of the solved direction from the closed form, W and a together."""
     W, a = relative(solved_limit(evidence))
@@ -42,6 +44,7 @@ def _exact_limit(evidence: Evidence) -> Measurement:
     return at_most(distance, SOLVED, detail=f"the direction solved for in the final patterns is {distance:.2g} away")
 
 
+@conclusion("kkt", "the limit satisfies the KKT conditions of the margin problem", Level.EXACT)
 def _is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the closed-form limit on the classes that have a group."""
     target = limit(evidence)
@@ -101,14 +104,13 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
-THEOREM_1 = Theorem(
-    key="phuong2021:thm1",
-    reference=Reference("phuong2021", "Theorem 1"),
-    statement=(
-        "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
-        "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability "
-        "at least 1 - 2^-m over the draw."
-    ),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
+
+THEOREM_1 = _theorem(
+    "thm1",
+    "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
+    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability "
+    "at least 1 - 2^-m over the draw.",
     hypotheses=(*HYPOTHESES, SMALL_SCALE),
     conclusions=(
         Conclusion(
@@ -123,8 +125,8 @@ THEOREM_1 = Theorem(
             lambda e: _falls(e, "a"),
             level=Level.EXACT,
         ),
-        Conclusion("limit", "the direction the run tends to is that limit", _exact_limit, level=Level.EXACT),
-        Conclusion("kkt", "the limit satisfies the KKT conditions of the margin problem", _is_kkt, level=Level.EXACT),
+        _exact_limit,
+        _is_kkt,
         Conclusion("u", "|u|^2 takes its closed value", lambda e: _share(e, 1), level=Level.SCALING),
         Conclusion("z", "|z|^2 takes its closed value", lambda e: _share(e, -1), level=Level.SCALING),
         Conclusion(
@@ -142,8 +144,6 @@ THEOREM_1 = Theorem(
     predictions=limit_predictions,
     parameters=PARAMETERS,
     plan=late_plan,
-    setting=SETTING,
-    example="phuong-toy",
     erratum="P7, P8, P16: 'at least' 1 - 2^-m, the norms of u and z, and an exponential tail of the loss are supplied.",
     departs=(
         "The scale's threshold is not explicit: the check asks that every neuron is sorted by the last time. The "

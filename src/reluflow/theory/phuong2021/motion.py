@@ -11,6 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import MAX_SUBSETS
@@ -18,7 +19,8 @@ from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_amo
 from reluflow.theory.measurement import Level, Measurement, at_least, at_most, missing, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import SETTING, pulling_gradient
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Theorem
+from reluflow.theory.stating import conclusion, theorems_of
+from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 _UNTIL = Parameter("until", 1000.0, "end of the run in units of the growth time", low=1.0)
@@ -45,6 +47,7 @@ def one_way(evidence: Evidence) -> Measurement:
     return at_least(worst, 0.0, allowance=ROUNDING, detail=f"least relative change {worst:.2g}, {ROUNDING:g} forgiven")
 
 
+@conclusion("stays-active", "no neuron loses a sample of its own class", Level.EXACT)
 def _stays_active(evidence: Evidence) -> Measurement:
     """Neurons with y_k = sign(a_j) that are active on sample k at one snapshot and not at a later one."""
     y = evidence.dataset.y
@@ -58,6 +61,7 @@ def _stays_active(evidence: Evidence) -> Measurement:
     return none_of(lost, detail=f"{lost} of their own class's samples are lost")
 
 
+@conclusion("one-flip", "no neuron meets the boundary of a sample twice", Level.EXACT)
 def one_flip(evidence: Evidence) -> Measurement:
     """Largest number of boundary events of one neuron at one sample."""
     events = evidence.run.events
@@ -70,28 +74,25 @@ def one_flip(evidence: Evidence) -> Measurement:
     return at_most(float(counts.max()), 1.0, detail=f"{len(pairs)} events, {slides} slides, at most one per pair")
 
 
-LEMMA_B_1 = Theorem(
-    key="phuong2021:lemmaB.1",
-    reference=Reference("phuong2021", "Lemma B.1"),
-    statement=(
-        "At every time and for every scale y_k sign(a_j) d<w_j, x_k>/dt >= 0: a neuron active on a sample of its own "
-        "sign's class stays so, and each activation flips at most once."
-    ),
+_theorem = theorems_of("phuong2021", setting=SETTING, example="phuong-toy")
+
+LEMMA_B_1 = _theorem(
+    "lemmaB.1",
+    "At every time and for every scale y_k sign(a_j) d<w_j, x_k>/dt >= 0: a neuron active on a sample of its own "
+    "sign's class stays so, and each activation flips at most once.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         balanced_start(),
         data_assumption("orthogonally-separable"),
     ),
     conclusions=(
-        Conclusion("stays-active", "no neuron loses a sample of its own class", _stays_active, level=Level.EXACT),
+        _stays_active,
         Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, level=Level.EXACT),
-        Conclusion("one-flip", "no neuron meets the boundary of a sample twice", one_flip, level=Level.EXACT),
+        one_flip,
     ),
     parameters=(_UNTIL,),
     plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    setting=SETTING,
-    example="phuong-toy",
     departs="The paper states the first conclusion; its proof gives the other two, for all times and scales.",
 )
 
@@ -99,11 +100,12 @@ LEMMA_B_1 = Theorem(
 # Lemma A.3 ------------------------------------------------------------------------------------------------------------
 
 DIFFERENCE = 1e-4  # time between the snapshots of one difference, in units of the growth time
+LONGEST = 5.0  # that unit in 1/(nBV) at most: from smaller scales growth takes longer, and its square is the error
 
 
 def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], ...]:
     grid = sorting_times(evidence)
-    width = DIFFERENCE * grid[1]
+    width = DIFFERENCE * min(grid[1], LONGEST / largest_rate(evidence))
     return tuple((t, t + width, t + 2.0 * width) for t in grid[1:])
 
 
@@ -154,18 +156,15 @@ def _velocity(evidence: Evidence, part: str) -> Measurement:
 
 VELOCITY = 1e-6  # central differences: truncation and rounding together stay below 3e-8 on the registered sets
 
-LEMMA_A_3 = Theorem(
-    key="phuong2021:lemmaA.3",
-    reference=Reference("phuong2021", "Lemma A.3"),
-    statement=(
-        "For almost every t, da_j/dt = sum_i r_i s(<w_j, x_i>) and dw_j/dt = a_j sum of r_i P_{w_j} x_i over active "
-        "samples: a neuron that stays on a boundary moves along it."
-    ),
+LEMMA_A_3 = _theorem(
+    "lemmaA.3",
+    "For almost every t, da_j/dt = sum_i r_i s(<w_j, x_i>) and dw_j/dt = a_j sum of r_i P_{w_j} x_i over active "
+    "samples: a neuron that stays on a boundary moves along it.",
     hypotheses=(
         loss_among("logistic", "exponential"),
-        relu_activation(),
+        relu_activation,
         Hypothesis("general-position", "any d of the samples are linearly independent", _general_position),
-        no_ridge_met(),
+        no_ridge_met,
     ),
     conclusions=(
         Conclusion("output-weight", "da_j/dt is the pull on the output", lambda e: _velocity(e, "a")),
@@ -173,8 +172,6 @@ LEMMA_A_3 = Theorem(
     ),
     parameters=(Parameter("until", 30.0, "end of the run in units of the growth time", low=1.0),),
     plan=lambda evidence: FlowPlan(times=tuple(t for times in _difference_times(evidence) for t in times)),
-    setting=SETTING,
-    example="phuong-toy",
     departs="Velocities are central differences of the run, at times without an event of that neuron.",
 )
 
@@ -188,10 +185,11 @@ def largest_rate(evidence: Evidence) -> float:
     return float(evidence.dataset.n * largest_force * np.max(evidence.facts.norms))
 
 
+@conclusion("balance", "a_j = sign(a_j(0)) |w_j|", Level.EXACT)
 def _stays_balanced(evidence: Evidence) -> Measurement:
     worst = 0.0
     for snapshot in evidence.run.snapshots:
-        a, norms = snapshot.network.a, np.linalg.norm(snapshot.network.w, axis=1)
+        a, norms = snapshot.network.a, row_norms(snapshot.network.w)
         worst = max(
             worst, float(np.max(np.abs(a - np.sign(evidence.network.a) * norms) / np.maximum(np.abs(a), norms)))
         )
@@ -209,6 +207,7 @@ def growth_ratio(evidence: Evidence) -> float:
     return worst
 
 
+@conclusion("rate", "|d log a_j^2/dt| <= 2 n B V")
 def _rate(evidence: Evidence) -> Measurement:
     ratio = growth_ratio(evidence)
     return at_most(
@@ -223,22 +222,14 @@ def _a_4_constants(evidence: Evidence) -> Constants:
     return {"nBV": largest_rate(evidence), "rate_of_a_squared": 2.0 * largest_rate(evidence)}
 
 
-LEMMA_A_4 = Theorem(
-    key="phuong2021:lemmaA.4",
-    reference=Reference("phuong2021", "Lemma A.4"),
-    statement=(
-        "A balanced start keeps a_j = sign(a_j(0)) |w_j|, and a_j(t)^2 stays between a_j(0)^2 exp(-2 n B V t) and "
-        "a_j(0)^2 exp(2 n B V t)."
-    ),
+LEMMA_A_4 = _theorem(
+    "lemmaA.4",
+    "A balanced start keeps a_j = sign(a_j(0)) |w_j|, and a_j(t)^2 stays between a_j(0)^2 exp(-2 n B V t) and "
+    "a_j(0)^2 exp(2 n B V t).",
     hypotheses=(loss_among("logistic"), balanced_start()),
-    conclusions=(
-        Conclusion("balance", "a_j = sign(a_j(0)) |w_j|", _stays_balanced, level=Level.EXACT),
-        Conclusion("rate", "|d log a_j^2/dt| <= 2 n B V", _rate),
-    ),
+    conclusions=(_stays_balanced, _rate),
     constants=_a_4_constants,
     parameters=(_UNTIL,),
     plan=lambda evidence: FlowPlan(times=sorting_times(evidence)),
-    setting=SETTING,
-    example="phuong-toy",
     erratum="P1: Eq. (58) drops the 2 of d(a^2) = 2 a da, so the printed exp(n B V t) is too small.",
 )

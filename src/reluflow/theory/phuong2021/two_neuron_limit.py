@@ -11,6 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.one_class import OneClassVector
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
+from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 
@@ -89,7 +90,7 @@ def limit_of(network: Network, evidence: Evidence) -> TwoNeuronLimit:
     """The limit of a run whose neurons are sorted as in `network` and share their groups as they do there."""
     plus, minus = class_vectors(evidence)
     code = two_groups(network, evidence.dataset)
-    norms = np.sqrt(network.weight) * np.linalg.norm(network.w, axis=1)
+    norms = np.sqrt(network.weight) * row_norms(network.w)
     shares = [np.where(code == sign, norms, 0.0) for sign in (1, -1)]
     sizes = [float(np.linalg.norm(share)) for share in shares]
     squares = list(squared_norms(plus.norm, minus.norm))

@@ -144,6 +144,7 @@ export class Application {
     else if (what === "diagnosis") { this.answers.diagnosis = message; this.onChange("diagnosis"); }
     else if (what === "verdict") { this.answers.verdicts[message.key] = message; this.onChange("verdict"); }
     else if (what === "report") { this.onReport?.(message); }
+    else if (what === "movie") { this.onMovie?.(message); }
     this.maybeSettled();
   }
 

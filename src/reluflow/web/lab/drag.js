@@ -2,6 +2,13 @@
 // @ts-check
 import { logOfScale } from "./edits.js";
 import { lineOf } from "./function_plot.js";
+import { project } from "./planes.js";
+
+/** A unit vector turned within a plane towards a direction of it; the part outside the plane keeps its size. */
+function turned(unit, basis, [x, y]) {
+  const [p, q] = project(basis, unit), inside = Math.hypot(p, q);
+  return unit.map((value, i) => value + (inside * x - p) * basis[0][i] + (inside * y - q) * basis[1][i]);
+}
 
 export class Dragging {
   /** @param {any} app @param {any} viewer @param {any} edits */
@@ -75,10 +82,11 @@ export class Dragging {
   }
 
   dragNeuron(held, event) {
-    const { plane } = this.viewer, data = this.app.localData;
-    if (data.X[0].length !== 2 || !this.edits.canEditNeurons()) return;
+    const { plane } = this.viewer;
+    if (plane.plane.basis.length < 2 || !this.edits.canEditNeurons()) return;
     if (this.viewer.model.view.at !== 0) this.viewer.scrub(0);
-    const rows = this.edits.neuronRows(), row = rows[held.neuron];
+    const row = this.edits.neuronRows()[held.neuron], w = row.slice(0, -1), old = Math.hypot(...w) || 1;
+    held.unit ??= w.map((value) => value / old);
     const [dx, dy] = [event.offsetX - plane.center[0], plane.center[1] - event.offsetY];
     const distance = Math.hypot(dx, dy) || 1;
     const run = this.viewer.model.run, [low, high] = run ? [run.lowW, run.highW] : plane.startRange();
@@ -87,9 +95,9 @@ export class Dragging {
     held.high ??= high;
     const { scale } = this.app.state.run;
     const norm = Math.exp(held.low + share * (held.high - held.low) - logOfScale(scale));
-    const size = Number.isFinite(norm) && norm > 0 ? norm : Math.hypot(row[0], row[1]);
-    const old = Math.hypot(row[0], row[1]) || 1;
-    this.edits.moveNeuron(held.neuron, [(size * dx) / distance, (size * dy) / distance], row[2] * (size / old), { isDragging: true });
+    const size = Number.isFinite(norm) && norm > 0 ? norm : old;
+    const unit = turned(held.unit, plane.plane.basis, [dx / distance, dy / distance]);
+    this.edits.moveNeuron(held.neuron, unit.map((value) => size * value), row[row.length - 1] * (size / old), { isDragging: true });
   }
 
   up() {
@@ -141,11 +149,12 @@ export class Dragging {
       const [dx, dy] = arrows[event.key], [b0, b1] = this.viewer.plane.plane.basis;
       const isLine = lineOf(data.X);
       edits.moveSample(sample, data.X[sample].map((value, i) => value + step * (dx * b0[i] + (isLine || !b1 ? 0 : dy * b1[i]))));
-    } else if (arrows[event.key] && neuron !== null && data.X[0].length === 2 && edits.canEditNeurons()) {
-      const row = edits.neuronRows()[neuron], turn = (arrows[event.key][0] ? -arrows[event.key][0] : 0) * (event.shiftKey ? 0.01 : 0.06);
+    } else if (arrows[event.key] && neuron !== null && this.viewer.plane.plane.basis.length === 2 && edits.canEditNeurons()) {
+      const { basis } = this.viewer.plane.plane, row = edits.neuronRows()[neuron], turn = (arrows[event.key][0] ? -arrows[event.key][0] : 0) * (event.shiftKey ? 0.01 : 0.06);
       const factor = arrows[event.key][1] ? (arrows[event.key][1] > 0 ? 1.15 : 1 / 1.15) : 1;
-      const [c, s] = [Math.cos(turn) * factor, Math.sin(turn) * factor];
-      edits.moveNeuron(neuron, [c * row[0] - s * row[1], s * row[0] + c * row[1]], row[2] * factor);
+      const w = row.slice(0, -1), [p, q] = project(basis, w), [c, s] = [Math.cos(turn), Math.sin(turn)];
+      const next = w.map((value, i) => factor * (value + (c * p - s * q - p) * basis[0][i] + (s * p + c * q - q) * basis[1][i]));
+      edits.moveNeuron(neuron, next, row[row.length - 1] * factor);
     } else if (event.key === "]" || event.key === "[") {
       const n = data.X.length, by = event.key === "]" ? 1 : n - 1;
       app.select({ sample: sample === null ? 0 : (sample + by) % n });

@@ -110,7 +110,7 @@ export class Plane {
     const [cx, cy] = this.center;
     for (let r = 0.12; r < 1; r += 0.055) surface.arc(cx, cy, r * this.radius, arc.start, arc.end, { stroke: colors.dead, alpha: 0.28 });
     const middle = (arc.start + arc.end) / 2;
-    surface.text(cx + 0.62 * this.radius * Math.cos(middle), cy - 0.62 * this.radius * Math.sin(middle), "dead: no sample active", { color: colors.quiet, size: 12, align: "center", halo: colors.paper });
+    surface.text(cx + 0.8 * this.radius * Math.cos(middle), cy - 0.8 * this.radius * Math.sin(middle), "dead: no sample active", { color: colors.quiet, size: 12, align: "center", halo: colors.paper });
   }
 
   /** Two rings: where neurons of a > 0 (inner) and of a < 0 (outer) turn to, coloured by the extremal vector. */
@@ -131,12 +131,25 @@ export class Plane {
     const run = this.model.run;
     if (!run) return;
     const [low, high] = [run.lowW / Math.LN10, run.highW / Math.LN10];
+    const away = this.emptyDirection();
     const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => (high - low) / one <= 3.2) || 1000;
     for (let e = Math.ceil(low / step) * step; e <= high; e += step) {
       const radius = this.neuronRadius(e * Math.LN10);
       surface.circle(this.center[0], this.center[1], radius, { stroke: colors.line, dash: [2, 4] });
-      surface.text(this.center[0] + 3, this.center[1] + radius - 7, e === 0 ? "|w| = 1" : `|w| = 1e${e}`, { color: colors.quiet, size: 11, halo: colors.paper });
+      surface.text(this.center[0] + radius * Math.cos(away), this.center[1] - radius * Math.sin(away), e === 0 ? "|w| = 1" : `1e${e}`, { color: colors.quiet, size: 11, align: "center", halo: colors.paper });
     }
+  }
+
+  /** The direction farthest from samples, extremal vectors and the words of the dead cone: there the sizes are written. */
+  emptyDirection() {
+    const taken = [...this.places, ...this.model.extremal.map((found) => project(this.plane.basis, found.direction || [Math.cos(found.angle), Math.sin(found.angle)]))].map(([x, y]) => Math.atan2(y, x));
+    if (this.model.leak === 0) for (const arc of this.model.geometry?.arcs ?? []) if (arc.numActive === 0) taken.push((arc.start + arc.end) / 2);
+    let best = -Math.PI / 2, room = -1;
+    for (let k = 0; k < 48; k++) {
+      const angle = (Math.PI * k) / 24, gap = Math.min(...taken.map((other) => Math.acos(Math.max(-1, Math.min(1, Math.cos(angle - other))))));
+      if (gap > room + 1e-9) { best = angle; room = gap; }
+    }
+    return best;
   }
 
   drawBoundaries(surface, colors) {

@@ -16,6 +16,10 @@ export class TakeAway {
       download(`${this.name()}-report.html`, message.html, "text/html");
       app.say("The report is in your downloads.");
     };
+    app.onMovie = (message) => {
+      download(`${this.name()}.mp4`, message.arrays.mp4.data, "video/mp4");
+      app.say("The film is in your downloads.");
+    };
   }
 
   name() { return this.app.state.run.name.replace(/[^a-z0-9]+/gi, "-").slice(0, 40) || "run"; }
@@ -27,6 +31,7 @@ export class TakeAway {
       element("pre", { id, tabindex: 0 }, text()),
     ];
     const button = (words, act) => element("button", { type: "button", onclick: act }, words);
+    const d = app.localData ? app.localData.X[0].length : 0;
     const fitsDouble = app.localData && Math.abs(app.localData.logScale) < 300;
     app.writeAddressNow();
     return [
@@ -42,7 +47,9 @@ export class TakeAway {
         fitsDouble ? button("CSV of the neurons at the start", () => download("neurons.csv", neuronCsv(app.localData.w, app.localData.a, Math.exp(app.localData.logScale)), "text/csv")) : null,
         button("CSV of the run", () => app.run && download(`${this.name()}-run.csv`, runCsv(app.run), "text/csv")),
         button("GIF of the run", () => this.gif()),
+        app.menus?.ffmpeg && d <= 2 ? button("MP4 of the run", () => { app.say("The film is being made …"); app.connection.ask("movie", app.state.run); }) : null,
         button("Study report", () => { app.say("The study is being written …"); app.connection.ask("report", app.state.run); })),
+      app.menus && !app.menus.ffmpeg ? element("p", { class: "hint" }, "An MP4 of the run needs ffmpeg, which was not found on this machine; the GIF needs nothing.") : null,
     ];
   }
 

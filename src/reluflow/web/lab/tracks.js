@@ -4,7 +4,7 @@ import { CanvasSurface } from "./surface.js";
 import { DEATH, SLIDE } from "./run.js";
 import { shown, shownTime } from "./dom.js";
 
-const LEFT = 58, RIGHT = 14, TOP = 18, GAP = 24, BOTTOM = 34;
+const LEFT = 58, RIGHT = 14, TOP = 36, GAP = 24, BOTTOM = 34;
 const MOST_LINES = 60;
 
 export class Tracks {
@@ -75,8 +75,8 @@ export class Tracks {
       const start = this.x(run.placeOf(phase.start ?? Infinity, run.header.log_time, axis));
       const end = this.x(run.placeOf(phase.end ?? Infinity, run.header.log_time, axis));
       const isPlateau = phase.name === "plateau";
-      surface.rect(start, TOP - 16, Math.max(0, end - start), surface.height - TOP - BOTTOM + 18, { fill: isPlateau ? colors.minimum : colors.accent, alpha: isPlateau ? 0.12 : index % 2 ? 0.1 : 0.035 });
-      if (end - start > 48) surface.text((start + end) / 2, isPlateau ? TOP + 6 : TOP - 9, phase.name, { color: colors.quiet, size: 11, align: "center" });
+      surface.rect(start, 2, Math.max(0, end - start), surface.height - BOTTOM, { fill: isPlateau ? colors.minimum : colors.accent, alpha: isPlateau ? 0.12 : index % 2 ? 0.1 : 0.035 });
+      if (end - start > 48) surface.text((start + end) / 2, isPlateau ? TOP + 6 : 10, phase.name, { color: colors.quiet, size: 11, align: "center" });
     });
   }
 
@@ -158,7 +158,7 @@ export class Tracks {
 
   frame(surface, colors, row, title, [low, high]) {
     surface.path([[LEFT, row.top], [LEFT, row.top + row.height], [surface.width - RIGHT, row.top + row.height]], { stroke: colors.line });
-    surface.text(LEFT + 6, row.top + 7, title, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    surface.text(LEFT, row.top - 9, title, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     surface.text(LEFT - 5, row.top + row.height - 4, low, { color: colors.quiet, size: 11, align: "right" });
     surface.text(LEFT - 5, row.top + 5, high, { color: colors.quiet, size: 11, align: "right" });
   }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
@@ -229,3 +229,29 @@ def _facet_push(
                 signed = u[k] * products
                 worst = min(worst, float(signed[u > 0].sum() + np.minimum(signed[u == 0], 0.0).sum()))
     return worst
+
+
+ASSUMPTIONS = assumptions_of(
+    "boursier2024",
+    ("boursier-a1", "Assumption 1: dl/dh is 1-Lipschitz and not 0 at h = 0 unless y = 0", loss_is_smooth),
+    ("boursier-a2", "Assumption 2: independent samples with densities", samples_have_densities),
+    ("general-position", "Lemma 2: samples independent, no D_u on the boundary of its cone", general_position),
+    ("no-saddle", "Theorem 1: no extremal vector is a saddle of G", no_saddle),
+    ("no-dead-saddle", "Theorem 1 (E14): no saddle of G on a cone with D_u = 0 either", no_dead_saddle),
+    ("three-point-box", "Assumption 3 with eta < 1/6, as printed in Thm 2", three_point_box),
+    (
+        "three-point-box-corrected",
+        "Assumption 3 with the eta for which Lemma 8 is true (E3)",
+        corrected_three_point_box,
+    ),
+    ("boursier-a4", "Assumption 4: acute samples, positive labels, n >= d, independent", acute_positive_data),
+    ("boursier-a5", "Assumption 5: a single active neuron stays active on all samples", facet_condition),
+    ("boursier-a6", "Assumption 6: no mixed neuron lowers the loss at the least-squares line", residual_condition),
+)
+
+THEOREMS = (
+    DataHypotheses("boursier2024:thm1"),
+    DataHypotheses("boursier2024:thm2", losses=("square",), leaks="relu"),
+    DataHypotheses("boursier2024:thm3"),
+    DataHypotheses("boursier2024:thm4", losses=("square",), leaks="relu"),
+)

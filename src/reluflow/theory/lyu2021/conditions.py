@@ -11,9 +11,9 @@ from reluflow.certificates.best_neuron import MAX_PATTERNS
 from reluflow.certificates.hard_margin import Separability, linear_separator
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.geometry.cones import num_open_cones
-from reluflow.theory.condition import Judgement, fails, positive, undecided
-from reluflow.theory.conditions.min2024 import ROUNDING, orthogonal_separability
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+from reluflow.theory.min2024.conditions import ROUNDING, orthogonal_separability
 
 _NOT_BINARY = "the labels are not -1 and 1"
 _SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth
@@ -97,7 +97,7 @@ def principal_direction(facts: DatasetFacts) -> Judgement:
     candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
     if facts.separator is not None and facts.separator.separable:
         candidates.append(facts.separator.w)
-    best = max((_principal_margin(facts, w) for w in candidates), default=-np.inf)
+    best = max((principal_margin(facts, w) for w in candidates), default=-np.inf)
     detail = f"best margin {best:.6g} over the separator and the means"
     if best > 0:
         return Judgement(True, best, detail)
@@ -232,7 +232,8 @@ def _leaky_refusal(facts: DatasetFacts) -> Judgement | None:
     return None
 
 
-def _principal_margin(facts: DatasetFacts, w: FloatArray) -> float:
+def principal_margin(facts: DatasetFacts, w: FloatArray) -> float:
+    """The margin of Assumption A.1 for one direction; -inf for 0."""
     size = float(np.linalg.norm(w))
     if size == 0.0:
         return -np.inf
@@ -255,3 +256,42 @@ def _mirror_within_rounding(facts: DatasetFacts) -> bool:
     a = np.round(keys, 9) + 0.0
     b = np.round(-keys, 9) + 0.0
     return bool(np.allclose(a[np.lexsort(a.T)], b[np.lexsort(b.T)], atol=1e-8))
+
+
+ASSUMPTIONS = assumptions_of(
+    "lyu2021",
+    ("linearly-separable", "Assumption 3.2: some w has y_i <w, x_i> > 0 for all i", linear_separability),
+    ("symmetric", "Assumption 4.1: with (x, y) the data hold (-x, -y)", symmetry),
+    ("lyu-4.5", "Assumption 4.5: <mu, x_i> != 0 for all i", mean_is_off_boundaries),
+    ("non-branching", "Assumptions 4.6, A.6: the flow near aligned networks is unique", non_branching),
+    ("unit-ball", "Sec. 3: |x_i| <= 1 (explicit constants only)", unit_ball),
+    ("principal-direction", "Assumption A.1: a direction dominates every sample", principal_direction),
+    ("lyu-a2", "Assumption A.2: <mu, z_i> > (1-leak)/(n leak) sum_j max(-<z_i, z_j>, 0)", pairwise_condition),
+    ("lyu-a3", "Assumption A.3: |mu^+| > |mu^-|", positive_mean_is_longer),
+    (
+        "lyu-a5",
+        "Assumption A.5 as printed: negative networks have margin < gamma^+/2 on the support of w^+",
+        negative_networks_are_worse,
+    ),
+    (
+        "lyu-a5-star",
+        "Assumption A.5* (E4): the same for the dual multipliers of w^+",
+        negative_neurons_do_not_take_over,
+    ),
+    ("lyu-a8", "Assumption A.8: |mu^+| < |mu^-|", negative_mean_is_longer),
+    (
+        "lyu-a9",
+        "Assumption A.9 (E5), repaired as A.5*: positive networks, support of w^-",
+        positive_neurons_do_not_take_over,
+    ),
+    ("hinted", "Def. 6.1: a separable set with three hints, admissible for Thm 6.2", hinted),
+)
+
+THEOREMS = (
+    DataHypotheses("lyu2021:thm4.2", losses=("logistic", "exponential")),
+    DataHypotheses("lyu2021:thm4.3", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thm6.2", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmA.7", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmA.10", losses=("logistic",), leaks="leaky"),
+    DataHypotheses("lyu2021:thmH.2", losses=("logistic", "exponential"), leaks="relu"),
+)

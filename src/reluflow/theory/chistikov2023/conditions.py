@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 FIT = 1e-9  # relative residual of the labels that counts as none
@@ -74,3 +74,25 @@ def generic_covariance(facts: DatasetFacts) -> Judgement:
         apart = float(2.0 * np.arctan2(np.linalg.norm(unit[k] - unit[i]), np.linalg.norm(unit[k] + unit[i])))
         words, margin = f"smallest angle of samples {apart:.3g}, {words}", min(margin, apart)
     return positive(margin if margin > GENERIC else margin - GENERIC, words)
+
+
+ASSUMPTIONS = assumptions_of(
+    "chistikov2023",
+    (
+        "correlated-teacher",
+        "Sec. 2: the labels are those of one neuron within 45 degrees of every sample",
+        correlated_teacher,
+    ),
+    (
+        "chistikov-a1i",
+        "Assumption 1(i): d > 1, the samples span R^d, the teacher has length 1",
+        spanning_unit_teacher,
+    ),
+    (
+        "chistikov-a1iii",
+        "Assumption 1(iii): distinct directions and eigenvalues of X^T X, teacher in no eigenspan",
+        generic_covariance,
+    ),
+)
+
+THEOREMS = (DataHypotheses("chistikov2023:thm7", losses=("square",), leaks="relu"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 
@@ -58,3 +58,17 @@ def active_covariance_is_definite(facts: DatasetFacts) -> Judgement:
     return positive(
         float(singular[-1] ** 2 / facts.dataset.n), f"{len(active)} active samples in dimension {facts.dataset.d}"
     )
+
+
+ASSUMPTIONS = assumptions_of(
+    "lee2022",
+    ("lee-gaussian", "Sec. 2: standard Gaussian inputs, infinitely many", gaussian_inputs),
+    ("lee-realizable", "Sec. 2: the labels are those of one ReLU neuron", single_neuron_realizable),
+    (
+        "lee-unique-minimum",
+        "Prop. B.2 (E7): mean of 1{<w*, x> > 0} x x^T is positive definite",
+        active_covariance_is_definite,
+    ),
+)
+
+THEOREMS = (DataHypotheses("lee2022:thm3.2", losses=("square",), leaks="relu"),)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.certificates.hard_margin import hard_margin
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+from reluflow.theory.min2024.conditions import orthogonal_separability
 
 _MAX_DIMENSION, _MAX_ENTRIES = 100, 5_000_000  # beyond these the active-set solver takes minutes
 
@@ -62,3 +63,17 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Judgement:
         return positive(-residual / n, "a direction makes no sample positive")
     weights = 1.0 + extra
     return positive(float(weights.min() / weights.sum()), "a combination of the samples with positive weights vanishes")
+
+
+ASSUMPTIONS = assumptions_of(
+    "phuong2021",
+    (
+        "orthogonally-separable",
+        "Eq. (1), also H.1 of lyu2021: inner products > 0 within a class, <= 0 across",
+        orthogonal_separability,
+    ),
+    ("support-spans", "Sec. 2: the support samples of each class span R^d", support_spans),
+    ("dead-cone-empty", "Remark on Thm 1: no w != 0 has <w, x_k> <= 0 for all k", dead_cone_is_empty),
+)
+
+THEOREMS = (DataHypotheses("phuong2021:thm1", losses=("logistic", "exponential"), leaks="relu"),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import DataHypotheses, Judgement, assumptions_of, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 ROUNDING = 16 * np.finfo(float).eps  # a cosine of exactly orthogonal vectors is computed to within this
@@ -77,3 +77,22 @@ def _pair_detail(facts: DatasetFacts) -> str:
     )
     visited = "" if pairs.is_complete else ", over the pairs visited"
     return f"{same}, {cross}{visited}"
+
+
+ASSUMPTIONS = assumptions_of(
+    "min2024",
+    ("orthogonally-separable-strict", "Assumption 1: mu = min cos(y_i x_i, y_k x_k) > 0", correlation),
+    ("min-a2", "Assumption 2: no neuron starts along the aggregate of the other class", directions_at_start),
+    ("min-loss", "Lemma 2 (E4): |force(h, y) - y| <= 2|h| on [-1, 1]", loss_has_unit_force),
+    ("summed-loss", "Sec. 2: the loss is a sum over samples (also phuong2021, Eq. (3))", sum_reduction),
+)
+
+THEOREMS = (
+    DataHypotheses(
+        "min2024:thm1",
+        losses=("logistic", "exponential"),
+        leaks="relu",
+        total_force=1.0,
+        apart=("min-loss", "summed-loss", "min-a2"),
+    ),
+)

@@ -1,0 +1,302 @@
+"""The network of least norm that fits a dataset, from both sides.
+
+With v = |a| w a network is a sum of s phi(<v, x>), s = 1 or -1, and its norm sum_j |a_j| |w_j| is the total length of
+the v (half of |theta|^2 where the network is balanced, less elsewhere). The dual: the largest <nu, y> such that no
+neuron gains more than its length, |sum_k nu_k phi(<w, x_k>)| <= |w| for all w. A cone program over a growing set of
+activation patterns gives both; the outputs of the explicit network and the best gain under the explicit nu are then
+recomputed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.certificates.backends.clarabel import shortest_sum
+from reluflow.certificates.best_neuron import MAX_PATTERNS, Gains, NeuronOracle
+from reluflow.certificates.network_margin import merge_parallel
+from reluflow.data.dataset import Dataset
+from reluflow.errors import InvalidInputError
+from reluflow.geometry.arrangement import num_cells
+from reluflow.network.network import Network, checked_leak, row_norms
+
+MOST_ROUNDS = 200
+_PER_ROUND = 12  # columns that enter at most per cone program
+_SMALL = 2_000  # cells up to which `certify` looks for the least norm unasked
+
+
+@dataclass(frozen=True, eq=False)
+class MinimumNorm:
+    """A bracket around the least norm sum_j |a_j| |w_j| of a network, of any width, that fits the labels.
+
+    Parameters
+    ----------
+    norm
+        Norm of `network`, which fits to `misfit`; inf where no network fits.
+    lower
+        No network that fits has a smaller norm; recomputed from `multipliers`.
+    is_exact
+        Whether the best gain under the multipliers comes from all activation patterns. If not `lower` is valid and may
+        be loose.
+    multipliers
+        nu, shape (n,), scaled so that no neuron gains more than its length. Where no network fits: nu under which no
+        neuron gains anything, and <nu, y> > 0.
+    network
+        The network that attains `norm`, balanced; None where no network fits or the labels are 0.
+    misfit
+        |h - y| of `network`, recomputed.
+    rounds
+        Cone programs solved.
+    """
+
+    norm: float
+    lower: float
+    is_exact: bool
+    multipliers: FloatArray
+    network: Network | None
+    misfit: float
+    rounds: int
+
+    def __repr__(self) -> str:
+        if not self.can_fit:
+            return "MinimumNorm(no network fits these labels)"
+        neurons = 0 if self.network is None else self.network.num_neurons
+        return f"MinimumNorm({self.norm:.10g}, at least {self.lower:.10g}, {neurons} neurons)"
+
+    @property
+    def can_fit(self) -> bool:
+        """Whether some network fits the labels."""
+        return bool(np.isfinite(self.norm))
+
+    @property
+    def gap(self) -> float:
+        """(norm - lower) / norm; 0 when both vanish."""
+        return (self.norm - self.lower) / self.norm if 0.0 < self.norm < np.inf else 0.0
+
+
+def network_norm(network: Network) -> float:
+    """sum_j weight_j |a_j| |w_j|, the scale included: what is least at a minimum-norm network.
+
+    >>> network_norm(Network([[3.0, 4.0]], [-2.0]))
+    10.0
+    """
+    return float(np.exp(2.0 * network.log_scale) * np.sum(network.weight * np.abs(network.a) * row_norms(network.w)))
+
+
+def minimum_norm_network(
+    dataset: Dataset,
+    leak: float = 0.0,
+    *,
+    misfit: float = 0.0,
+    tol: float = 1e-9,
+    max_patterns: int = MAX_PATTERNS,
+    max_rounds: int = MOST_ROUNDS,
+) -> MinimumNorm:
+    """The network of least sum |a_j| |w_j| that fits the labels, with a dual lower bound.
+
+    Parameters
+    ----------
+    dataset
+        Samples and labels of any kind.
+    leak
+        Negative slope of the activation.
+    misfit
+        Largest |h - y| (Euclidean) that counts as a fit; 0 asks for an interpolation.
+    tol
+        Stop when (norm - lower) / norm is at most this.
+    max_patterns
+        Up to this many activation patterns of the samples that pull are enumerated; beyond, local search finds neurons
+        and `lower` comes from a relaxation.
+    max_rounds
+        Cone programs at most.
+
+    Examples
+    --------
+    >>> data = Dataset([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]], [3.0, 8.0, 0.0])
+    >>> print(round(minimum_norm_network(data).norm, 9))
+    5.0
+
+    Notes
+    -----
+    For orthogonal inputs and no leak: sqrt(sum_{y_k > 0} (y_k/|x_k|)^2) + sqrt(sum_{y_k < 0} (y_k/|x_k|)^2).
+
+    References
+    ----------
+    Boursier, Pillaud-Vivien & Flammarion (2022), Thm 1: the limit for orthogonal inputs [boursier2022].
+    """
+    slope = checked_leak(leak)
+    if not (np.isfinite(misfit) and misfit >= 0.0):
+        raise InvalidInputError(f"`misfit` must be finite and not negative, got {misfit}.")
+    size, top = float(np.max(np.linalg.norm(dataset.X, axis=1))), float(np.max(np.abs(dataset.y)))
+    if float(np.linalg.norm(dataset.y)) <= misfit or top == 0.0:
+        return MinimumNorm(0.0, 0.0, True, np.zeros(dataset.n), None, float(np.linalg.norm(dataset.y)), 0)
+    X, y = dataset.X / (size or 1.0), dataset.y / top
+    program = _Columns(X, y, slope, misfit / top, max_patterns)
+    if misfit == 0.0 and (obstacle := program.obstacle()) is not None:
+        return MinimumNorm(np.inf, np.inf, program.is_exact, obstacle, None, np.inf, 0)
+    norm, lower, network, best, rounds = np.inf, 0.0, None, np.zeros(dataset.n), 0
+    while True:
+        multipliers, candidate = program.solve()
+        rounds += 1
+        if candidate is not None and (value := network_norm(candidate)) < norm:
+            norm, network = value, candidate
+        bound, scaled, has_grown = program.price(multipliers)
+        if bound > lower:
+            lower, best = bound, scaled
+        if norm - lower <= tol * norm or not has_grown or rounds >= max_rounds:
+            break
+    unit = top / (size or 1.0)
+    if network is None:
+        raise InvalidInputError("`dataset` could not be fitted to 1e-9 although it can be fitted; rescale the samples.")
+    network = network.scaled(0.5 * float(np.log(unit))).materialized()
+    missed = float(np.linalg.norm(network.outputs(dataset.X) - dataset.y))
+    return MinimumNorm(norm * unit, lower * unit, program.is_exact, best / size, network, missed, rounds)
+
+
+def is_quick(dataset: Dataset) -> bool:
+    """Whether the least norm can be expected within a second or two, certified."""
+    rank = int(np.linalg.matrix_rank(dataset.X))
+    return min(dataset.n, rank) <= 11 and num_cells(dataset.n, rank) <= _SMALL and dataset.n <= 40
+
+
+class _Columns:
+    """The cone program over the cones held so far, for samples no longer than 1 and labels at most 1."""
+
+    def __init__(self, X: FloatArray, y: FloatArray, leak: float, misfit: float, max_patterns: int) -> None:
+        self.X, self.y, self.leak, self.misfit, self.max_patterns = X, y, leak, misfit, max_patterns
+        self._signs: list[float] = []
+        self._patterns: list[FloatArray] = []
+        self._known: set[tuple[float, bytes]] = set()
+        self._oracle: NeuronOracle | None = None
+        self._oracle_signs = np.zeros(0)
+        self.is_exact = True
+        rng = np.random.default_rng(0)
+        # enough cones to fit something: those of the samples themselves, and random ones
+        units = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
+        self._starts = np.vstack([units, -units, rng.standard_normal((2 * len(y) + 8, X.shape[1]))])
+        for direction in self._starts:
+            for sign in (1.0, -1.0):
+                self._add(sign, direction)
+
+    def _add(self, sign: float, direction: FloatArray) -> bool:
+        pattern = np.where(self.X @ direction > 0.0, 1.0, -1.0)
+        key = (sign, pattern.tobytes())
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self._signs.append(sign)
+        self._patterns.append(pattern)
+        return True
+
+    def obstacle(self) -> FloatArray | None:
+        """Multipliers that no neuron feels but the labels do; None where some network fits.
+
+        The outputs of all networks form a linear space: the span of phi(X w).
+        """
+        rng = np.random.default_rng(1)
+        tried = self._starts
+        for _ in range(8):
+            z = tried @ self.X.T
+            features = np.maximum(z, self.leak * z)
+            left = np.linalg.svd(features.T, full_matrices=True)
+            rank = int(np.sum(left[1] > 1e-10 * left[1][0]))
+            basis = left[0][:, :rank]
+            rest = self.y - basis @ (basis.T @ self.y)
+            if np.linalg.norm(rest) <= 1e-9 * np.linalg.norm(self.y):
+                return None
+            gains = self._gains(rest)
+            if gains.upper <= 1e-9 * np.linalg.norm(rest):
+                return np.asarray(rest)
+            tried = np.vstack([tried, gains.vectors, rng.standard_normal((4 * len(self.y), self.X.shape[1]))])
+            for k in np.argsort(-gains.values)[:_PER_ROUND]:
+                self._add(float(self._sign_of(gains, int(k))), gains.vectors[k])
+        return None
+
+    def _gains(self, multipliers: FloatArray) -> Gains:
+        signs = np.sign(multipliers)
+        if self._oracle is None or not np.array_equal(signs, self._oracle_signs):
+            self._oracle = NeuronOracle(self.X, signs, self.leak, max_patterns=self.max_patterns)
+            self._oracle_signs = signs
+        gains = self._oracle.gains(multipliers)
+        self.is_exact = gains.is_exact
+        return gains
+
+    def _sign_of(self, gains: Gains, k: int) -> int:
+        assert self._oracle is not None
+        return int(self._oracle.sides[gains.sides[k]].sign)
+
+    def price(self, multipliers: FloatArray) -> tuple[float, FloatArray, bool]:
+        """The bound that these multipliers prove, they themselves scaled, and whether columns came in."""
+        gains = self._gains(multipliers)
+        worth = float(multipliers @ self.y) - self.misfit * float(np.linalg.norm(multipliers))
+        has_grown, added = False, 0
+        for k in np.argsort(-gains.values):
+            if gains.values[k] <= 1.0 + 1e-12 or added == _PER_ROUND:
+                break
+            if self._add(float(self._sign_of(gains, int(k))), gains.vectors[k]):
+                has_grown, added = True, added + 1
+        if gains.upper <= 0.0:
+            return 0.0, multipliers, has_grown
+        return worth / gains.upper, multipliers / gains.upper, has_grown
+
+    def solve(self) -> tuple[FloatArray, Network | None]:
+        """Multipliers and a network for the columns held; no network where it does not fit to 1e-9."""
+        signs, patterns = np.array(self._signs), np.array(self._patterns)
+        solved = shortest_sum(self.X, self.y, self.leak, signs, patterns, misfit=self.misfit)
+        lengths = np.linalg.norm(solved.vectors, axis=1)
+        for cutoff in (1e-5, 1e-7, 1e-9, 0.0):  # an interior-point method leaves a little in every column
+            kept = lengths > cutoff * float(lengths.sum())
+            vectors = self._fitted(solved.vectors[kept], signs[kept], patterns[kept])
+            if vectors is not None:
+                return solved.multipliers, self._network(*self._merged(vectors, signs[kept]))
+        return solved.multipliers, None
+
+    def _merged(self, vectors: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """One vector per sign and direction, where that fits as well at no greater length."""
+        merged, merged_signs = merge_parallel(vectors, signs)
+        fitted = self._fitted(merged, merged_signs, np.where(merged @ self.X.T > 0.0, 1.0, -1.0))
+        length = float(np.sum(np.linalg.norm(vectors, axis=1)))
+        if fitted is None or float(np.sum(np.linalg.norm(fitted, axis=1))) > length * (1.0 + 1e-11):
+            return vectors, signs
+        return fitted, merged_signs
+
+    def _fitted(self, vectors: FloatArray, signs: FloatArray, patterns: FloatArray) -> FloatArray | None:
+        """Vectors moved a little so that they fit to rounding; None where that is not little."""
+        X, d = self.X, self.X.shape[1]
+        scale = float(np.linalg.norm(vectors))
+        for _ in range(4):
+            heights = vectors @ X.T
+            outputs = signs @ np.maximum(heights, self.leak * heights)
+            missed = self.y - outputs
+            if self.misfit > 0.0:
+                excess = 1.0 - self.misfit / max(float(np.linalg.norm(missed)), 1e-300)
+                missed = missed * max(excess, 0.0)
+            if np.linalg.norm(missed) <= 1e-14 * np.sqrt(len(self.y)):
+                return vectors
+            lengths = np.linalg.norm(vectors, axis=1)[:, None] * np.linalg.norm(X, axis=1)
+            on = np.abs(heights) <= 1e-6 * lengths  # it stays on the wall it touches
+            slopes = np.where(patterns > 0, 1.0, self.leak) * signs[:, None] * ~on
+            rows = [(slopes[:, k, None] * X[k]).reshape(1, -1) for k in range(len(self.y))]
+            values = [*missed]
+            for c, k in zip(*np.nonzero(on), strict=True):
+                row = np.zeros(vectors.size)
+                row[c * d : (c + 1) * d] = X[k]
+                rows.append(row[None])
+                values.append(-heights[c, k])
+            step = np.linalg.lstsq(np.vstack(rows), np.array(values), rcond=1e-12)[0].reshape(vectors.shape)
+            if np.linalg.norm(step) > 1e-3 * scale:
+                return None
+            vectors = vectors + step
+        heights = vectors @ X.T
+        missed = self.y - signs @ np.maximum(heights, self.leak * heights)
+        return vectors if np.linalg.norm(missed) <= self.misfit + 1e-9 else None
+
+    def _network(self, vectors: FloatArray, signs: FloatArray) -> Network | None:
+        lengths = np.linalg.norm(vectors, axis=1)
+        kept = lengths > 0.0
+        if not np.any(kept):
+            return None
+        root = np.sqrt(lengths[kept])
+        return Network(vectors[kept] / root[:, None], signs[kept] * root, leak=self.leak)

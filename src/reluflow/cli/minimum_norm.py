@@ -1,0 +1,65 @@
+"""`reluflow minimum-norm DATASET`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reluflow.cli.arguments import BiasOption, DatasetArgument, JsonOption, LeakOption, SeedOption
+from reluflow.cli.inputs import dataset_from, note_suggested_leak
+from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.progress import stage_spinner
+
+
+def command(
+    dataset: DatasetArgument,
+    *,
+    bias: BiasOption = False,
+    leak: LeakOption = 0.0,
+    misfit: Annotated[
+        float,
+        typer.Option("--misfit", help="Largest Euclidean |h - y| that counts as a fit; 0 asks for an interpolation."),
+    ] = 0.0,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Find the two-layer network of least norm sum |a_j| |w_j| that fits the labels, and prove a bound below.
+
+    Labels that no network fits get their certificate, not an error.
+
+    Example: reluflow minimum-norm three-points --json
+    """
+    from reluflow.certificates.minimum_norm_network import minimum_norm_network
+
+    data = dataset_from(dataset, bias=bias, seed=seed)
+    note_suggested_leak(dataset, leak)
+    with stage_spinner() as on_stage:
+        on_stage("looking for the network of least norm")
+        least = minimum_norm_network(data, leak, misfit=misfit)
+    neurons = [] if least.network is None else list(zip(least.network.w, least.network.a, strict=True))
+    if json:
+        print_json(
+            {
+                "fits": least.can_fit,
+                "norm": least.norm,
+                "lower": least.lower,
+                "gap": least.gap if least.can_fit else None,
+                "exact": least.is_exact,
+                "misfit": least.misfit,
+                "multipliers": least.multipliers,
+                "network": {"neurons": [{"w": w, "a": a} for w, a in neurons]},
+            }
+        )
+        return
+    print(f"{data.name}: {data.n} samples in dimension {data.d}")
+    if not least.can_fit:
+        print("No two-layer network fits these labels: multipliers that no neuron feels, and the labels do:")
+        print(f"nu = {vector(least.multipliers)}, <nu, y> = {number(float(least.multipliers @ data.y), 6)}.")
+        return
+    how = "" if least.is_exact else " (a relaxation; the true bound may be larger)"
+    print(f"Least norm sum |a||w| of a fit at leak {leak:g}: {least.norm:.10g}, at least {least.lower:.10g}{how}.")
+    print(f"The network below has that norm and misses the labels by {least.misfit:.2g}.")
+    if least.gap > 1e-6:
+        print("What lies between the two is open: the search was stopped, or the bound is not tight.")
+    print_table(("w", "a"), [(vector(w), number(float(a))) for w, a in neurons])

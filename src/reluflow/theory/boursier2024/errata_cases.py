@@ -1,0 +1,183 @@
+"""Cases for the errata of Boursier & Flammarion: the printed form where it fails, the corrected one where it holds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.geometry.thresholds import alignment_constants
+from reluflow.losses import SquareLoss
+from reluflow.network import Network
+from reluflow.theory.boursier2024 import conditions
+from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
+from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.measurement import Measurement, at_least, at_most, none_of
+
+FINDING_DATA = Dataset([[-1.59, 1.61], [-0.29, 1.69], [0.39, 0.54]], [1.33, 0.2, 0.27], name="off-the-line")
+
+
+def _facts(dataset: Dataset) -> DatasetFacts:
+    return DatasetFacts(dataset, SquareLoss(), 0.0)
+
+
+def _pull(dataset: Dataset, w: FloatArray) -> FloatArray:
+    """D(w, 0) off the boundaries."""
+    return np.asarray((dataset.y * (dataset.X @ w > 0.0)) @ dataset.X / dataset.n)
+
+
+def _lipschitz(factor: float) -> Measurement:
+    """1 minus the Lipschitz constant of the derivative of factor (h - y)^2/2."""
+    margin = conditions.loss_is_smooth(DatasetFacts(load("three-points"), SquareLoss(factor=factor), 0.0)).margin
+    constant = 1.0 - (margin if margin is not None else -np.inf)
+    return at_most(constant, 1.0, detail=f"dl/dh of {factor:g} (h - y)^2/2 has Lipschitz constant {constant:g}")
+
+
+def _late_neurons(*, printed: bool) -> Measurement:
+    """Neurons with Condition 1, alpha_0 = 1, outside the extremal cone at tau, eps = 0.1, three points, frozen forces.
+
+    At lambda = 0.01, below (22), or at the corrected threshold. Directions follow dw/dt = D - <D, w> w, in steps that
+    move them by 1e-3.
+    """
+    data, eps = load("three-points"), 0.1
+    constants = alignment_constants(data, SquareLoss())
+    log_lambda = float(np.log(0.01)) if printed else constants.log_lambda_corrected(eps, 1.0)
+    angles = np.linspace(-np.pi, np.pi, 400, endpoint=False)
+    w = np.column_stack([np.cos(angles), np.sin(angles)])
+    start = np.array([_pull(data, row) for row in w])
+    w = w[(np.sum(start * w, axis=1) > 0.0) & np.any(start != 0.0, axis=1)]
+    step = 1e-3
+    for _ in range(min(int(constants.tau(log_lambda, eps) / step), 200_000)):
+        pulls = (data.y * (w @ data.X.T > 0.0)) @ data.X / data.n
+        moved = w + step * (pulls - np.sum(pulls * w, axis=1, keepdims=True) * w)
+        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
+        if np.max(np.abs(moved - w)) < 1e-12:
+            break
+        w = moved
+    late = int(np.sum(~np.all(w @ data.X.T > 0.0, axis=1)))
+    words = f"{late} of {len(w)} neurons with Condition 1 are outside the extremal cone at tau"
+    allowed = constants.log_lambda_star(eps, 1.0)
+    return none_of(late, detail=f"{words}, ln lambda = {log_lambda:.4g}; (22) allows {allowed:.4g}")
+
+
+def _facets(eta: float) -> Measurement:
+    least = float(facet_margins(*box_corners(eta)).min())
+    return at_least(least, 0.0, detail=f"least margin of Assumption 5 over the corners at eta = {eta:g} is {least:.4g}")
+
+
+def _repels(side: float) -> Measurement:
+    """How fast a negative neuron beside side * D/|D| leaves it: an exceptional direction repels."""
+    pull = np.array([0.6, 0.8])
+    start = side * pull + 1e-6 * np.array([-0.8, 0.6])
+    moved = start - 1e-3 * (pull - (pull @ start) * start)  # a < 0
+    rate = float(np.log(np.linalg.norm(moved - side * pull) / np.linalg.norm(start - side * pull))) / 1e-3
+    return at_least(rate, 0.0, detail=f"a neuron with a < 0 leaves {side:+g} D/|D| at the rate {rate:.4g}")
+
+
+def _alpha_minus(*, printed: bool) -> Measurement:
+    """alpha_min,- on two samples with negative labels: 0 if the cone with D_u in -M_u is not excluded."""
+    data = Dataset([[1.0, 0.2], [0.3, 1.0]], [-1.0, -0.5])
+    pull = _pull(data, np.array([1.0, 1.0]))  # of the all-active cone, which holds -D_u
+    cosine = float(np.min(-pull @ pull / (pull @ pull), where=np.min(data.X @ -pull) > 0.0, initial=1.0))
+    value = alignment_constants(data, SquareLoss()).alpha_min_minus
+    if printed:
+        value = min(value, float(np.sqrt(1.0 - cosine**2)))
+    return at_least(value, 1e-9, detail=f"alpha_min,- = {value:.4g}, -D_u = ({-pull[0]:.3g}, {-pull[1]:.3g}) in M_u")
+
+
+def _boundary_pull(sign: float) -> Measurement:
+    """<D_u, x_2>/|x_2| of D_u = D~_u + sign Z_u eta on the boundary of x_2, where the shortest D_u is tangential."""
+    data = Dataset([[1.0, 0.3], [-0.8, 1.0]], [1.0, 1.0])
+    rest = data.y[0] * data.X[0] / data.n
+    Z = -data.y[1] * data.X[1] / data.n  # l'(0, y) = -y
+    eta = float(rest @ data.X[1] / (Z @ data.X[1]))  # the slope of the shortest element, in [0, 1]
+    across = abs(float((rest + sign * Z * eta) @ data.X[1])) / float(np.linalg.norm(data.X[1]))
+    return at_most(across, 1e-12, detail=f"D~_u {'+' if sign > 0 else '-'} Z_u eta leaves its boundary by {across:.3g}")
+
+
+def _line_and_network(x: tuple[float, float]) -> Measurement:
+    """The limit of Theorem 2 in its simplest form, one neuron along beta*, against the line at a point."""
+    data = load("three-points")
+    beta = _facts(data).least_squares
+    size = np.sqrt(np.linalg.norm(beta))
+    network = Network([beta / size], [size])
+    gap = abs(float(network.outputs(np.array([x]))[0]) - float(np.dot(beta, x)))
+    return at_most(gap, 1e-12, detail=f"|h(x) - <beta*, x>| = {gap:.4g} at x = ({x[0]:g}, {x[1]:g})")
+
+
+def _best_loss(sign: float) -> Measurement:
+    """The least loss of one neuron of this output sign on three points, against that of the line.
+
+    Labels are positive, so that a negative neuron does best at 0; a positive one can be the line itself.
+    """
+    data = load("three-points")
+    beta = _facts(data).least_squares
+    network = Network([beta], [1.0]) if sign > 0 else Network([0.0 * beta], [-1.0])
+    loss, line = (float(np.mean((h - data.y) ** 2)) / 2.0 for h in (network.outputs(data.X), data.X @ beta))
+    name = "positive" if sign > 0 else "negative"
+    return at_most(loss - line, 1e-12, detail=f"one {name} neuron leaves the loss {loss:.4g}, the line {line:.4g}")
+
+
+def _projection(*, printed: bool) -> Measurement:
+    """<w_i, x_k> or <w_i/a_i, x_k> of 100 equal neurons along D* with sum a^2 = 1e-3, against delta_k of Lemma 5."""
+    data = load("three-point-box-worst:eta=0.09")
+    pull = data.y @ data.X / data.n
+    along = data.X @ pull / np.linalg.norm(pull)
+    weight = np.sqrt(1e-3 / 100)
+    lengths = np.linalg.norm(data.X, axis=1)
+    deltas = along - 2.0 * np.mean(lengths**2) * 1e-3 * lengths / np.linalg.norm(pull)
+    slack = float(np.min((weight if printed else 1.0) * along - deltas))
+    name = "<w, x_k>" if printed else "<wbar, x_k>"
+    return at_least(slack, 0.0, detail=f"least {name} - delta_k is {slack:.4g} for 100 neurons")
+
+
+def _difference(power: float) -> Measurement:
+    """|wbar_i - wbar_j| of unit vectors with 1 - <wbar_i, wbar_j> = delta, against (2 delta)^power, delta = 1e-6."""
+    delta = 1e-6
+    angle = np.arccos(1.0 - delta)
+    distance = float(np.hypot(1.0 - np.cos(angle), np.sin(angle)))
+    bound = (2.0 * delta) ** power
+    return at_most(distance, bound, allowance=1e-9, detail=f"|wbar_i - wbar_j| = {distance:.4g} against {bound:.4g}")
+
+
+def _threshold(name: str) -> Measurement:
+    """ln lambda* of Eq. (22) for eps = 0.1, alpha_0 = 1: it must be finite for the theorem to say anything."""
+    constants = alignment_constants(load(name), SquareLoss())
+    value = constants.log_lambda_star(0.1, 1.0)
+    return at_least(value, -1e6, detail=f"delta_0 = {constants.delta_0:.4g}, ln lambda* = {value:.4g} on {name}")
+
+
+_DEAD_FACE = Dataset([[1.0, 0.1, 0.0], [0.1, 1.0, 0.2], [0.0, 0.2, 1.0]], [1.0, 0.7, -0.8], name="a dead face")
+
+
+def _dead_saddles(dataset: Dataset) -> Measurement:
+    """Cones with D_u = 0 around which G takes both signs, on data where no extremal vector is a saddle."""
+    facts = _facts(dataset)
+    words = f"{conditions.no_saddle(facts).detail}; {conditions.no_dead_saddle(facts).detail}"
+    return none_of(len(facts.extremal.dead_saddles), detail=f"{words} ({dataset.name})")
+
+
+def _facet_margin(dataset: Dataset) -> Measurement:
+    """Assumption 5, which keeps every neuron in the all-active cone: its least margin at the facets."""
+    margin = conditions.facet_condition(_facts(dataset)).margin
+    value = float("nan") if margin is None else float(margin)
+    return at_least(value, 0.0, detail=f"margin of Assumption 5 {value:.4g} on {dataset.name}")
+
+
+CASES: dict[str, Cases] = {
+    "E1": on_each(_lipschitz, 2.0, 1.0),
+    "E2": both(_late_neurons),
+    "E3": on_each(_facets, 0.16, 0.0976),
+    "E4": on_each(_repels, -1.0, 1.0),
+    "E5": both(_alpha_minus),
+    "E6": on_each(_boundary_pull, 1.0, -1.0),
+    "E7": on_each(_line_and_network, (0.0, -1.0), (-0.4, 1.0)),
+    "E8": on_each(_best_loss, -1.0, 1.0),
+    "E11": both(_projection),
+    "E12": on_each(_difference, 1.0, 0.5),
+    "E13": on_each(_threshold, "orthogonal-triple", "three-points"),
+    "E14": (lambda: _dead_saddles(_DEAD_FACE), lambda: _dead_saddles(load("three-points"))),
+    "F1": (lambda: _facet_margin(FINDING_DATA), lambda: _facet_margin(load("three-point-box-worst:eta=0.09"))),
+}

@@ -1,1 +1,0 @@
-"""The data assumptions, one file per paper: each a function DatasetFacts -> Judgement."""

@@ -1,0 +1,222 @@
+"""Cases for the errata of Lyu et al.: the printed form measured where it fails, the corrected one where it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.certificates.network_margin import network_margin
+from reluflow.data.dataset import Dataset
+from reluflow.data.published.lyu2021_hinted import figure1_right, hinted
+from reluflow.data.registry import load
+from reluflow.errors import InvalidInputError
+from reluflow.losses import LogisticLoss
+from reluflow.network.network import Network, leaky_relu
+from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.lyu2021 import conditions
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals
+
+LEAK = 0.5
+
+
+def _gradient(data: Dataset, w: FloatArray) -> FloatArray:
+    """The gradient of G(w) = (1/2n) sum_i y_i phi(<w, x_i>) off the boundaries."""
+    return np.asarray(0.5 * (data.y * np.where(data.X @ w > 0.0, 1.0, LEAK)) @ data.X / data.n)
+
+
+def _pull_of_mean(share: float) -> Measurement:
+    """G(mu-bar) on symmetric data against share (1 + leak) |mu|."""
+    data = load("lyu-symmetric")
+    mean = (data.y @ data.X) / data.n
+    unit = mean / np.linalg.norm(mean)
+    value, stated = float(_gradient(data, unit) @ unit), share * (1.0 + LEAK) * float(np.linalg.norm(mean))
+    return equals(value, stated, atol=1e-12, detail=f"G(mu-bar) = {value:.6g} against {stated:.6g}")
+
+
+def _separable() -> tuple[DatasetFacts, FloatArray]:
+    """Data with a separator w*, which classifies every sample and so lies in C."""
+    facts = DatasetFacts(load("lyu-counterexample-sharp"), LogisticLoss(), LEAK)
+    if facts.separator is None:
+        raise InvalidInputError("`dataset` must be small enough to be separated, got one that is not.")
+    return facts, facts.separator.w
+
+
+def _gradient_on_the_cone(share: float) -> Measurement:
+    """|grad G - share mu^+| at a point of C."""
+    facts, w = _separable()
+    gap = float(np.linalg.norm(_gradient(facts.dataset, w) - share * facts.leaky_mean(1)))
+    return at_most(gap, 1e-12, detail=f"|grad G - {share:g} mu^+| = {gap:.4g} on C")
+
+
+def _gradient_on_the_opposite_cone(sign: int) -> Measurement:
+    """|grad G - mu/2| at a point of -C, for mu made of x_i^- as printed, which is x_i^+, or with slopes exchanged."""
+    facts, w = _separable()
+    gap = float(np.linalg.norm(_gradient(facts.dataset, -w) - 0.5 * facts.leaky_mean(sign)))
+    name = "x_i^+" if sign > 0 else "x_i^-"
+    return at_most(gap, 1e-12, detail=f"|grad G - (1/2) mean of y_i {name}| = {gap:.4g} on -C")
+
+
+def _excluded_ray(side: float) -> Measurement:
+    """How fast the direction of a positive neuron on side * mu^- turns: it stands still on an excluded ray."""
+    facts, _ = _separable()
+    unit = side * facts.leaky_mean(-1) / np.linalg.norm(facts.leaky_mean(-1))
+    pull = _gradient(facts.dataset, unit)
+    speed = float(np.linalg.norm(pull - (pull @ unit) * unit))
+    return at_most(speed, 1e-12, detail=f"the direction {'+' if side > 0 else '-'}mu^- turns at the speed {speed:.4g}")
+
+
+def _norm_of_pair(share: float) -> Measurement:
+    """|share (w*, -w*, 1, -1)| for a unit vector w*."""
+    norm = float(share * np.linalg.norm([0.6, 0.8, -0.6, -0.8, 1.0, -1.0]))
+    return equals(norm, 1.0, atol=1e-12, detail=f"|{share:g} (w*, -w*, 1, -1)| = {norm:g}")
+
+
+def _other_sign(case: tuple[str, float]) -> Measurement:
+    """gamma^+/2 - V*, positive where no negative neuron can grow beside w^+ (A.5*), on data with A.5."""
+    name, leak = case
+    facts = DatasetFacts(load(name), LogisticLoss(), leak)
+    printed = conditions.negative_networks_are_worse(facts).margin
+    margin = conditions.negative_neurons_do_not_take_over(facts).margin
+    value = float("nan") if margin is None else float(margin)
+    return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
+
+
+def _opposite_networks(*, printed: bool) -> Measurement:
+    """gamma^-/2 minus the margin of networks with a_k <= 0, w^- itself among them, or V* of those with a_k >= 0."""
+    facts = DatasetFacts(load("lyu-counterexample-sharp").with_flipped_labels(), LogisticLoss(), LEAK)
+    side, data = facts.leaky.negative, facts.dataset
+    network = Network([-side.w / np.linalg.norm(side.w)], [-1.0], leak=LEAK)
+    own = float(np.min(data.y * network.outputs(data.X))) / 2.0
+    margin = conditions.positive_neurons_do_not_take_over(facts).margin or 0.0
+    value = 0.5 * side.margin - own if printed else margin
+    name = "a_k <= 0" if printed else "a_k >= 0"
+    return at_least(value, 1e-9, detail=f"gamma^-/2 exceeds the margin of networks with {name} by {value:.4g}")
+
+
+def _suboptimal(*, printed: bool) -> Measurement:
+    """The best margin over eps/2 on hinted data, K at half or twice eps sqrt((3 + leak)/(1 - leak))."""
+    instance = figure1_right(leak=LEAK)
+    known = instance.conditions
+    K = (0.5 if printed else 2.0) * known.eps * float(np.sqrt((3.0 + LEAK) / (1.0 - LEAK)))
+    base = instance.dataset.subset(np.arange(3, instance.dataset.n))
+    data = hinted(base, H=known.H, K=K, eps=known.eps, leak=LEAK).dataset
+    ratio = network_margin(data, LEAK).margin / (0.5 * known.eps)
+    return at_least(ratio, 1.0 + 1e-6, detail=f"the best margin is {ratio:.7g} times eps/2 at K = {K:.4g}")
+
+
+def _embedded(*, printed: bool) -> Measurement:
+    """w_1 - a_1 mu-bar of theta-hat read as (w_1, w_2, a_1, a_2), d = 1, mu-bar = 1, b_+ = 2, b_- = -3."""
+    plus, minus, mean = 2.0, -3.0, 1.0
+    theta = (plus, plus * mean, minus, minus * mean) if printed else (plus * mean, minus * mean, plus, minus)
+    gap = abs(theta[0] - theta[2] * mean)
+    return at_most(gap, 0.0, detail=f"w_1 = {theta[0]:g}, a_1 mu-bar = {theta[2] * mean:g}")
+
+
+def _probability(*, printed: bool) -> Measurement:
+    """Share of 100,000 balanced draws of two neurons with a positive one, against 0.9 or 1 - 2^-m."""
+    draws = np.random.default_rng(0).standard_normal((100_000, 2)) > 0.0
+    share = float(np.mean(np.any(draws, axis=1)))
+    words = f"{share:.4g} of 100,000 draws with m = 2 have a positive neuron"
+    return at_least(share, 0.9, detail=words) if printed else equals(share, 0.75, atol=6e-3, detail=words)
+
+
+def _norm_of_best(factor: float) -> Measurement:
+    """|theta|^2 of the balanced two-neuron network with outputs phi(<x, w^+>) - phi(<x, w^->), over |w^+| + |w^-|."""
+    w_plus, w_minus = np.array([3.0, 4.0]), np.array([1.0, 0.0])
+    sizes = np.sqrt([np.linalg.norm(w_plus), np.linalg.norm(w_minus)])
+    network = Network([w_plus / sizes[0], w_minus / sizes[1]], [sizes[0], -sizes[1]])
+    ratio = float(network.squared_norm()) / float(np.sum(sizes**2))
+    return equals(ratio, factor, atol=1e-12, detail=f"|theta|^2 = {ratio:g} (|w^+| + |w^-|)")
+
+
+def _forces(*, printed: bool) -> Measurement:
+    """A bound of the sum of g_i = 1 - exp(-l_i), 1 - exp(-max l) or 1 - exp(-sum l), against 1 - exp(-nL)."""
+    values = np.array([0.3, 0.4, 0.5])
+    bound = 1.0 - np.exp(-np.max(values) if printed else -np.sum(values))
+    wanted = 1.0 - np.exp(-np.sum(values))
+    return at_least(bound, wanted, allowance=1e-15, detail=f"the step gives {bound:.3f}, needed {wanted:.3f}")
+
+
+def _rate(power: float) -> Measurement:
+    """|grad L|^2 of one neuron with a = 1e4 and a tiny w along w*, over c^power (leak gamma*/2n)^2, c about a^2."""
+    facts, w_star = _separable()
+    data, a = facts.dataset, 1e4
+    gamma = float(np.min(data.y * (data.X @ w_star)))
+    square = a**2 * float(np.sum(_gradient(data, w_star) ** 2))  # all forces are 1/2
+    bound = a ** (2.0 * power) * (LEAK * gamma / (2.0 * data.n)) ** 2
+    return at_least(square, bound, detail=f"-dL/dt = {square:.4g} against {bound:.4g}")
+
+
+_PAIRWISE_ONLY = Dataset([[1.0, 1.2], [1.0, -1.1], [0.3, 0.25]], [1.0, 1.0, 1.0], name="three points in a wedge")
+
+
+def _principal_margin(facts: DatasetFacts) -> float:
+    """The best margin of Assumption A.1 over those of 3,600 directions of the plane that separate the samples."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 3600, endpoint=False)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    separates = np.all(facts.dataset.y * (directions @ facts.dataset.X.T) > 0.0, axis=1)
+    return max(conditions.principal_margin(facts, w) for w in directions[separates])
+
+
+def _implication(*, printed: bool) -> Measurement:
+    """The margin of A.1 where A.2 holds, or that of A.2 where A.1 holds."""
+    data = _PAIRWISE_ONLY if printed else Dataset([[1.0, 0.1], [0.9, -0.1]], [1.0, 1.0], name="a thin wedge")
+    facts = DatasetFacts(data, LogisticLoss(), LEAK)
+    first, second = _principal_margin(facts), conditions.pairwise_condition(facts).margin
+    words = f"A.1 has margin {first:.4g}, A.2 {second or 0.0:.4g} on {data.name}"
+    return at_least(first if printed else second or 0.0, 0.0, detail=words)
+
+
+def _smoothed_gradient(sign: float) -> Measurement:
+    """grad gamma~ by differences against n grad L/(|theta|^2 l'(alpha)) + sign 2 alpha theta/|theta|^4.
+
+    gamma~ = alpha/|theta|^2 with alpha = l^-1(nL), for two neurons.
+    """
+    data = load("lyu-symmetric")
+    theta = np.array([0.9, 0.4, -0.7, -0.5, 1.1, -0.8])  # w_1, w_2, a_1, a_2
+
+    def total(z: FloatArray) -> float:
+        outputs = sum(z[4 + j] * leaky_relu(data.X @ z[2 * j : 2 * j + 2], LEAK) for j in range(2))
+        return float(np.sum(np.log1p(np.exp(-data.y * outputs))))
+
+    def alpha(z: FloatArray) -> float:
+        return float(-np.log(np.expm1(total(z))))
+
+    def by_differences(function: Callable[[FloatArray], float]) -> FloatArray:
+        return np.array([(function(theta + e) - function(theta - e)) / 2e-6 for e in 1e-6 * np.eye(6)])
+
+    square = float(theta @ theta)
+    slope = -1.0 / (1.0 + np.exp(alpha(theta)))  # l'(alpha)
+    stated = by_differences(total) / (square * slope) + sign * 2.0 * alpha(theta) * theta / square**2
+    gap = float(np.max(np.abs(by_differences(lambda z: alpha(z) / float(z @ z)) - stated)))
+    return at_most(gap, 1e-8, detail=f"the gradient of gamma~ misses the formula by {gap:.3g}")
+
+
+def _output_sign(w: float) -> Measurement:
+    """a(t) of one neuron against a constant pull 1, a(0) = 0.5: cosh(t)/2 + w(0) sinh(t), least over t <= 3."""
+    times = np.linspace(0.0, 3.0, 301)
+    least = float(np.min(0.5 * np.cosh(times) + w * np.sinh(times)))
+    return at_least(least, 0.0, detail=f"a falls to {least:.4g} from a(0) = 0.5, w(0) = {w:g}")
+
+
+CASES: dict[str, Cases] = {
+    "E1": on_each(_pull_of_mean, 0.5, 0.25),
+    "E2": on_each(_gradient_on_the_cone, 1.0, 0.5),
+    "E3": on_each(_norm_of_pair, 0.25, 0.5),
+    "E4": on_each(_other_sign, ("lyu-counterexample", 0.1), ("lyu-counterexample-sharp", 0.5)),
+    "E5": both(_opposite_networks),
+    "E6": both(_suboptimal),
+    "E7": on_each(_excluded_ray, 1.0, -1.0),
+    "E8": on_each(_gradient_on_the_opposite_cone, 1, -1),
+    "E10": both(_embedded),
+    "E11": both(_probability),
+    "E12": on_each(_norm_of_best, 1.0, 2.0),
+    "E13": both(_forces),
+    "E14": on_each(_rate, 2.0, 1.0),
+    "E15": both(_implication),
+    "E18": on_each(_smoothed_gradient, 1.0, -1.0),
+    "E19": on_each(_output_sign, -1.0, -0.5),
+}

@@ -1,0 +1,161 @@
+"""Cases for the errata of Min et al.: the printed form measured where it fails, the corrected one where it holds."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss
+from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
+from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
+from reluflow.theory.min2024.constants import DataConstants
+from reluflow.theory.min2024.fitting import stable_rank_limit
+
+
+def _facts(dataset: Dataset) -> DatasetFacts:
+    return DatasetFacts(dataset, ExponentialLoss(reduction="sum"), 0.0)
+
+
+def _constants(dataset: Dataset) -> DataConstants:
+    facts = _facts(dataset)
+    norms = facts.norms
+    return DataConstants(dataset.X, dataset.y, facts.pairs.mu, float(norms.min()), float(norms.max()))
+
+
+def _cap(*, printed: bool) -> Measurement:
+    """A neuron 10 degrees from x_-: the cap of parameter zeta around x_- must not hold it, and must lie in S_-."""
+    data = _constants(load(EXAMPLE))
+    cosine = math.cos(math.radians(10.0))
+    zeta_1, zeta_2 = data.cap, 1.0 - cosine**2
+    zeta = max(zeta_1, zeta_2) if printed else min(zeta_1, zeta_2)
+    is_inside, holds_none = zeta <= zeta_1, cosine <= math.sqrt(1.0 - zeta) + 1e-15
+    words = f"zeta = {zeta:.4g} of zeta_1 = {zeta_1:.4g} (inside S_-) and zeta_2 = {zeta_2:.4g} (no neuron inside)"
+    return none_of(int(not is_inside) + int(not holds_none), total=2, detail=words)
+
+
+def _output_bound(factor: float) -> Measurement:
+    """Lemma 3's bound on |f| at the eps of (28) with this factor, over (29), on the example with m = 10, W_max = 1."""
+    data = _constants(load(EXAMPLE))
+    unit = data.mu**2 * math.sqrt(data.mu) * data.smallest_norm
+    eps = unit / (factor * math.sqrt(10.0) * data.n * data.largest_norm**2)
+    ratio = 2.0 * eps * math.sqrt(10.0) * data.largest_norm / (unit / (4.0 * data.n * data.largest_norm))
+    return at_most(ratio, 1.0, allowance=1e-12, detail=f"with {factor:g} in (28) Lemma 3 gives {ratio:.4g} times (29)")
+
+
+def _order_of_t_1(power: float) -> Measurement:
+    """Exponent of t_1 of (30) in mu between two nearly orthogonal pairs, against -power."""
+    times = []
+    for name in ("min-correlated", "min-nearly-orthogonal"):
+        data = _constants(load(name))
+        kappa = min(data.mu**2, data.cap)
+        times.append((math.log(data.mu), math.log(16.0 * math.log(data.n) / (kappa * math.sqrt(data.mu)))))
+    (x_1, y_1), (x_2, y_2) = times
+    slope = (y_2 - y_1) / (x_2 - x_1)
+    return equals(slope, -power, atol=0.01, detail=f"t_1 grows like mu^{slope:.4g}, claimed mu^{-power:g}")
+
+
+def _unit_force(loss: AbstractLoss) -> Measurement:
+    """Lemma 2: the largest |force(h, y) - y| - 2|h| on [-1, 1], at most 0."""
+    h = np.linspace(-1.0, 1.0, 2001)
+    excess = max(
+        float(np.max(np.abs(loss.factor * loss.force(h, np.full_like(h, y)) - y) - 2.0 * np.abs(h)))
+        for y in (-1.0, 1.0)
+    )
+    name = f"{loss.factor:g} times the {loss.name} loss"
+    return at_most(excess, 0.0, allowance=1e-15, detail=f"largest |force - y| - 2|h| of {name} is {excess:.3g}")
+
+
+def _counts(dataset: Dataset, w: FloatArray, *, steps: int = 4000, step: float = 1e-3) -> list[tuple[int, int]]:
+    """(k_+, k_-) along the direction flow dw/dt = x_a - <x_a, w> w of a positive neuron."""
+    counts, signed = [], dataset.y[:, None] * dataset.X
+    for _ in range(steps):
+        active = dataset.X @ w > 0.0
+        counts.append((int(np.sum(active & (dataset.y > 0))), int(np.sum(active & (dataset.y < 0)))))
+        pull = active @ signed
+        w = w + step * (pull - (pull @ w) * w)
+        w = w / np.linalg.norm(w)
+    return counts
+
+
+def _path_steps(*, printed: bool) -> Measurement:
+    """Steps of the paths of 36 positive neurons that break condition 2, as printed or with both inequalities turned."""
+    dataset = load(EXAMPLE)
+    broken = total = 0
+    for angle in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False) + 0.01:
+        path = _counts(dataset, np.array([np.cos(angle), np.sin(angle)]))
+        for (plus, minus), (next_plus, next_minus) in pairwise(path):
+            if (plus, minus) != (next_plus, next_minus):
+                grown, shed = next_plus >= plus, next_minus <= minus
+                total += 1
+                broken += int(grown and shed) if printed else int(not (grown and shed))
+    return none_of(broken, total=total, detail=f"{broken} of {total} steps break condition 2")
+
+
+def _time_of_one_sample(*, printed: bool) -> Measurement:
+    """When a negative neuron 60 degrees from one positive sample dies, against t_1 as printed or in harmonic form."""
+    data = _constants(Dataset([[1.0, 0.0]], [1.0]))
+    angle = math.radians(60.0)  # d(cos)/dt = -(1 - cos^2)|x| until cos = 0
+    needed = math.atanh(math.cos(angle)) / data.smallest_norm
+    kappa = min(data.cap, 1.0 - math.cos(angle) ** 2)
+    unit = kappa * math.sqrt(data.mu) * data.smallest_norm
+    t_1 = 16.0 * math.log(data.n) / unit if printed else 4.0 / unit
+    return at_most(needed, t_1, detail=f"the neuron dies at t = {needed:.4g}, t_1 = {t_1:.4g} for n = 1")
+
+
+def _opposite_classes(*, printed: bool) -> Measurement:
+    """|x_+ + x_-|/|x_+|, 0 as the proof of Lemma 8 has it, or least cos(-x_-, y_i x_i): -x_- is in the dual of K."""
+    data = _constants(load(EXAMPLE))
+    plus, minus = data.total(1), data.total(-1)
+    if printed:
+        gap = float(np.linalg.norm(plus + minus) / np.linalg.norm(plus))
+        return at_most(gap, 1e-12, detail=f"|x_+ + x_-| = {gap:.4g} |x_+|")
+    least = float(np.min(data.unit_signed @ -minus)) / float(np.linalg.norm(minus))
+    return at_least(least, data.mu, detail=f"least cos(-x_-, y_i x_i) = {least:.4g}, at least mu = {data.mu:.4g}")
+
+
+def _stable_rank(*, printed: bool) -> Measurement:
+    """The limit of the stable rank on the example in R^3, against 2 or at most 2/(1 + mu)."""
+    facts = _facts(load(SPATIAL))
+    limit, bound = stable_rank_limit(facts), 2.0 / (1.0 + facts.pairs.mu)
+    if printed:
+        return equals(limit, 2.0, atol=1e-6, detail=f"the stable rank tends to {limit:.6g}")
+    return at_most(limit, bound, detail=f"the stable rank tends to {limit:.6g}, at most {bound:.6g}")
+
+
+def _turning(cosine: float) -> Measurement:
+    """(37) for a neuron at this cosine to x_+, pulled by x_a = 3/2 x_+ in length, at cosine 1/3 to x_+ and on its side.
+
+    d cos/dt = (1/3 - cos cos(w, x_a)) |x_a| against (1/3 - cos) |x_+|/2: the bound replaces |x_a| by a smaller number.
+    """
+    between = math.cos(math.acos(1.0 / 3.0) - math.acos(cosine))
+    speed, bound = 1.5 * (1.0 / 3.0 - cosine * between), 0.5 * (1.0 / 3.0 - cosine)
+    return at_least(speed, bound, detail=f"d cos/dt = {speed:.4g} against {bound:.4g} at cos = {cosine:g}, |x_+| = 1")
+
+
+def _closed(*, printed: bool) -> Measurement:
+    """The limit 0 of the output weights 1, 1/2, 1/4, ..., all in the set for s_j = 1: must be in it too."""
+    members = 0.5 ** np.arange(1100.0)  # the last ones are 0 in doubles, as in the limit
+    limit = float(members[-1])
+    words = f"the limit {limit:g} of positive weights has sign {np.sign(limit):g}"
+    return equals(float(np.sign(limit)), 1.0, atol=0.0, detail=words) if printed else at_least(limit, 0.0, detail=words)
+
+
+CASES: dict[str, Cases] = {
+    "E1": both(_cap),
+    "E2": on_each(_output_bound, 4.0, 8.0),
+    "E3": on_each(_order_of_t_1, 0.5, 2.5),
+    "E4": on_each(_unit_force, LogisticLoss(reduction="sum"), LogisticLoss(reduction="sum", factor=2.0)),
+    "E6": both(_path_steps),
+    "E7": both(_time_of_one_sample),
+    "E8": both(_opposite_classes),
+    "E9": both(_stable_rank),
+    "E10": on_each(_turning, 0.9, 0.25),
+    "E11": both(_closed),
+}

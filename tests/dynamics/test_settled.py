@@ -1,0 +1,64 @@
+"""When nothing will grow any more: neurons that shrink for ever, and those that only seem to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reluflow.data.dataset import Dataset
+from reluflow.dynamics.flow.collocation import CollocationFlow
+from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import shrinks_for_ever
+from reluflow.dynamics.train import train
+from reluflow.losses import SquareLoss
+from reluflow.network import Network
+
+DATA = Dataset([[1.0, 0.3], [0.4, 1.0]], [1.0, 0.7])
+PULL = DATA.y @ DATA.X / np.linalg.norm(DATA.y @ DATA.X)
+ACROSS = np.array([-PULL[1], PULL[0]])
+
+
+def _run(solver, w, a):
+    return train(TrainingProblem(DATA, SquareLoss(), Network(w=[w], a=[a], leak=0.5)), solver())
+
+
+@pytest.mark.parametrize("solver", [EventDrivenFlow, CollocationFlow])
+@pytest.mark.parametrize(
+    ("w", "a"),
+    [
+        (-1e-9 * (PULL + 1e-7 * ACROSS), 1e-9 * np.sqrt(1.0 + 1e-14)),
+        (-1e-9 * PULL, 2e-9),
+        (-2e-9 * PULL, 1e-9),
+    ],
+    ids=["nearly against its pull", "output weight heavier", "input weight heavier"],
+)
+def test_a_neuron_that_will_turn_is_not_the_end(solver, w, a):
+    """Within 4e-5 of straight against its pull, or unbalanced, a light neuron ended the run at its start: `stationary`.
+
+    What it has across the pull stays while the rest shrinks, and the smaller of |a| and |w| goes through zero: in all
+    three cases it then grows and fits both samples.
+    """
+    run = _run(solver, w, a)
+    assert run.outcome.code == "stationary"
+    assert run.loss < 1e-12
+
+
+@pytest.mark.parametrize("solver", [EventDrivenFlow, CollocationFlow])
+def test_a_balanced_neuron_straight_against_its_pull_shrinks_for_ever(solver):
+    run = _run(solver, -1e-9 * PULL, 1e-9)
+    assert run.outcome.code == "stationary"
+    assert run.loss == pytest.approx(float(np.mean(DATA.y**2)) / 2.0)
+
+
+def test_rounding_is_forgiven_and_nothing_more(rng):
+    pulls = rng.normal(size=(50, 3))
+    units = pulls / np.linalg.norm(pulls, axis=1, keepdims=True)
+    signs = rng.choice([-1.0, 1.0], size=50)
+    sizes = np.exp(rng.uniform(-300.0, 3.0, size=50))
+    w, a = -(signs * sizes)[:, None] * units, signs * sizes
+    assert shrinks_for_ever(w, a, pulls).all()
+    assert not shrinks_for_ever(-w, a, pulls).any()
+    assert not shrinks_for_ever(w, a * (1.0 + 1e-9), pulls).any()
+    turned = w + 1e-9 * sizes[:, None] * np.cross(units, units[:, [1, 2, 0]])
+    assert not shrinks_for_ever(turned, a, pulls).any()
