@@ -1,4 +1,4 @@
-"""The five papers, once: how they are cited, titled and numbered; their keys are those of references.bib."""
+"""The papers, once: how they are cited, titled and numbered; their keys are those of references.bib."""
 
 from __future__ import annotations
 
@@ -63,6 +63,13 @@ BIBLIOGRAPHY: dict[str, Paper] = {
             2021,
             "The inductive bias of ReLU networks on orthogonally separable data",
             "orthogonally separable data",
+        ),
+        Paper(
+            "chistikov2023",
+            "Chistikov, Englert & Lazic",
+            2023,
+            "Learning a Neuron by a Shallow ReLU Network: Dynamics and Implicit Bias for Correlated Inputs",
+            "one neuron learnt from correlated inputs",
         ),
     )
 }
