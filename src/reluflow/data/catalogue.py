@@ -263,6 +263,19 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         (DatasetParameter("d", int, 16, "dimension"), DatasetParameter("n", int, None, "number of samples, else d")),
         is_random=True,
     ),
+    _chistikov(
+        "chistikov-two-teachers",
+        32,
+        16,
+        "two opposite teachers, each with its own samples",
+        chistikov2023.two_teachers,
+        (
+            DatasetParameter("d", int, 16, "dimension"),
+            DatasetParameter("n", int, None, "samples of each teacher, else d"),
+            DatasetParameter("rho", float, chistikov2023.NOISE_UNCENTRED, "mean squared distance from the centre"),
+        ),
+        is_random=True,
+    ),
     _sampled(
         "orthogonally-separable",
         20,

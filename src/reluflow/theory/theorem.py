@@ -296,7 +296,7 @@ def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredC
 def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     """What every result asks of a run, said only where it is not so.
 
-    The five papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
+    The papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
     run that was cut short decides nothing.
     """
     runs = [e.trajectory for e in (evidence, *evidence.sweep) if e.trajectory is not None]

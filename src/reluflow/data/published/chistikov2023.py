@@ -156,3 +156,57 @@ def correlated(rng: np.random.Generator, *, d: int = 16, n: int | None = None, c
         f"`n` = {count} samples in dimension `d` = {d} all within 90 degrees of the teacher were not found in "
         f"{MAX_DRAWS} draws; take fewer samples."
     )
+
+
+def two_teachers(
+    rng: np.random.Generator, *, d: int = 16, n: int | None = None, rho: float = NOISE_UNCENTRED, centred: bool = False
+) -> Dataset:
+    """n samples around a centre mu and n around -mu, labelled by one teacher on each side, y = s(<v_1, x>) - s(<v_2, x>).
+
+    x_i ~ N(+-mu, (rho/d) I). Centred, v_1 = mu and v_2 = -3 mu; uncentred, they are one more sample of each side,
+    normalised to lengths 1 and 3. Drawn anew until each teacher is active on all samples of its own side and on none of
+    the other.
+
+    Parameters
+    ----------
+    rng
+        Source of randomness.
+    d
+        Dimension.
+    n
+        Number of samples on each side; by default d.
+    rho
+        Mean squared distance of a sample and its centre.
+    centred
+        Whether the centres themselves are the teachers.
+
+    References
+    ----------
+    Chistikov et al. (2023), App. I, Figs. 10 and 11; signs and lengths of the teachers as in the authors' code
+    [chistikov2023].
+    """
+    count = d if n is None else n
+    if d < 2 or count < 1:
+        raise InvalidInputError(f"`d` must be at least 2 and `n` at least 1, got d = {d} and n = {count}.")
+    if not rho > 0.0:
+        raise InvalidInputError(f"`rho` must be positive, got {rho:g}.")
+    for _ in range(MAX_DRAWS):
+        mu = _unit(rng, d)
+        noise = np.sqrt(rho / d) * rng.standard_normal((2, count + 1, d))
+        sides = np.stack([mu + noise[0], -mu + noise[1]])  # (2, n + 1, d)
+        heads = np.stack([mu, -mu]) if centred else sides[:, 0]
+        teachers = heads / np.linalg.norm(heads, axis=1)[:, None]
+        inside = np.einsum("skd,td->stk", sides[:, 1:], teachers) > 0.0  # side, teacher, sample
+        if np.array_equal(inside.all(axis=2), np.eye(2, dtype=bool)) and not (inside[0, 1] | inside[1, 0]).any():
+            X = np.concatenate(sides[:, 1:])
+            y = np.maximum(X @ teachers[0], 0.0) - 3.0 * np.maximum(X @ teachers[1], 0.0)
+            return Dataset(
+                X,
+                y,
+                name="chistikov-two-teachers",
+                provenance="Chistikov et al. (2023), Figs. 10 and 11 [chistikov2023]",
+            )
+    raise InvalidInputError(
+        f"`rho` = {rho:g} scatters the samples so far that no draw of {MAX_DRAWS} has each teacher on its own side; "
+        "take it smaller, or fewer samples."
+    )

@@ -16,15 +16,22 @@ GENERIC = 1e-10  # gaps and coordinates below this count as 0
 def correlated_teacher(facts: DatasetFacts) -> Judgement:
     """Sec. 2: the labels are those of one neuron within 45 degrees of every sample.
 
-    The margin is 45 degrees minus the largest angle between the neuron and a sample, in radians.
+    The margin is 45 degrees minus the largest angle between the neuron and a sample, in radians. Where no neuron that is
+    active on all samples gives the labels there is no such angle: it is then the smallest label against the largest, at
+    most 0, or minus the relative residual.
     """
     data = facts.dataset
     if not np.all(data.y > 0.0) or not np.all(facts.norms > 0.0):
-        return fails("a label is not positive or a sample is 0, so no neuron within 45 degrees gives the labels")
+        smallest = float(np.min(data.y) / (np.max(np.abs(data.y)) or 1.0))
+        return fails(
+            "a label is not positive or a sample is 0, so no neuron within 45 degrees gives the labels",
+            min(smallest, 0.0),
+        )
     teacher = facts.least_squares
     residual = float(np.linalg.norm(data.y - data.X @ teacher) / np.linalg.norm(data.y))
     if residual > FIT:
-        return fails(f"no neuron that is active on all samples gives the labels, relative residual {residual:.3g}")
+        words = f"no neuron that is active on all samples gives the labels, relative residual {residual:.3g}"
+        return fails(words, -residual)
     unit = data.X / facts.norms[:, None]
     direction = teacher / np.linalg.norm(teacher)
     # atan2 keeps its digits where the cosine is near 1
