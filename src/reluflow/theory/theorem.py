@@ -312,6 +312,16 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
                 is_regime=True,
             )
         )
+    odd = next((run.problem.variant for run in runs if not run.problem.is_plain), "")
+    if odd:
+        found.append(
+            Hypothesis(
+                "plain-flow",
+                "all weights are trained, by the loss alone",
+                lambda e: Judgement(holds=False, margin=None, detail=f"the run has {odd}"),
+                is_regime=True,
+            )
+        )
     cut = next((run for run in runs if run.outcome.is_cut_short), None)
     if cut is not None:
         sentence = cut.outcome.sentence

@@ -64,11 +64,12 @@ def test_two_teachers_fall_twice(tmp_path):
 
 @pytest.mark.parametrize("centred", [True, False])
 def test_two_teachers_are_each_on_their_own_side(centred, rng):
-    data = two_teachers(rng, d=5, n=4, rho=0.2, centred=centred)
+    data = two_teachers(rng, d=5, n=4, rho=0.05, centred=centred)
     assert np.all(data.y[:4] > 0)
     assert np.all(data.y[4:] < 0)
     for side, length in ((slice(0, 4), 1.0), (slice(4, 8), 3.0)):
         teacher = np.linalg.lstsq(data.X[side], np.abs(data.y[side]), rcond=None)[0]
         assert np.linalg.norm(teacher) <= length * (1 + 1e-9)  # the part of it that four samples show
+    assert np.all(two_teachers(rng, d=3, rho=4.0).y != 0.0)
     with pytest.raises(InvalidInputError, match="`rho` must be positive, got -1"):
         two_teachers(rng, rho=-1.0)

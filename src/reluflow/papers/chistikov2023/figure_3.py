@@ -2,7 +2,7 @@
 
 Example 31: m = 25 neurons on one uncentred set, d = 16, from the scale 4^-7. In the eigenbasis of the covariance the
 bundle V = sum of a_j w_j has coordinates nu_k, the teacher nu_k*. The paper shows arsinh((nu_k* - nu_k)/1e-5) over
-iterations: each coordinate but the last crosses 0 from above, one after the other, that of the largest eigenvalue first.
+iterations: each coordinate but the last crosses 0 from above, one after the other, the largest eigenvalue's first.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Fitted(AbstractStoppingRule):
 def trained(trial: Draw, log_scale: float, *, rtol: float = 1e-8) -> Trajectory:
     """The exact flow until the loss has fallen to `FITTED`, to a stationary point, or for 2e7 iterations.
 
-    The last stretch is stiff: its rate is the least eigenvalue of the covariance, which collocation passes in long steps.
+    The last stretch is stiff, at the rate of the covariance's least eigenvalue; collocation passes it in long steps.
     """
     until = FirstOf((Fitted(), Stationary(atol=1e-9)))
     return train(trial.problem(log_scale), CollocationFlow(rtol=rtol), until=until, horizon=HORIZON)

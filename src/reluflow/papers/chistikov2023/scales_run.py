@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
                 workbench.progress(done / total, f"{kind}, d = {d}, m = {width}, draw {seed}")
                 found = workbench.piece(
                     f"{kind}-{d}-{width}-{seed}",
-                    lambda kind=kind, d=d, width=width, seed=seed: _ends(kind, d, width, seed, settings.powers),
+                    partial(_ends, kind, d, width, seed, settings.powers),
                     settings=(kind, d, width, seed, settings.powers),
                 )
                 for name in MEASURES:

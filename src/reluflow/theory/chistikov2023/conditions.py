@@ -16,9 +16,9 @@ GENERIC = 1e-10  # gaps and coordinates below this count as 0
 def correlated_teacher(facts: DatasetFacts) -> Judgement:
     """Sec. 2: the labels are those of one neuron within 45 degrees of every sample.
 
-    The margin is 45 degrees minus the largest angle between the neuron and a sample, in radians. Where no neuron that is
-    active on all samples gives the labels there is no such angle: it is then the smallest label against the largest, at
-    most 0, or minus the relative residual.
+    The margin is 45 degrees minus the largest angle between the neuron and a sample, in radians. Where no neuron
+    that is active on all samples gives the labels there is no such angle: it is then the smallest label against the
+    largest, at most 0, or minus the relative residual.
     """
     data = facts.dataset
     if not np.all(data.y > 0.0) or not np.all(facts.norms > 0.0):
