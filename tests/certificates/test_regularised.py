@@ -98,7 +98,7 @@ def test_a_dead_neuron_under_a_frozen_layer_is_no_proof_of_a_minimum():
 
 
 def test_kinks_take_the_shortest_element():
-    """A neuron on the boundary of x = (0, 1): the force there may cancel what decay leaves across, with slope in [0, 1]."""
+    """A neuron on the boundary of x = (0, 1), where the slope may be 0: nothing then pulls it across."""
     data = Dataset([[1.0, 0.0], [0.0, 1.0]], [2.0, -1.0])
     side = np.sqrt(1.7)
     found = certify_variant(Network(w=[[side, 0.0]], a=[side]), data, LOSS, weight_decay=0.3)

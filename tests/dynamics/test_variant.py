@@ -173,7 +173,7 @@ def test_who_takes_it():
     assert chosen.name == "event-driven"
     assert chosen.reason == "Event-driven steps: the solver that takes weight decay 0.1."
     with pytest.raises(
-        InvalidInputError, match="without weight decay 0.1 for CollocationFlow; EventDrivenFlow takes it"
+        InvalidInputError, match=r"without weight decay 0\.1 for CollocationFlow; EventDrivenFlow takes it"
     ):
         train(problem, CollocationFlow())
     with pytest.raises(InvalidInputError, match="a frozen output layer for the collocation solver"):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.gradient import Gradient, RelativePulls
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network

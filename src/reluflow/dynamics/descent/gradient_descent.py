@@ -220,8 +220,8 @@ def descent_of(
         )
     if lr * problem.weight_decay >= 1.0:
         raise InvalidInputError(
-            f"`lr` must be below 1 / weight decay = {1.0 / problem.weight_decay:g}, got {lr:g}: a step would turn every "
-            "neuron around."
+            f"`lr` must be below 1 / weight decay = {1.0 / problem.weight_decay:g}, got {lr:g}: a step would turn "
+            "every neuron around."
         )
     at_origin = float(loss.value(np.zeros(1), np.ones(1))[0])
     return Descent(

@@ -1,8 +1,9 @@
 """Machine-code kernels of gradient descent in cone-compressed form: the iterates of plain descent, many at a time.
 
 Inside a cone one iteration is one linear map I + lr [[0, D], [D^T, 0]] for all its neurons, weight decay lambda taking
-lr lambda off its diagonal. A neuron is looked at only when the path sum lr (|D| + lambda) its cone has gone since the last look might have carried it across a boundary; near a boundary
-it *walks*: it leaves the cone and is stepped by itself, by the kernels of plain descent.
+lr lambda off its diagonal. A neuron is looked at only when the path sum lr (|D| + lambda) its cone has gone since the
+last look might have carried it across a boundary; near a boundary it *walks*: it leaves the cone and is stepped by
+itself, by the kernels of plain descent.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.flow.sweep import POINTS, RULE
+from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient, network_of, shrinks_for_ever, sizes_beyond_doubles
+from reluflow.dynamics.reading import network_of, shrinks_for_ever, sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge

@@ -17,8 +17,9 @@ from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.light_crossers import LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
+from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient, sizes_beyond_doubles
+from reluflow.dynamics.reading import sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge

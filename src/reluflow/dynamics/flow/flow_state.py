@@ -23,8 +23,8 @@ from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.gradient import Gradient, RelativePulls
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.trajectory import Limit
 from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant

@@ -10,7 +10,6 @@ from reluflow.experiments.store import Results
 from reluflow.papers.chistikov2023.losses_run import Settings
 from reluflow.papers.claim import Claim
 
-
 LATE = float(np.log(1e-9))  # ln of the training loss at which test losses are compared
 
 
@@ -50,8 +49,8 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             1.0,
         ),
         Claim.between(
-            f"descent at the authors' step lags behind the exact flow (losses differ by up to {100 * whole:.3g} % of the "
-            "first) by a term of first order: the same at half the step, over that",
+            f"descent at the authors' step lags behind the exact flow (losses differ by up to {100 * whole:.3g} % of "
+            "the first) by a term of first order: the same at half the step, over that",
             half / whole,
             0.4,
             0.6,
