@@ -72,7 +72,7 @@ def draw_scales(
                     LABELS[name],
                     curves,
                     x_scale="log",
-                    y_scale="log",
+                    y_scale="linear" if name == "nuclear" else "log",
                     legend="upper left",
                 )
             )
