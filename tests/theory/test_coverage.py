@@ -123,7 +123,10 @@ def test_how_many_results_there_are():
 def test_the_readme_counts_as_the_registry_does():
     """The table said "3 left out" of lyu2021 where there are 5, and "1 to 13" where min2024 has 21 figures."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"every theorem of {NUMBER_WORDS[len(PAPERS)]} papers" in readme
+    number = NUMBER_WORDS[len(PAPERS)]
+    assert f"every theorem of {number} papers" in readme
+    for page in ("docs/index.md", "docs/for-whom.md", "CITATION.cff"):
+        assert f"of {number} papers" in (ROOT / page).read_text(encoding="utf-8"), page
     for paper in PAPERS:
         (row,) = re.findall(rf"^\| `{paper}` \|.*$", readme, flags=re.MULTILINE)
         statuses = [status_of(result) for result in results_of(paper)]

@@ -20,7 +20,7 @@ _STEADY = 1e-6  # how far below the decay, relative to it, a growth rate must st
 
 def velocities(problem: TrainingProblem, z: FloatArray, pulls: RelativePulls) -> FloatArray:
     """dz/dt of neurons z = (w, a) relative to the rate of the pulls, shape (num_neurons, d + 1)."""
-    decay = problem.weight_decay * np.exp(-pulls.log_rate)
+    decay = problem.weight_decay * np.exp(-pulls.log_rate) if problem.weight_decay else 0.0  # not 0 times infinity
     found = np.empty_like(z)
     found[:, :-1] = z[:, -1:] * pulls.vectors - decay * z[:, :-1]
     found[:, -1] = np.einsum("jd,jd->j", z[:, :-1], pulls.vectors) - decay * z[:, -1]

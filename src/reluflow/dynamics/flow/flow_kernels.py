@@ -146,7 +146,7 @@ def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slop
     d = layout.samples.shape[1]
     forces, log_rate = relative_forces(outputs_of(columns, layout), layout)
     pull = group_forces(forces, layout)
-    decay = layout.weight_decay * np.exp(-log_rate)
+    decay = layout.weight_decay * np.exp(-log_rate) if layout.weight_decay > 0.0 else 0.0  # not 0 times infinity
     for c in range(columns.shape[0]):
         g = layout.column_group[c]
         along = 0.0

@@ -65,7 +65,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 x_scale="log",
                 levels=[Guide(NOISE_UNCENTRED, "$\\sqrt{2} - 1$", is_vertical=True)],
                 y_scale="log",
-                legend="lower right",
+                legend="upper left",
             )
         )
     title = f"two teachers, d = {settings.d}, m = {settings.width}, $\\lambda = 4^{{-{settings.power}}}$"
