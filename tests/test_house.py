@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAPERS = ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021")
+PAPERS = ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023")
 
 
 def test_every_room_imports_only_from_the_left():

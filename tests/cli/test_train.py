@@ -199,3 +199,44 @@ def test_refusals(reluflow, words, said):
     assert result.out == ""
     assert len(result.err.strip().splitlines()) == 1
     assert said in result.err
+
+
+def test_weight_decay_ends_at_a_minimum_of_the_regularised_loss(reluflow):
+    result = reluflow("train", "three-points", "--width", 20, "--weight-decay", 0.1, "--json")
+    assert result.status == 0
+    answer = result.json
+    assert answer["outcome"] == "stationary"
+    assert answer["weight_decay"] == 0.1
+    assert answer["frozen_output"] is False
+    assert answer["penalty"] > 0.0
+    assert answer["limit"]["kind"] in ("global-minimum", "saddle", "stationary")
+    assert answer["limit"]["residuals"]["stationarity"] < 1e-6
+    assert answer["limit"]["residuals"]["penalty"] == pytest.approx(answer["penalty"], rel=1e-9)
+
+
+def test_a_frozen_output_layer_keeps_its_weights(reluflow):
+    options = ("--width", 8, "--scale", 1, "--frozen-output", "--until", 2, "--times", "0,2", "--json")
+    first, last = reluflow("train", "three-points", *options).json["snapshots"]
+    assert first["a"] == last["a"]
+    assert first["w"] != last["w"]
+
+
+def test_what_is_not_plain_is_said_and_refused_where_it_must_be(reluflow):
+    shown = reluflow("train", "three-points", "--width", 5, "--scale", 1, "--weight-decay", 0.2, "--until", 1)
+    assert "weight decay 0.2; minimum, saddle and stationary are words of that problem" in " ".join(shown.out.split())
+    refused = reluflow("train", "three-points", "--weight-decay", 0.1, "--solver", "collocation")
+    assert refused.status == 2
+    assert "without weight decay 0.1 for the collocation solver; the event-driven one takes it" in refused.err
+    refused = reluflow("train", "min-toy", "--frozen-output", "--until", "direction")
+    assert refused.status == 2
+    assert "a frozen output layer for `--until direction`" in refused.err
+
+
+def test_certify_judges_the_regularised_loss(reluflow, tmp_path):
+    place = tmp_path / "network.csv"
+    options = ("--width", 20, "--weight-decay", 0.1, "--save-network", str(place), "--json")
+    assert reluflow("train", "three-points", *options).status == 0
+    regularised = reluflow("certify", "three-points", "--init", str(place), "--weight-decay", 0.1, "--json").json
+    assert regularised["residuals"]["stationarity"] < 1e-6
+    plain = reluflow("certify", "three-points", "--init", str(place), "--json").json
+    assert plain["kind"] == "not-stationary"

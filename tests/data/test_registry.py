@@ -11,7 +11,7 @@ from reluflow.data import REGISTRY, load, open_dataset, registered_datasets, sug
 from reluflow.errors import InvalidInputError
 
 NAMES = [entry.name for entry in registered_datasets()]
-PAPERS = {"boursier2024", "min2024", "phuong2021", "lyu2021", "lee2022"}
+PAPERS = {"boursier2024", "min2024", "phuong2021", "lyu2021", "lee2022", "chistikov2023"}
 
 
 def test_every_paper_is_there_and_names_are_unique() -> None:

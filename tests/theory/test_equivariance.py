@@ -9,7 +9,15 @@ from reluflow.data import Dataset
 from reluflow.theory.diagnosis import diagnose
 
 AXIS_BOUND = {"three-point-box", "three-point-box-corrected"}  # boxes in fixed coordinates
-LABEL_SIGN_BOUND = {"boursier-a4", "boursier-a5", "boursier-a6", "lee-realizable", "lee-unique-minimum", *AXIS_BOUND}
+LABEL_SIGN_BOUND = {  # of positive labels only
+    "boursier-a4",
+    "boursier-a5",
+    "boursier-a6",
+    "lee-realizable",
+    "lee-unique-minimum",
+    "correlated-teacher",
+    *AXIS_BOUND,
+}
 SWAPPED = {"lyu-a3": "lyu-a8", "lyu-a8": "lyu-a3", "lyu-a5-star": "lyu-a9", "lyu-a9": "lyu-a5-star"}
 ONE_SIDED = {"lyu-a5", "hinted"}  # speak of positive neurons or positive hints only; no mirrored key
 

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     GLOBAL_MINIMUM = "global-minimum"
     LOCAL_MINIMUM = "local-minimum"
     SADDLE = "saddle"
+    STATIONARY = "stationary"  # with weight decay or a frozen output layer, where no more was proved
     KKT_DIRECTION = "kkt-direction"
     MAX_MARGIN = "max-margin"
     PARTIAL_DIRECTION = "partial-direction"

@@ -48,6 +48,12 @@ LossOption = Annotated[
 ReductionOption = Annotated[ReductionName, typer.Option("--reduction", help="Mean or sum over samples.")]
 FactorOption = Annotated[float, typer.Option("--factor", help="Multiplies the loss.")]
 LeakOption = Annotated[float, typer.Option("--leak", help="Negative slope in [0, 1]; 0 is ReLU.")]
+WeightDecayOption = Annotated[
+    float, typer.Option("--weight-decay", metavar="L", help="Adds (L/2) times the sum of the squared weights.")
+]
+FrozenOutputOption = Annotated[
+    bool, typer.Option("--frozen-output", help="Train the input weights alone; the output weights stay.")
+]
 WidthOption = Annotated[str, typer.Option("--width", metavar="M", help="Number of neurons; inf in dimension 2.")]
 ScaleOption = Annotated[
     str, typer.Option("--scale", metavar="S", help="Initialisation scale, any positive decimal: 1e-400 is fine.")

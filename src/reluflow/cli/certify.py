@@ -10,6 +10,7 @@ from reluflow.cli.arguments import (
     BiasOption,
     DatasetArgument,
     FactorOption,
+    FrozenOutputOption,
     JsonOption,
     LeakOption,
     LossOption,
@@ -18,6 +19,7 @@ from reluflow.cli.arguments import (
     ReductionName,
     ReductionOption,
     SeedOption,
+    WeightDecayOption,
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
@@ -39,6 +41,8 @@ def command(
     reduction: ReductionOption = ReductionName.MEAN,
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
+    weight_decay: WeightDecayOption = 0.0,
+    frozen_output: FrozenOutputOption = False,
     tolerance: Annotated[float, typer.Option("--tolerance", help="Largest relative residual that counts as 0.")] = 1e-6,
     from_here: Annotated[
         bool, typer.Option("--from-here", help="Also how far along it is, and where the exact flow takes it from here.")
@@ -59,14 +63,26 @@ def command(
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width="1", scale="1", seed=seed, leak=leak, output_bias=output_bias.value)
-    verdict = certify(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance, with_norm=True)
+    named = loss_from(data, loss, reduction, factor)
+    if weight_decay != 0.0 or frozen_output:
+        from reluflow.certificates.regularised import certify_variant
+
+        if from_here:
+            raise InvalidInputError(
+                "`--from-here` follows the flow without --weight-decay and --frozen-output; leave out one."
+            )
+        verdict = certify_variant(
+            network, data, named, weight_decay=weight_decay, trains_output_layer=not frozen_output, rtol=tolerance
+        )
+    else:
+        verdict = certify(network, data, named, rtol=tolerance, with_norm=True)
     place = None
     if from_here:
         from reluflow.experiments.whereabouts import whereabouts
 
         with stage_spinner() as on_stage:
             on_stage("running the flow from here")
-            place = whereabouts(network, data, loss_from(data, loss, reduction, factor), rtol=tolerance)
+            place = whereabouts(network, data, named, rtol=tolerance)
     if json:
         escape: dict[str, Any] | None = None
         if verdict.escape is not None:
@@ -97,7 +113,8 @@ def command(
         )
         return
     name = str(verdict.kind)
-    print(f"{data.name}: the network is a {name}." if name != "not-stationary" else f"{data.name}: not stationary.")
+    plain = {"not-stationary": "not stationary", "stationary": "the network is stationary"}
+    print(f"{data.name}: {plain.get(name, f'the network is a {name}')}.")
     for reason in (*verdict.reasons, *(f"Not decided: {point}" for point in verdict.open_points)):
         print(reason)
     rows = [(name.replace("_", " "), number(value, 4)) for name, value in verdict.residuals.items()]

@@ -27,7 +27,7 @@ COMMANDS: dict[str, str] = {
     "minimum-norm": "The network of least norm that fits the labels, with its dual certificate.",
     "certify": "What a given network provably is.",
     "reproduce": "Redraw the papers' figures and tables and judge their claims.",
-    "theorems": "List every encoded result of the five papers.",
+    "theorems": "List every encoded result of the papers.",
     "check": "Judge a theorem on a dataset: hypotheses, constants, conclusions with slack.",
     "bench": "Side-by-side timings in one run, as ratios.",
     "lab": "The laboratory in the browser: drag, move through time, ask why.",

@@ -43,7 +43,7 @@ def command(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything and keep nothing.")] = False,
     json: JsonOption = False,
 ) -> int:
-    """Redraw the figures and tables of five papers and judge their claims from the numbers.
+    """Redraw the figures and tables of the papers and judge their claims from the numbers.
 
     Results are kept in $RELUFLOW_CACHE or the user's cache folder, so that drawing again is instant and a run that was
     interrupted goes on where it was. The folder of --out gets one index.html with everything made there so far.

@@ -23,7 +23,7 @@ def command(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """List every encoded result of the five papers; `reluflow check KEY` judges one.
+    """List every encoded result of the papers; `reluflow check KEY` judges one.
 
     Example: reluflow theorems boursier2024
     """

@@ -13,6 +13,7 @@ from reluflow.cli.arguments import (
     BiasOption,
     DatasetArgument,
     FactorOption,
+    FrozenOutputOption,
     InitOption,
     JsonOption,
     LeakOption,
@@ -25,6 +26,7 @@ from reluflow.cli.arguments import (
     ReductionOption,
     ScaleOption,
     SeedOption,
+    WeightDecayOption,
     WidthOption,
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
@@ -83,6 +85,8 @@ def command(
     reduction: ReductionOption = ReductionName.MEAN,
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
+    weight_decay: WeightDecayOption = 0.0,
+    frozen_output: FrozenOutputOption = False,
     width: WidthOption = "100",
     scale: ScaleOption = "1e-3",
     init: InitOption = "balanced",
@@ -142,7 +146,13 @@ def command(
     network = network_from(
         data, init=init, width=width, scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
     )
-    problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
+    problem = TrainingProblem(
+        data,
+        loss_from(data, loss, reduction, factor),
+        network,
+        weight_decay=weight_decay,
+        trains_output_layer=not frozen_output,
+    )
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
     name, reason = method.value, ""
@@ -244,7 +254,9 @@ def _rule(until: str | None, method: Method, problem: TrainingProblem) -> Abstra
     if until is None and method is not Method.FLOW:
         return Exhausted()
     if until is None:
-        return rules["direction" if problem.loss.is_classification else "stationary"]
+        return rules["direction" if problem.loss.is_classification and problem.is_plain else "stationary"]
+    if until == "direction":
+        problem.refuse_variant("`--until direction`", "take stationary or a time.")
     if until == "direction" and not problem.loss.is_classification:
         raise InvalidInputError(f"`--until direction` needs a classification loss, got {problem.loss.name}.")
     if until in rules:
@@ -289,6 +301,9 @@ def _as_json(trajectory: Trajectory, limit: CertifiedLimit) -> dict[str, Any]:
         "log_time": trajectory.log_time,
         "loss": trajectory.loss,
         "predictions": trajectory.predictions,
+        "weight_decay": trajectory.problem.weight_decay,
+        "frozen_output": not trajectory.problem.trains_output_layer,
+        "penalty": trajectory.problem.penalty(trajectory.network),
         "steps": trajectory.steps,
         "force_evaluations": trajectory.force_evaluations,
         "crossings": trajectory.crossings,
@@ -331,6 +346,8 @@ def _print(trajectory: Trajectory, limit: CertifiedLimit, reason: str) -> None:
     print(f"{data.name}: {trajectory.method}")
     if reason:
         print(reason)
+    if not trajectory.problem.is_plain:
+        print(f"Trained with {trajectory.problem.variant}; minimum, saddle and stationary are words of that problem.")
     when = f"t = {trajectory.time:.6g}" if np.isfinite(trajectory.time) else f"log t = {trajectory.log_time:.6g}"
     print(f"{trajectory.outcome.sentence} ({trajectory.outcome.code}, {when})")
     if trajectory.outcome.is_spent:

@@ -1,4 +1,4 @@
-"""The catalogue: one entry for every registered dataset, those of the five papers first."""
+"""The catalogue: one entry for every registered dataset, those of the papers first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from reluflow.data import families, samplers
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.mnist import BUNDLED_PER_DIGIT, NUM_PIXELS, Source, mnist_pair
-from reluflow.data.published import boursier2024, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
+from reluflow.data.published import boursier2024, chistikov2023, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
 from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
 
 # How each paper uses its sets. Min et al.'s experiments fit a mean of losses, their theorems and cases a sum.
@@ -32,6 +32,9 @@ _lyu = partial(
     RegisteredDataset, task=Task.CLASSIFICATION, paper="lyu2021", settings=SuggestedSettings("logistic", leak=0.5)
 )
 _lee = partial(RegisteredDataset, task=Task.REGRESSION, paper="lee2022", settings=SuggestedSettings("square"))
+_chistikov = partial(
+    RegisteredDataset, task=Task.REGRESSION, paper="chistikov2023", settings=SuggestedSettings("square")
+)
 _sampled = partial(
     RegisteredDataset,
     task=Task.CLASSIFICATION,
@@ -214,6 +217,65 @@ CATALOGUE: tuple[RegisteredDataset, ...] = (
         is_random=True,
     ),
     _lee("lee-flat-minimum", 3, 2, "full-rank covariance, yet a segment of minima", lee2022.flat_minimum),
+    _chistikov("chistikov-plane", 3, 2, "one teacher neuron, samples within 30 degrees", chistikov2023.plane),
+    _chistikov(
+        "chistikov-two-samples", 2, 2, "the same where the paper's scale is in reach", chistikov2023.two_samples
+    ),
+    _chistikov("chistikov-minimal", 3, 3, "M < 0: the rank-one limit has least norm", chistikov2023.minimal),
+    _chistikov("chistikov-not-minimal", 3, 3, "M > 0: the rank-one limit has not", chistikov2023.not_minimal),
+    _chistikov(
+        "chistikov-simplex",
+        3,
+        3,
+        "Example 37, M < 0",
+        chistikov2023.simplex,
+        (
+            DatasetParameter("d", int, 3, "dimension and number of samples"),
+            DatasetParameter("xi", float, 0.5, "how far the samples are apart"),
+        ),
+    ),
+    _chistikov(
+        "chistikov-fan",
+        3,
+        3,
+        "Example 37, M > 0",
+        chistikov2023.fan,
+        (
+            DatasetParameter("d", int, 3, "dimension and number of samples"),
+            DatasetParameter("b", float, 11.0, "length of the samples, at least 11"),
+        ),
+    ),
+    _chistikov(
+        "chistikov-centred",
+        16,
+        16,
+        "Gaussian samples around the teacher",
+        partial(chistikov2023.correlated, centred=True),
+        (DatasetParameter("d", int, 16, "dimension"), DatasetParameter("n", int, None, "number of samples, else d")),
+        is_random=True,
+    ),
+    _chistikov(
+        "chistikov-uncentred",
+        16,
+        16,
+        "Gaussian samples, one more as teacher",
+        partial(chistikov2023.correlated, centred=False),
+        (DatasetParameter("d", int, 16, "dimension"), DatasetParameter("n", int, None, "number of samples, else d")),
+        is_random=True,
+    ),
+    _chistikov(
+        "chistikov-two-teachers",
+        32,
+        16,
+        "two opposite teachers, each with its own samples",
+        chistikov2023.two_teachers,
+        (
+            DatasetParameter("d", int, 16, "dimension"),
+            DatasetParameter("n", int, None, "samples of each teacher, else d"),
+            DatasetParameter("rho", float, chistikov2023.NOISE_UNCENTRED, "mean squared distance from the centre"),
+        ),
+        is_random=True,
+    ),
     _sampled(
         "orthogonally-separable",
         20,

@@ -4,6 +4,7 @@ What a run is, to be read in this order; each file knows those above it only:
 
 - `problem`, `event`: what is trained; what can happen to a neuron on the way.
 - `trajectory`, `phases`: what a run leaves behind, and its outcome.
+- `gradient`, `variant`: how large the gradient is; weight decay and a frozen output layer.
 - `reading`, `solver`: what can be read off a network in training; the contract of a method.
 - `keep`, `stopping`, `checkpoint`: what is recorded, when it ends, how it is resumed: settings, each with a `start`.
 - `matrix_threads`, `train`: on how many cores; the one loop.

@@ -86,7 +86,8 @@ def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: obje
     for array in (problem.dataset.X, problem.dataset.y, network.w, network.a, network.weight):
         digest.update(np.ascontiguousarray(array).tobytes())
     return {
-        "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r}",
+        "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r} "
+        f"{problem.weight_decay!r} {problem.trains_output_layer!r}",
         "solver": repr(solver),
         **{name: repr(value) for name, value in others.items()},
         "version": version("reluflow"),

@@ -7,12 +7,12 @@ so itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
@@ -20,58 +20,6 @@ _LARGE = 1e70  # a product of four numbers up to this is an ordinary double
 LARGEST_LOG = 300.0  # ln of the size of the heaviest neuron up to which a network needs no `log_scale`
 LIGHTEST = -690.0  # ln of the size, beside log_scale, that a neuron is given where its own would underflow
 RESTING_PULL = 1e-6  # share of the pull of all labels together below which a neuron counts as at rest
-
-
-@dataclass(frozen=True)
-class Gradient:
-    """Size of grad L and its angle with the parameters.
-
-    Parameters
-    ----------
-    log_norm
-        ln |grad L|, finite where the gradient underflows; -inf where it is 0.
-    turning
-        Sine of the angle between the parameters and -grad L: how far the direction of the parameters turns while
-        their norm grows by a factor e. It tends to 0 as a network tends to a KKT direction of its margin problem.
-    log_rate
-        ln of the total force c sum |dl/dh| for a loss whose forces fade for ever; 0 for any other.
-    """
-
-    log_norm: float
-    turning: float
-    log_rate: float = 0.0
-
-    @property
-    def norm(self) -> float:
-        """|grad L|."""
-        return float(np.exp(self.log_norm))
-
-    @classmethod
-    def from_moments(
-        cls, square: float, along: float, size: float, log_rate: float, log_scale: float = 0.0
-    ) -> Gradient:
-        """From |grad L|^2, -<theta, grad L> and |theta|^2, the forces relative to e^log_rate, theta to e^log_scale."""
-        if square == 0.0 or size == 0.0:
-            return cls(-np.inf, 0.0, log_rate)
-        cosine = along / np.sqrt(square) / np.sqrt(size)
-        turning = float(np.sqrt(max(0.0, 1.0 - float(cosine) ** 2)))
-        return cls(0.5 * float(np.log(square)) + log_rate + log_scale, turning, log_rate)
-
-
-@dataclass(frozen=True, eq=False)
-class RelativePulls:
-    """D_j of every neuron relative to a rate, and its logarithm; the rate is 1 for a loss that does not fade.
-
-    Parameters
-    ----------
-    vectors
-        D_j exp(-log_rate), shape (num_neurons, d).
-    log_rate
-        See `Gradient`.
-    """
-
-    vectors: FloatArray
-    log_rate: float
 
 
 def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> RelativePulls:
@@ -94,8 +42,11 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
 
 
 def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> Gradient:
-    """Norms and angles of the gradient at a network."""
+    """Norms and angles of the gradient of what is minimised, over the weights that are trained."""
     pulls = pulls_of(problem, network, outputs)
+    if not problem.is_plain:
+        z = np.column_stack([network.w, network.a])
+        return gradient_of_variant(problem, z, network.weight, pulls, network.log_scale)
     # the last iterate before a descent diverges has numbers whose squares overflow
     unit = _unit_of(np.append(network.w, network.a))
     pull = _unit_of(pulls.vectors)
@@ -117,6 +68,8 @@ def _unit_of(values: FloatArray) -> float:
 def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) -> bool:
     """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
     pulls, dataset = pulls_of(problem, network, outputs), problem.dataset
+    if not problem.is_plain:
+        return is_settled_variant(problem, np.column_stack([network.w, network.a]), pulls, outputs)
     start = np.abs(problem.loss.label_forces(dataset.y)) @ np.linalg.norm(dataset.X, axis=1)
     is_pulled = np.linalg.norm(pulls.vectors, axis=1) * np.exp(pulls.log_rate) > RESTING_PULL * start
     return bool(np.all(shrinks_for_ever(network.w[is_pulled], network.a[is_pulled], pulls.vectors[is_pulled])))

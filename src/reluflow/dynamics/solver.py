@@ -32,8 +32,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
+from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient, drift_between, gradient_of, is_settled, misalignment_of
+from reluflow.dynamics.reading import drift_between, gradient_of, is_settled, misalignment_of
 from reluflow.dynamics.trajectory import Law, Limit, Outcome
 from reluflow.network import Network
 

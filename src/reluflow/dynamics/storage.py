@@ -119,7 +119,13 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
         for k, time in enumerate(values["snapshot_time"])
     )
     return Trajectory(
-        problem=TrainingProblem(data, loss, start),
+        problem=TrainingProblem(
+            data,
+            loss,
+            start,
+            weight_decay=scalars.get("weight_decay", 0.0),
+            trains_output_layer=scalars.get("trains_output_layer", True),
+        ),
         method=scalars["method"],
         law=Law(scalars["law"]),
         outcome=next(outcome for outcome in Outcome if outcome.code == scalars["outcome"]),
@@ -213,6 +219,8 @@ def _scalars(trajectory: Trajectory) -> dict[str, Any]:
         "loss": problem.loss.name,
         "reduction": problem.loss.reduction,
         "factor": problem.loss.factor,
+        "weight_decay": problem.weight_decay,
+        "trains_output_layer": bool(problem.trains_output_layer),
         "leak": problem.network.leak,
         "initial_log_scale": problem.network.log_scale,
         "final_log_scale": trajectory.network.log_scale,

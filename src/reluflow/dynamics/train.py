@@ -229,7 +229,8 @@ def _rule_of(until: AbstractStoppingRule | float | None, problem: TrainingProble
 
 def _default_rule(problem: TrainingProblem) -> AbstractStoppingRule:
     """Stationarity; for classification also convergence in direction, as a loss that fades for ever has no minimum."""
-    return FirstOf((DirectionConverged(), Stationary())) if problem.loss.is_classification else Stationary()
+    is_endless = problem.loss.is_classification and problem.is_plain
+    return FirstOf((DirectionConverged(), Stationary())) if is_endless else Stationary()
 
 
 def _check_iterations(keep: Keep, run: AbstractRun) -> None:

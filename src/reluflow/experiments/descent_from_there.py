@@ -90,6 +90,7 @@ def descend_from(
     """
     if not np.isfinite(flow.time):
         raise InvalidInputError(f"`flow` must have ended at a finite time to go on by descent, got t = {flow.time}.")
+    flow.problem.refuse_variant("going on by descent", "run GradientDescent on the problem itself.")
     loss = flow.problem.loss
     is_scaled = loss.fades and loss.is_classification
     end = time.monotonic() + max_seconds

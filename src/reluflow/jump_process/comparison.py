@@ -12,6 +12,7 @@ from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.jump_process.orbit import time_of_loss
 from reluflow.jump_process.process import JumpProcess
 from reluflow.network.scale import Scale, log_of_scale
@@ -55,6 +56,7 @@ def flow_beside(
     scales: Sequence[Scale] = SCALES,
     rtol: float = 1e-9,
     max_steps: int = 1_000_000,
+    ridge: Ridge = "stop",
 ) -> tuple[FlowAtScale, ...]:
     """Run the flow at some scales, the shape of the network held fixed, and compare it with its forecast.
 
@@ -68,9 +70,11 @@ def flow_beside(
         Any positive decimals below 1.
     rtol, max_steps
         Tolerance of the runs, and steps allowed to each.
+    ridge
+        What the runs do where the flow is not unique.
     """
     compared = []
-    solver = EventDrivenFlow(rtol=rtol, max_steps=max_steps)
+    solver = EventDrivenFlow(rtol=rtol, max_steps=max_steps, ridge=ridge)
     for scale in scales:
         log_scale = log_of_scale(scale)
         scaled = TrainingProblem(problem.dataset, problem.loss, problem.network.replace(log_scale=log_scale))

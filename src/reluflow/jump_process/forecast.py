@@ -51,6 +51,7 @@ def forecast(
     >>> [(round(jump.clock, 3), round(jump.loss_after, 5)) for jump in process.jumps]
     [(3.43, 0.09125), (5.0, 0.01125)]
     """
+    problem.refuse_variant("a forecast", "leave it out.")
     return _Forecast(problem, rtol, progress).run()
 
 

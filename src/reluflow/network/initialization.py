@@ -1,4 +1,4 @@
-"""Every way the five papers draw (w, a) at the start, each naming its paper and equation.
+"""Every way the papers draw (w, a) at the start, each naming its paper and equation.
 
 A scheme draws the O(1) shape; the scale, and the 1/sqrt(width) of Boursier & Flammarion, go into `log_scale`. So
 one seed gives one shape at every scale, which is what the limits "scale to zero with the draw held fixed" need.

@@ -74,7 +74,7 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
     items = tuple(made)
     papers = [paper for paper in PAPERS if any(item.key.startswith(f"{paper}/") for item in items)]
     body = [
-        "<h1>reluflow reproduce: figures, tables and claims of five papers</h1>",
+        "<h1>reluflow reproduce: figures, tables and claims of the papers</h1>",
         f'<p class="sum">{_summary(items)}</p>',
         '<nav aria-label="Figures"><ul>',
         *(

@@ -15,7 +15,10 @@ from reluflow.errors import InvalidInputError
 from reluflow.papers.figure import PaperFigure
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 
-PAPERS = {key: BIBLIOGRAPHY[key].titled for key in ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021")}
+PAPERS = {
+    key: BIBLIOGRAPHY[key].titled
+    for key in ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023")
+}
 
 _FILE = re.compile(r"(figure|table)_(\d+)\.py")
 _SHORT = {"figure": "fig", "table": "table"}

@@ -40,7 +40,7 @@ def draw_study(found: Study, folder: Path, *, done: Sequence[Picture] = ()) -> l
 
     drawings = [*_data_drawings(found), *(_flow_drawings(found, found.flow) if found.flow is not None else [])]
     if (diagnosis := found.diagnosis) is not None:
-        caption = "The data assumptions of the five papers, with their signed margins."
+        caption = "The data assumptions of the papers, with their signed margins."
         drawings.append(("conditions", lambda: viz.plot_conditions(diagnosis), caption))
     kept = {picture.name: picture for picture in done}
     pictures = []

@@ -38,7 +38,7 @@ class Study:
     initialization, width, scale, seed
         How its neurons are drawn.
     diagnosis
-        Every data assumption of the five papers; None where there are too few samples to compare.
+        Every data assumption of the papers; None where there are too few samples to compare.
     extremal
         Where neurons can align.
     alignment
@@ -164,7 +164,7 @@ def study(
     seeds, scales
         How many draws and which scales the story is repeated with; 0 or none leaves that part out.
     theorems
-        Which to ask; by default the main theorems of the five papers.
+        Which to ask; by default the main theorems of the papers.
     max_steps
         Steps allowed to each run; by default as many as cost some ten seconds, or as fit into `max_seconds`.
     max_seconds
@@ -226,7 +226,7 @@ def study(
 
 
 def main_theorems() -> tuple[Theorem, ...]:
-    """The theorems proper of the five papers, without their lemmas."""
+    """The theorems proper of the papers, without their lemmas."""
     from reluflow.theory.registry import theorems
 
     return tuple(theorem for theorem in theorems() if theorem.key.partition(":")[2].startswith("thm"))

@@ -1,4 +1,4 @@
-"""The five papers, once: how they are cited, titled and numbered; their keys are those of references.bib."""
+"""The papers, once: how they are cited, titled and numbered; their keys are those of references.bib."""
 
 from __future__ import annotations
 

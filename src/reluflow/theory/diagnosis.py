@@ -1,4 +1,4 @@
-"""Diagnosis: every data assumption of the five papers on one dataset, and which theorems that leaves."""
+"""Diagnosis: every data assumption of the papers on one dataset, and which theorems that leaves."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Diagnosis(RowsToFrame):
 
 
 def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: float = 0.0) -> Diagnosis:
-    """Judge every data assumption of the five papers on a dataset.
+    """Judge every data assumption of the papers on a dataset.
 
     Parameters
     ----------

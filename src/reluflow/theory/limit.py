@@ -12,6 +12,7 @@ from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.certificates.regularised import certify_variant
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
@@ -85,14 +86,11 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     ('local-minimum', True)
     """
     problem = trajectory.problem
+    if not problem.is_plain:
+        return _variant_limit(trajectory)
     if not problem.loss.is_classification or (near := nearest_direction(trajectory.network, problem)) is None:
         certificate = certify(trajectory.network, problem.dataset, problem.loss, rtol=_tolerance(trajectory))
-        is_proof = trajectory.outcome is Outcome.STATIONARY and certificate.is_proved
-        words = (
-            trajectory.limit.reason if is_proof else f"{trajectory.outcome.sentence} The last state is judged as it is."
-        )
-        words = " ".join([words, *(f"Not a proof: {point}" for point in certificate.open_points)])
-        return CertifiedLimit(trajectory.network, certificate, 0.0, is_proof, words)
+        return _as_it_is(trajectory, certificate)
     ahead = near.prospects()
     if near.distance > close and not (ahead.is_final and ahead.keeps_patterns):
         words = (
@@ -118,6 +116,28 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     if not is_proof:
         words += f" Not a proof: {' '.join(against) if against else trajectory.outcome.sentence}"
     return CertifiedLimit(near.solved, certificate, near.distance, is_proof, words)
+
+
+def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
+    """The last state of a run with weight decay or a frozen output layer, judged for that problem."""
+    problem = trajectory.problem
+    certificate = certify_variant(
+        trajectory.network,
+        problem.dataset,
+        problem.loss,
+        weight_decay=problem.weight_decay,
+        trains_output_layer=problem.trains_output_layer,
+        rtol=_tolerance(trajectory),
+    )
+    return _as_it_is(trajectory, certificate)
+
+
+def _as_it_is(trajectory: Trajectory, certificate: Certificate) -> CertifiedLimit:
+    """The certificate of the last state; a proof where the run itself said that it was its end."""
+    is_proof = trajectory.outcome is Outcome.STATIONARY and certificate.is_proved
+    words = trajectory.limit.reason if is_proof else f"{trajectory.outcome.sentence} The last state is judged as it is."
+    words = " ".join([words, *(f"Not a proof: {point}" for point in certificate.open_points)])
+    return CertifiedLimit(trajectory.network, certificate, 0.0, is_proof, words)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The registry of results: every theorem of the five papers by key, and where the rest of each paper is covered."""
+"""The registry of results: every theorem of the papers by key, and where the rest of each paper is covered."""
 
 from __future__ import annotations
 

@@ -302,7 +302,7 @@ def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredC
 def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     """What every result asks of a run, said only where it is not so.
 
-    The five papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
+    The papers speak of the flow: a run of descent is measured against them, but proves nothing about them. And a
     run that was cut short decides nothing.
     """
     runs = [e.trajectory for e in (evidence, *evidence.sweep) if e.trajectory is not None]
@@ -315,6 +315,16 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
                 "gradient-flow",
                 "the run is a gradient flow",
                 lambda e: Judgement(holds=False, margin=None, detail=words),
+                is_regime=True,
+            )
+        )
+    odd = next((run.problem.variant for run in runs if not run.problem.is_plain), "")
+    if odd:
+        found.append(
+            Hypothesis(
+                "plain-flow",
+                "all weights are trained, by the loss alone",
+                lambda e: Judgement(holds=False, margin=None, detail=f"the run has {odd}"),
                 is_regime=True,
             )
         )

@@ -20,6 +20,7 @@ PAPERS = {
     "lyu2021": "Lyu et al. (2021)",
     "min2024": "Min et al. (2024)",
     "phuong2021": "Phuong & Lampert (2021)",
+    "chistikov2023": "Chistikov et al. (2023)",
 }
 
 WIDTH, LINE, GAP, HEAD, FOOT = 7.0, 0.135, 0.05, 0.62, 0.1  # inches

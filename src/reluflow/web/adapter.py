@@ -192,7 +192,7 @@ def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDA
 
 
 def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
-    """Every assumption of the five papers with its margin, and the theorems the data allow."""
+    """Every assumption of the papers with its margin, and the theorems the data allow."""
     from reluflow.theory.diagnosis import diagnose
     from reluflow.theory.registry import theorems
 

@@ -1,6 +1,6 @@
 """The exact point sets of the papers, one module per paper key; those known by a name of their own are here too."""
 
-from reluflow.data.published import boursier2024, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
+from reluflow.data.published import boursier2024, chistikov2023, lee2022, lyu2021, lyu2021_hinted, min2024, phuong2021
 from reluflow.data.published.boursier2024 import (
     stewart,
     stewart_digitised,
@@ -15,6 +15,7 @@ from reluflow.data.published.phuong2021 import filtered_orthants, phuong_dead_co
 
 __all__ = [
     "boursier2024",
+    "chistikov2023",
     "filtered_orthants",
     "hinted",
     "lee2022",

@@ -33,6 +33,7 @@ class Descent(NamedTuple):
     lr: float
     loss_threshold: float  # the rate is lr threshold / L once L is below; 0: never
     trains_output_layer: bool
+    weight_decay: float  # lambda: every step also shrinks what is trained by the factor 1 - rate lambda
 
 
 @njit(cache=True)
@@ -150,16 +151,16 @@ def move_block(
     if np.isnan(at_zero):
         _shorten_pulls(block, size, forces, descent, work)
     change[:size] = 0.0
-    output_row = block[d]
+    output_row, kept = block[d], 1.0 - rate * descent.weight_decay
     for i in range(d):
         pull, row = work[i], block[i]
         for j in range(size):
             weight = row[j]
             change[j] += weight * pull[j]
-            row[j] = weight + rate * (output_row[j] * pull[j])
+            row[j] = kept * weight + rate * (output_row[j] * pull[j])
     if descent.trains_output_layer:
         for j in range(size):
-            output_row[j] += rate * change[j]
+            output_row[j] = kept * output_row[j] + rate * change[j]
 
 
 @njit(cache=True)

@@ -33,6 +33,9 @@ _SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than 
 class GradientDescent(AbstractSolver):
     """w <- w + lr a D, a <- a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
 
+    With weight decay lambda the weights on the right are (1 - lr lambda) w and (1 - lr lambda) a; a frozen output layer
+    leaves a as it is (see `TrainingProblem`).
+
     A neuron's own weight does not enter its step: a neuron of weight 2 moves like each of two equal neurons. The same
     run gives the same numbers bit for bit, on any number of cores.
 
@@ -171,8 +174,9 @@ def dense_step(
                 minimum_norm_pull(w[j], forces, samples, descent.leak, pulls[j])
             else:
                 pulls[j] += (descent.slope_at_zero - descent.leak) * (forces * (products[j] == 0)) @ samples
-    new_a = a + rate * np.einsum("jd,jd->j", w, pulls) if descent.trains_output_layer else a
-    return w + rate * (a[:, None] * pulls), new_a
+    kept = 1.0 - rate * descent.weight_decay
+    new_a = kept * a + rate * np.einsum("jd,jd->j", w, pulls) if descent.trains_output_layer else a
+    return kept * w + rate * (a[:, None] * pulls), new_a
 
 
 def network_outputs(products: FloatArray, a: FloatArray, network: Network) -> FloatArray:
@@ -209,6 +213,16 @@ def descent_of(
             f"`loss_scaled` must be False for the {loss.name} loss, which need not tend to 0; "
             "it is for the logistic and the exponential loss."
         )
+    if loss_scaled and problem.weight_decay > 0.0:
+        raise InvalidInputError(
+            f"`loss_scaled` must be False with weight decay {problem.weight_decay:g}, under which the loss does not "
+            "tend to 0."
+        )
+    if lr * problem.weight_decay >= 1.0:
+        raise InvalidInputError(
+            f"`lr` must be below 1 / weight decay = {1.0 / problem.weight_decay:g}, got {lr:g}: a step would turn "
+            "every neuron around."
+        )
     at_origin = float(loss.value(np.zeros(1), np.ones(1))[0])
     return Descent(
         samples=np.array(dataset.X),
@@ -219,7 +233,8 @@ def descent_of(
         slope_at_zero=slope_value(slope_at_zero, leak),
         lr=float(lr),
         loss_threshold=loss.sample_weight(dataset.n) * at_origin if loss_scaled else 0.0,
-        trains_output_layer=trains_output_layer,
+        trains_output_layer=trains_output_layer and problem.trains_output_layer,
+        weight_decay=float(problem.weight_decay),
     )
 
 

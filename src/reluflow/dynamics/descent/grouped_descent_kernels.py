@@ -1,8 +1,9 @@
 """Machine-code kernels of gradient descent in cone-compressed form: the iterates of plain descent, many at a time.
 
-Inside a cone one iteration is one linear map I + lr [[0, D], [D^T, 0]] for all its neurons. A neuron is looked at only
-when the path sum lr |D| its cone has gone since the last look might have carried it across a boundary; near a boundary
-it *walks*: it leaves the cone and is stepped by itself, by the kernels of plain descent.
+Inside a cone one iteration is one linear map I + lr [[0, D], [D^T, 0]] for all its neurons, weight decay lambda taking
+lr lambda off its diagonal. A neuron is looked at only when the path sum lr (|D| + lambda) its cone has gone since the
+last look might have carried it across a boundary; near a boundary it *walks*: it leaves the cone and is stepped by
+itself, by the kernels of plain descent.
 """
 
 from __future__ import annotations
@@ -143,13 +144,15 @@ def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -
             continue
         for k in range(n):
             slopes[k] = 1.0 if products[k] > 0.0 else descent.leak
-        step = rate * write_pull(slopes, forces, descent.samples, pull)
+        step = rate * (write_pull(slopes, forces, descent.samples, pull) + descent.weight_decay)
         if free < 2.0 * ITERATIONS_PER_BIN * step:
             continue
         slot = slot_of(products, groups)
         cone = groups.table[slot] if groups.table[slot] >= 0 else open_cone(slot, products, slopes, groups)
         if cone < 0:
             continue
+        if descent.weight_decay > 0.0:
+            groups.is_inert[cone] = False  # nothing pulls there, and yet its neurons shrink
         if groups.population[cone] == 0:
             set_bin_width(cone, step, groups)
         if groups.is_inert[cone] or free >= 2.0 * groups.bin_width[cone]:
@@ -190,17 +193,17 @@ def _write_outputs(descent: Descent, groups: Groups, outputs: FloatArray, work: 
 
 
 @njit(cache=True)
-def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, trains_output_layer: bool) -> None:
+def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, descent: Descent) -> None:
     """One iteration of the columns of the frame, each as a neuron (w, a); `frame` is frame minus identity."""
-    d = pull.shape[0]
+    d, lost = pull.shape[0], rate * descent.weight_decay
     for q in range(d + 1):
         output_weight = frame[d, q] + (1.0 if q == d else 0.0)
         along = pull[q] if q < d else 0.0
         for i in range(d):
             along += frame[i, q] * pull[i]
-            frame[i, q] += rate * (output_weight * pull[i])
-        if trains_output_layer:
-            frame[d, q] += rate * along
+            frame[i, q] += rate * (output_weight * pull[i]) - lost * (frame[i, q] + (1.0 if q == i else 0.0))
+        if descent.trains_output_layer:
+            frame[d, q] += rate * along - lost * output_weight
 
 
 @njit(cache=True)
@@ -233,8 +236,8 @@ def descend_in_groups(
         for cone in range(groups.counters[CONES]):
             if groups.population[cone] == 0 or groups.is_inert[cone]:
                 continue
-            step = rate * write_pull(groups.slopes[cone], forces, descent.samples, pull)
-            _move_frame(groups.frames[cone], pull, rate, descent.trains_output_layer)
+            step = rate * (write_pull(groups.slopes[cone], forces, descent.samples, pull) + descent.weight_decay)
+            _move_frame(groups.frames[cone], pull, rate, descent)
             groups.path[cone] += step
             width = groups.bin_width[cone]
             is_spent = groups.path[cone] >= NUM_BINS * width

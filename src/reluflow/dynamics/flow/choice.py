@@ -78,6 +78,10 @@ def choose_flow(
     except ValueError:
         raise InvalidInputError(f"`solver` must be one of {', '.join(FlowSolver)}, got {solver!r}.") from None
     reason = f"The {name} solver, as asked."
+    if name is FlowSolver.COLLOCATION:
+        problem.refuse_variant("the collocation solver", "the event-driven one takes it.")
+    if name is FlowSolver.AUTO and not problem.is_plain:
+        name, reason = FlowSolver.EVENT_DRIVEN, f"Event-driven steps: the solver that takes {problem.variant}."
     if name is FlowSolver.AUTO:
         name, reason = _fastest(problem, rtol, may_be_stiff=to_the_end and problem.loss.fades)
     if name is FlowSolver.EVENT_DRIVEN:

@@ -18,8 +18,9 @@ from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.flow.sweep import POINTS, RULE
+from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient, network_of, shrinks_for_ever, sizes_beyond_doubles
+from reluflow.dynamics.reading import network_of, shrinks_for_ever, sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
@@ -210,6 +211,8 @@ class CollocationRun(AbstractRun):
         self.steps += 1
         if self._is_fading and self._rounding() > self._allowed:
             self.outcome = Outcome.ROUNDED
+        elif self._rounding() > _NOISE and not np.isinf(limit):
+            self.time, self.log_time = limit, float(np.log(limit))  # a fit to the last digit: nothing moves any more
         elif not self._jump(limit):
             self._macro_step(limit)
 

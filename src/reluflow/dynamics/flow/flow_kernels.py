@@ -24,6 +24,8 @@ class Layout(NamedTuple):
     labels: FloatArray  # (n,)
     loss: CompiledLoss
     log_weight: float  # ln c
+    weight_decay: float  # lambda: w' = a D - lambda w, and so for a
+    moves_outputs: bool  # whether a changes at all
     wall_of_sample: IntArray  # (n,)
     slope_plus: FloatArray  # (n,) what a unit force of the sample adds along its wall's normal on the positive side
     slope_minus: FloatArray  # (n,)
@@ -144,13 +146,14 @@ def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slop
     d = layout.samples.shape[1]
     forces, log_rate = relative_forces(outputs_of(columns, layout), layout)
     pull = group_forces(forces, layout)
+    decay = layout.weight_decay * np.exp(-log_rate) if layout.weight_decay > 0.0 else 0.0  # not 0 times infinity
     for c in range(columns.shape[0]):
         g = layout.column_group[c]
         along = 0.0
         for i in range(d):
-            slope[c, i] = columns[c, d] * pull[g, i]
+            slope[c, i] = columns[c, d] * pull[g, i] - decay * columns[c, i]
             along += columns[c, i] * pull[g, i]
-        slope[c, d] = along
+        slope[c, d] = along - decay * columns[c, d] if layout.moves_outputs else 0.0
     return np.exp(log_rate_at_start - log_rate), log_rate
 
 

@@ -17,8 +17,9 @@ from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.light_crossers import LightCrossers
 from reluflow.dynamics.flow.slides import SlideExit
 from reluflow.dynamics.flow.step_kernels import attempt_step, columns_at, dense_polynomial, restore_invariants
+from reluflow.dynamics.gradient import Gradient
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import Gradient, sizes_beyond_doubles
+from reluflow.dynamics.reading import sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.geometry.boundary.decision import Ridge
@@ -54,7 +55,9 @@ class FlowRun(AbstractRun):
         self._state = FlowState(problem, self.recorder, ridge)
         self._light = LightCrossers(self._state, self.recorder, tolerance=self._tolerance)
         self._has_changed()
-        self._frozen: FrozenStart | None = None if self._state.has_begun_on_wall else FrozenStart(problem, rtol=rtol)
+        self._frozen: FrozenStart | None = FrozenStart(problem, rtol=rtol)
+        if self._state.has_begun_on_wall or not problem.trains_output_layer:
+            self._frozen = None
         strongest = float(np.max(np.linalg.norm(self._state.group_pulls(), axis=1), initial=0.0))
         self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
 
@@ -86,9 +89,12 @@ class FlowRun(AbstractRun):
         return self._state.misalignment()
 
     def balancedness_drift(self) -> float:
-        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far.
+
+        Weight decay lambda keeps e^(2 lambda t) times that; a frozen output layer keeps a_j itself, exactly.
+        """
         self._state.sync()
-        return self._state.neurons.balancedness_drift()
+        return self._state.neurons.balancedness_drift() if self.problem.trains_output_layer else 0.0
 
     def limit(self, outcome: Outcome) -> Limit:
         """The last state, or where Newton's method finds that it tends to."""
@@ -112,8 +118,8 @@ class FlowRun(AbstractRun):
         elif step.elapsed > room * (1.0 + 1e-14) or len(self._state.slides.pairs) or not self._is_clear(step.length):
             self._finish_with_events(step, room, limit)
         else:
-            self._pass_time(step.elapsed, step.length)
-            self._state.arrive(step.end, step.log_rate_end)
+            decayed = self._pass_time(step.elapsed, step.length)
+            self._state.arrive(step.end, step.log_rate_end, decayed)
             self._land(limit, step.elapsed, room)
             self._tidy()
         self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
@@ -137,6 +143,7 @@ class FlowRun(AbstractRun):
         duration = min(self._frozen.room(neurons), limit - self.time)
         with self._state.changing():
             taken = self._frozen.jump(neurons, self.recorder, self.time, duration)
+            neurons.decay(self.problem.weight_decay * taken)
         self._has_changed()
         if taken < duration:
             self._frozen = None
@@ -164,7 +171,7 @@ class FlowRun(AbstractRun):
             if length <= 1e-15 * self._rescaled_time:
                 return None
             self._step = length
-        restore_invariants(end, state.layout, state.neurons.column_invariants)
+        self._restore(end, elapsed)
         state.rates[12], log_rate_end = velocity(end, state.layout, state.log_rate, state.slopes[12])
         self.force_evaluations += 1
         growth = min(_GROW, _SAFETY * max(ratio, 1e-12) ** (-1.0 / 8.0))
@@ -205,20 +212,40 @@ class FlowRun(AbstractRun):
                 self._step = min(self._step, 2.0 * step.length * max(stop, 1e-3))
         if stop >= 1.0:
             elapsed = step.elapsed
-            self._pass_time(elapsed, step.length)
-            state.arrive(step.end, step.log_rate_end)
+            decayed = self._pass_time(elapsed, step.length)
+            state.arrive(step.end, step.log_rate_end, decayed)
         else:
             # as the polynomial says, not put back on the quadric: a shift would take neurons across walls unseen
             elapsed = float(value_at(clock, stop))
-            self._pass_time(elapsed, step.length * stop)
-            state.arrive_within(np.asarray(columns_at(dense, stop)))
+            decayed = self._pass_time(elapsed, step.length * stop)
+            state.arrive_within(np.asarray(columns_at(dense, stop)), decayed)
         self._land(limit, elapsed, room)
         if neurons.frames:
             self._light.refresh_expiry()
         self._act(arrivals, slide_exit, stop, dense)
 
-    def _pass_time(self, elapsed: float, length: float) -> None:
-        """Move the clocks by a step from here: `elapsed` in units of the present rate, `length` in rescaled time."""
+    def _restore(self, end: FloatArray, elapsed: float) -> None:
+        """Put columns at the end of a step back on their quadric, which weight decay has shrunk meanwhile."""
+        state, decayed = self._state, self._decay_in(elapsed)
+        if not self.problem.trains_output_layer:
+            return
+        if decayed > 0.0:
+            end *= np.exp(decayed)
+        restore_invariants(end, state.layout, state.neurons.column_invariants)
+        if decayed > 0.0:
+            end *= np.exp(-decayed)
+
+    def _decay_in(self, elapsed: float) -> float:
+        """Weight decay times the time of a step from here, `elapsed` in units of the present rate."""
+        decay = self.problem.weight_decay
+        return decay * elapsed * float(np.exp(-self._state.log_rate)) if decay else 0.0
+
+    def _pass_time(self, elapsed: float, length: float) -> float:
+        """Move the clocks by a step from here: `elapsed` in units of the present rate, `length` in rescaled time.
+
+        Returns by which exponent the weights decay meanwhile.
+        """
+        decayed = self._decay_in(elapsed)
         log_rate = self._state.log_rate
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - log_rate
@@ -228,6 +255,7 @@ class FlowRun(AbstractRun):
             else:
                 self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length
+        return decayed
 
     def _land(self, limit: float, elapsed: float, room: float) -> None:
         """Set the clock to the requested time itself where the step has reached it."""

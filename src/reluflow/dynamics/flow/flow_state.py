@@ -23,9 +23,11 @@ from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
 from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
+from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import RESTING_PULL, Gradient, cosines_with, network_of, shrinks_for_ever
+from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.trajectory import Limit
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
@@ -94,15 +96,26 @@ class FlowState:
         self.rates[0] = 1.0
         self.has_slopes = True
 
-    def arrive(self, columns: FloatArray, log_rate: float) -> None:
-        """Move to the end of a whole step, whose slopes are those of its last stage."""
+    def arrive(self, columns: FloatArray, log_rate: float, decayed: float) -> None:
+        """Move to the end of a whole step, whose slopes are those of its last stage; all has shrunk by e^-decayed."""
         self.columns, self.log_rate = columns, log_rate
         self.slopes[0] = self.slopes[12]
         self.rates[0] = 1.0
+        self._take_out(decayed)
 
-    def arrive_within(self, columns: FloatArray) -> None:
+    def arrive_within(self, columns: FloatArray, decayed: float) -> None:
         """Move to a point within a step that was cut short; the slopes there are not known."""
         self.columns, self.has_slopes = columns, False
+        self._take_out(decayed)
+
+    def _take_out(self, decayed: float) -> None:
+        """Move the weight decay of a step from the columns, back on their quadric then, into the neurons' sizes."""
+        if decayed > 0.0 and self._problem.trains_output_layer:
+            factor = np.exp(decayed)
+            self.columns *= factor
+            self.slopes[0] *= factor
+            self.layout.weights[:] /= factor**2
+            self.neurons.decay(decayed)
 
     def sync(self) -> None:
         """Write the columns back into the neurons."""
@@ -139,16 +152,26 @@ class FlowState:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
         self.sync()
         z, log_norm = self.neurons.on_quadric(), self.neurons.log_norm
-        return network_of(z, log_norm, self.neurons.leak, self.neurons.weight)
+        network = network_of(z, log_norm, self.neurons.leak, self.neurons.weight)
+        if self._problem.trains_output_layer:
+            return network
+        start = self._problem.network
+        return network.replace(a=start.a * np.exp(start.log_scale - network.log_scale))
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""
+        if not self._problem.is_plain:  # without frames: every column is a neuron
+            pulls = RelativePulls(self.group_pulls()[self.layout.column_group], self.log_rate)
+            return gradient_of_variant(self._problem, self.columns, self.layout.weights, pulls, 0.0)
         square, along, size = gradient_moments(self.columns, self.layout)
         return Gradient.from_moments(square, along, size, self.log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self.group_pulls()
+        if not self._problem.is_plain:
+            each = RelativePulls(pulls[self.layout.column_group], self.log_rate)
+            return is_settled_variant(self._problem, self.columns, each, self.outputs())
         strength = np.linalg.norm(pulls, axis=1)
         start = np.abs(self._problem.loss.label_forces(self._problem.dataset.y)) @ self.neurons.walls.length
         is_pulled = strength * np.exp(self.log_rate) > RESTING_PULL * start
@@ -176,6 +199,8 @@ class FlowState:
     def stationary_limit(self) -> Limit:
         """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
         here = self.last_state()
+        if not self._problem.is_plain:
+            return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
         found = polish(self.columns, self.layout, self._problem.loss)
         kept = self.columns
         self.columns = found.columns

@@ -37,11 +37,15 @@ class GroupedNeurons:
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
         self.is_wide = False
+        self._may_have_frames = problem.is_plain  # within a step their columns would leave the Lorentz group
+        self._keeps_balance = problem.trains_output_layer
         self._constants: dict[str, Any] = {
             "samples": np.ascontiguousarray(dataset.X),
             "labels": np.ascontiguousarray(dataset.y),
             "loss": compiled(problem.loss),
             "log_weight": float(np.log(problem.loss.sample_weight(dataset.n))),
+            "weight_decay": float(problem.weight_decay),
+            "moves_outputs": bool(problem.trains_output_layer),
             "wall_of_sample": walls.wall_of_sample,
             "slope_plus": walls.pull_factors(1, network.leak),
             "slope_minus": walls.pull_factors(-1, network.leak),
@@ -59,7 +63,7 @@ class GroupedNeurons:
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
-        self.can_change_sign = self.invariant < 0.0
+        self.can_change_sign = (self.invariant < 0.0) & self._keeps_balance
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
         self.column_neurons = np.zeros(0, dtype=np.int64)
@@ -147,7 +151,7 @@ class GroupedNeurons:
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         ids = np.array([self.group_with(rows[i, :-1].copy(), int(rows[i, -1])) for i in first], dtype=np.int64)
         self.group[neurons] = ids[inverse.ravel()]
-        self.is_wide = self.num_neurons >= _WIDE * (self.d + 1) * len(self.sides)
+        self.is_wide = self._may_have_frames and self.num_neurons >= _WIDE * (self.d + 1) * len(self.sides)
 
     def place(self, z: FloatArray, log_norm: FloatArray, sides: SignArray) -> None:
         """Start anew from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
@@ -206,7 +210,7 @@ class GroupedNeurons:
 
     def on_quadric(self) -> FloatArray:
         """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
-        return self._restored(self.actual(), self.invariant)
+        return self._restored(self.actual(), self.invariant) if self._keeps_balance else self.actual()
 
     @staticmethod
     def _restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
@@ -236,6 +240,12 @@ class GroupedNeurons:
         self.mass[neurons] = self.weight[neurons] * np.exp(2.0 * self.log_norm[neurons])
         self.largest_log_norm[neurons] = np.maximum(self.largest_log_norm[neurons], self.log_norm[neurons])
         self.invariant[neurons] /= norm**2
+
+    def decay(self, amount: float) -> None:
+        """Shrink all neurons by exp(-amount), with what is measured against their sizes."""
+        for sizes in (self.log_norm, self.start_log_norm, self.largest_log_norm):
+            sizes -= amount
+        self.mass *= np.exp(-2.0 * amount)
 
     def members_of(self, g: int) -> IntArray:
         """The neurons of a group, with its frame taken into them where it has one."""
@@ -329,6 +339,7 @@ class GroupedNeurons:
         for g in range(len(self.sides)):
             is_frame = g in self.frames
             wants = self.is_wide or counts[g] > (1 if is_frame else _FRAME_FROM) * (self.d + 1)
+            wants = wants and self._may_have_frames
             if is_frame and (not wants or np.sum(np.square(self.frames[g])) > _LARGE_FRAME):
                 self.reset_frame(g)
             if wants and not is_frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,9 +55,8 @@ class SpannedProblem:
         if len(basis) > _WORTH_IT * X.shape[1]:
             return cls(problem, None, nothing, 0.0)
         inside = network.w @ basis.T
-        inner = TrainingProblem(
-            Dataset(X @ basis.T, problem.dataset.y, task=problem.dataset.task), problem.loss, network.replace(w=inside)
-        )
+        samples = Dataset(X @ basis.T, problem.dataset.y, task=problem.dataset.task)
+        inner = replace(problem, dataset=samples, network=network.replace(w=inside))
         return cls(inner, basis, np.asarray(network.w - inside @ basis), network.log_scale)
 
     def outward(self, network: Network) -> Network:

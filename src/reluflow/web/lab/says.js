@@ -108,9 +108,9 @@ export class Says {
   diagnosis() {
     const answer = this.app.answers.diagnosis;
     if (answer?.sentence) return [element("p", {}, answer.sentence)];
-    if (!answer || answer === "asked") return [element("p", {}, "Every assumption of the five papers is being checked …")];
+    if (!answer || answer === "asked") return [element("p", {}, "Every assumption of the papers is being checked …")];
     const words = { true: "holds", false: "fails", null: "open" };
-    return [table(["condition", "answer", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the five papers on these data")];
+    return [table(["condition", "answer", "margin", "measured"], answer.conditions.map((one) => [element("details", {}, element("summary", {}, one.key), element("p", {}, `${one.paper}: ${one.statement}`)), element("span", { class: `verdict ${words[one.holds]}` }, words[one.holds]), shown(one.margin), one.detail]), "Assumptions of the papers on these data")];
   }
 
   theorems() {

@@ -1,0 +1,1 @@
+"""Figures of Chistikov, Englert & Lazic (2023) [chistikov2023]."""

@@ -1,0 +1,111 @@
+"""Assumptions 1 and 2 as hypotheses, the parameter epsilon, and the constants every verdict shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.theory.chistikov2023.conditions import correlated_teacher, spanning_unit_teacher
+from reluflow.theory.chistikov2023.scene import DELTA_TERMS, scene
+from reluflow.theory.condition import Judgement, positive, undecided
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, regime, relu_activation
+from reluflow.theory.theorem import Constants, Hypothesis, Setting
+
+SETTING = Setting(width=4, scale="1e-3")
+EXAMPLE = "chistikov-two-samples"
+ON_BOUNDARY = 1e-12  # cosines of a neuron and a sample below this count as 0
+
+
+def _mean_square(evidence: Evidence) -> Judgement:
+    weight = evidence.loss.sample_weight(evidence.dataset.n) * float(evidence.loss.force_at_zero(1.0))
+    expected = 1.0 / evidence.dataset.n
+    return Judgement(
+        abs(weight - expected) <= 1e-12 * expected, None, f"a sample of label 1 pulls with {weight:g} at output 0"
+    )
+
+
+def _is_posed(evidence: Evidence) -> bool:
+    """Whether there is a teacher at all, without which the start cannot be judged."""
+    return correlated_teacher(evidence.facts).holds is True and spanning_unit_teacher(evidence.facts).holds is True
+
+
+def _start(evidence: Evidence) -> Judgement:
+    """Assumption 1(ii): J_+ is not empty, no neuron is on a boundary, no neuron of J_- points along gamma."""
+    if not _is_posed(evidence):
+        return undecided("not judged without a correlated teacher")
+    network = evidence.network
+    lengths = np.linalg.norm(network.w, axis=1)
+    if np.any(lengths == 0.0):
+        return Judgement(holds=False, margin=0.0, detail="a neuron is 0")
+    here = scene(evidence)
+    unit = here.X / np.linalg.norm(here.X, axis=1)[:, None]
+    boundary = float(np.min(np.abs(network.w @ unit.T) / lengths[:, None]))
+    along = [float(np.sin(here.yardsticks[int(j)].starts[0])) for j in here.negative]
+    margin = min(boundary - ON_BOUNDARY, *along, np.inf)
+    words = f"|J+| = {len(here.positive)}, |J-| = {len(here.negative)}, smallest cosine with a sample {boundary:.3g}"
+    return positive(margin if len(here.positive) else -1.0, words)
+
+
+def _single_crossings(evidence: Evidence) -> Judgement:
+    """Assumption 1(iv): no yardstick meets two samples at once."""
+    if not _is_posed(evidence) or _start(evidence).holds is not True:
+        return undecided("not judged without a correlated teacher and a generic start")
+    here = scene(evidence)
+    shortest = min((float(np.min(p.lengths, initial=np.inf)) for p in here.yardsticks.values()), default=np.inf)
+    return positive(shortest, f"the shortest stage of a yardstick lasts {shortest:.4g}")
+
+
+def _small_scale(evidence: Evidence) -> Judgement:
+    """Assumption 2, as logarithms."""
+    if any(h.judge(evidence).holds is not True for h in ASSUMPTION_1):
+        return undecided("not judged without Assumption 1, on whose numbers the bound rests")
+    here = scene(evidence)
+    needed = here.largest_log_scale(evidence.parameter("epsilon"))
+    words = f"ln lambda = {here.log_scale:.6g}, at most {needed:.6g} asked for; delta = {here.delta:.4g}"
+    return Judgement(here.log_scale <= needed, needed - here.log_scale, words)
+
+
+STATED_FOR = (
+    loss_among("square"),
+    relu_activation,
+    Hypothesis("mean", "the loss is (1/2n) sum of squares", _mean_square, is_setting=True),
+    balanced_start(),
+)
+ASSUMPTION_1 = (
+    data_assumption("correlated-teacher"),
+    data_assumption("chistikov-a1i"),
+    Hypothesis("chistikov-a1ii", "J+ is not empty, no neuron is on a boundary, none of J- points along gamma", _start),
+    data_assumption("chistikov-a1iii"),
+    Hypothesis("chistikov-a1iv", "no yardstick meets two samples at once", _single_crossings),
+)
+DATA_AND_START = (*STATED_FOR, *ASSUMPTION_1)
+ASSUMPTION_2 = regime("chistikov-a2", "lambda <= (m n^(9 n Delta^2/delta^3))^(-3/epsilon)", _small_scale)
+HYPOTHESES = (*DATA_AND_START, ASSUMPTION_2)
+
+
+def own_scale(evidence: Evidence) -> float:
+    """ln of the factor that brings the draw to the scale of Assumption 2; 0 where it is there or has no such scale."""
+    if any(h.judge(evidence).holds is not True for h in ASSUMPTION_1):
+        return 0.0
+    here = scene(evidence)
+    needed = here.largest_log_scale(evidence.parameter("epsilon"))
+    return min(needed * (1.0 + 1e-12) - here.log_scale, 0.0)
+
+
+def constants(evidence: Evidence) -> Constants:
+    """delta with the term that is least, Delta, the two scales, T_0, T_1, |gamma|, the eigenvalues."""
+    here, epsilon = scene(evidence), evidence.parameter("epsilon")
+    least = int(np.argmin(here.delta_terms))
+    return {
+        "delta": here.delta,
+        "delta_is": DELTA_TERMS[least],
+        "Delta": here.Delta,
+        "log_scale": here.log_scale,
+        "log_scale_needed": here.largest_log_scale(epsilon),
+        "T_0": here.alignment_time,
+        "T_1": here.phase_time(epsilon),
+        "gamma": here.speed,
+        "eta": here.eta.tolist(),
+        "num_positive": len(here.positive),
+        "num_negative": len(here.negative),
+    }

@@ -1,0 +1,46 @@
+"""Figures 1, 7 and 8 of chistikov2023: angles by atan2, one draw for all scales, slope 1."""
+
+import numpy as np
+import pytest
+
+from reluflow.experiments.workbench import Workbench
+from reluflow.papers.chistikov2023 import figure_1, figure_7, figure_8
+from reluflow.papers.chistikov2023.paper import FITTED, angles, draw, squared_norm, trained
+from reluflow.papers.chistikov2023.scales_run import KINDS, MEASURES, Settings, compute
+
+
+def test_angles_have_no_floor():
+    """arccos of a product of doubles cannot tell angles below 1e-6 degrees (erratum E14)."""
+    tiny = 1e-12
+    found = angles(np.array([[1.0, 0.0], [1.0, tiny], [0.0, 2.0]]))
+    assert found == pytest.approx([np.rad2deg(tiny), 90.0, 90.0 - np.rad2deg(tiny)], rel=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "d", "width"), [(0, 2, 6), (1, 8, 25)])
+def test_a_run_ends_fitted_at_squared_norm_two(seed, d, width):
+    """The second draw ended at L = 2.2e-9 as "stationary": the gradient is small long before the loss is."""
+    trial = draw(seed, d=d, width=width, centred=False)
+    run = trained(trial, -8.0)
+    assert run.loss <= FITTED
+    assert squared_norm(run.network) == pytest.approx(2.0, abs=1e-2)
+    assert run.predictions == pytest.approx(trial.dataset.y, abs=1e-3)
+
+
+@pytest.mark.parametrize("module", [figure_1, figure_7, figure_8])
+@pytest.mark.parametrize(("slope", "holds"), [(1.0, True), (0.9, False)])
+def test_the_claims_on_the_slope_can_fail(module, slope, holds):
+    settings = Settings(dimensions=(4,), powers=(6, 8, 10), seeds=(0,), widths=(5,))
+    shape = (len(KINDS), 1, 1, 3)
+    angle = np.broadcast_to(settings.scales**slope, shape)
+    results = {"largest": angle, "average": 0.5 * angle, "nuclear": np.ones(shape), "squared": np.full(shape, 2.0)}
+    claims = module.claims(settings, results)
+    assert all(claim.holds is holds for claim in claims if "falls by 4.00" in claim.text)
+    assert all(claim.holds for claim in claims if "falls by 4.00" not in claim.text)
+
+
+def test_two_widths_share_nothing_but_the_seed():
+    settings = Settings(dimensions=(3,), powers=(4, 5), seeds=(0, 1), widths=(4, 8))
+    results = compute(settings, Workbench("scales", settings))
+    assert all(results[name].shape == (2, 2, 2, 2) for name in MEASURES)
+    assert np.all(results["nuclear"] > 0.9)
+    assert not np.allclose(results["largest"][:, 0], results["largest"][:, 1])

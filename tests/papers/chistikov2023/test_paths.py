@@ -1,0 +1,75 @@
+"""Figures 2 to 6 and 9 to 11 of chistikov2023 at quick size: their claims, and claims that can fail."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from reluflow.data.published.chistikov2023 import two_teachers
+from reluflow.errors import InvalidInputError
+from reluflow.experiments.workbench import Workbench
+from reluflow.papers.chistikov2023 import figure_2, figure_3, figure_4, figure_5, figure_6, figure_9, figure_11
+from reluflow.papers.chistikov2023.losses_figure import late_rates
+
+
+def made(figure, **changes):
+    settings = replace(figure.FIGURE.quick, **changes)
+    return settings, figure.FIGURE.compute(settings, Workbench(figure.FIGURE.key, settings))
+
+
+@pytest.fixture(scope="module")
+def one_run():
+    return made(figure_3)
+
+
+@pytest.mark.parametrize("figure", [figure_3, figure_4, figure_5, figure_6])
+def test_the_one_run_of_four_figures(one_run, figure, tmp_path):
+    settings, results = one_run
+    claims = figure.claims(settings, results)
+    assert [claim.holds for claim in claims] == [True] * len(claims)
+    assert figure.draw(settings, results, tmp_path)[0].exists()
+
+
+def test_a_swapped_pair_of_coordinates_breaks_the_order(one_run):
+    settings, results = one_run
+    swapped = results | {"deviations": results["deviations"][:, [1, 0, *range(2, settings.d)]]}
+    assert [claim.holds for claim in figure_3.claims(settings, swapped)] == [False, True, True]
+
+
+def test_the_angle_of_a_bundle_that_closes_is_noticed(one_run):
+    settings, results = one_run
+    closing = results | {"largest": np.geomspace(100.0, 1e-9, len(results["largest"]))}
+    assert [claim.holds for claim in figure_5.claims(settings, closing)] == [True, False, False, True]
+
+
+@pytest.mark.parametrize("figure", [figure_2, figure_9])
+def test_losses(figure, tmp_path):
+    settings, results = made(figure, powers=(2, 6), num_times=60)
+    claims = figure.FIGURE.claims(settings, results)
+    assert [claim.holds for claim in claims] == [True] * 4
+    assert figure.FIGURE.draw(settings, results, tmp_path)[0].exists()
+    assert late_rates({"iterations": [np.arange(9.0)], "training": [np.exp(-0.3 * np.arange(9.0))]}) == pytest.approx(
+        [0.3]
+    )
+
+
+def test_two_teachers_fall_twice(tmp_path):
+    settings, results = made(figure_11)
+    assert [claim.holds for claim in figure_11.claims(settings, results)] == [True] * 5
+    assert figure_11.draw(settings, results, tmp_path)[0].exists()
+    first, second = figure_11.drops(results)
+    assert results["one_sided"][1] < results["one_sided"][0]  # the longer teacher leaves less
+    assert first < second
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_two_teachers_are_each_on_their_own_side(centred, rng):
+    data = two_teachers(rng, d=5, n=4, rho=0.05, centred=centred)
+    assert np.all(data.y[:4] > 0)
+    assert np.all(data.y[4:] < 0)
+    for side, length in ((slice(0, 4), 1.0), (slice(4, 8), 3.0)):
+        teacher = np.linalg.lstsq(data.X[side], np.abs(data.y[side]), rcond=None)[0]
+        assert np.linalg.norm(teacher) <= length * (1 + 1e-9)  # the part of it that four samples show
+    assert np.all(two_teachers(rng, d=3, rho=4.0).y != 0.0)
+    with pytest.raises(InvalidInputError, match="`rho` must be positive, got -1"):
+        two_teachers(rng, rho=-1.0)
