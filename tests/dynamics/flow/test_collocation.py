@@ -1,7 +1,6 @@
 """The flow by collocation against the event-driven flow, stored trajectories, descent, and other tolerances."""
 
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,10 @@ from dynamics.flow.problems_at_random import random_problem
 from reluflow import balanced_initialization, certified_limit, load, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, TrainingProblem, choose_flow
-from reluflow.dynamics.flow import force_step
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
-from reluflow.dynamics.flow.fading_clock import FadingClock
-from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
-from reluflow.dynamics.flow.sweep import RULE
-from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
-from reluflow.geometry.boundary.walls import Walls
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss, loss_named
 from reluflow.network import Network
 from reluflow.theory.limit import LimitIdentified
@@ -219,142 +212,6 @@ def test_ridges_are_passed_as_asked(ridge):
     exact = train(problem, EventDrivenFlow(rtol=1e-10, ridge=ridge), until=AtTime(3.0))
     assert ours.events.count("ridge") == exact.events.count("ridge")
     assert distance(ours.network, exact.network) < 1e-7
-
-
-def test_the_clock_of_a_fading_loss_is_exact():
-    """R = exp(-b s): time is (e^(b s) - 1)/b, whatever the orders of magnitude."""
-    for fall in (0.5, 30.0, 3000.0, 3e5):
-        clock = FadingClock(RULE.nodes, -fall * np.concatenate([[0.0], RULE.nodes]), 2.0)
-        taus = np.array([0.1, 0.7, 1.0])
-        exact = np.log(2.0 / fall) + fall * taus + np.log1p(-np.exp(-fall * taus))
-        np.testing.assert_allclose(clock.log_elapsed(taus), exact, atol=1e-11 * max(1.0, fall))
-        assert clock.place_of(float(exact[1])) == pytest.approx(0.7, abs=1e-12)
-
-
-def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
-    rng = np.random.default_rng(0)
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    edges = np.linspace(0.0, 1.0, 100_001)
-    for fall in (200.0, 5000.0, 30_000.0):
-        powers = fall * np.concatenate([[0.0, 1.0], rng.uniform(-0.3, 0.3, 2) / [3.0, 4.0]])
-        log_rates = -np.polynomial.polynomial.polyval(np.concatenate([[0.0], RULE.nodes]), powers)
-        places = edges[:-1, None] + 0.5e-5 * (1.0 + nodes)
-        values = np.polynomial.polynomial.polyval(places, powers)
-        tops = np.max(values, axis=1)
-        parts = tops + np.log(0.5e-5 * (np.exp(values - tops[:, None]) @ weights))
-        taus = np.array([0.001, 0.2, 0.7, 1.0])
-        exact = np.logaddexp.accumulate(parts)[np.rint(1e5 * taus).astype(int) - 1]
-        found = FadingClock(RULE.nodes, log_rates, 1.0).log_elapsed(taus)
-        np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
-
-
-def test_newton_matrices_agree_where_all_modes_are_kept():
-    rng = np.random.default_rng(0)
-    n = 12
-    root = rng.standard_normal((n, 3))
-    kernel, labels = root @ root.T, rng.choice([-1.0, 1.0], n)
-    shares = rng.dirichlet(np.ones(n))
-    residual = rng.standard_normal((len(RULE.nodes), n))
-    kernel *= 1e5  # stiff enough for double precision
-    full = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7)
-    values, vectors = np.linalg.eigh(kernel)
-    few = FewModes(RULE, vectors[:, -3:], values[-3:], shares, shares * labels, labels, 0.7)
-    answer = full.solve(residual)
-    np.testing.assert_allclose(few.solve(residual), answer, atol=1e-9)
-    slope = np.diag(shares) - np.outer(shares * labels, labels * shares)
-    back = answer + 0.7 * RULE.integration @ answer @ (slope @ kernel).T
-    np.testing.assert_allclose(back, residual, atol=1e-7)
-    kernel /= 1e5
-    soft = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7).solve(residual)
-    back = soft + 0.7 * RULE.integration @ soft @ (slope @ kernel).T
-    np.testing.assert_allclose(back, residual, atol=1e-5)  # single precision
-
-
-def test_what_newton_leaves_out_is_small_in_norm():
-    rng = np.random.default_rng(3)
-    root = rng.standard_normal((40, 40)) * np.geomspace(1.0, 1e-4, 40)[:, None]
-    matrix = root @ root.T
-    active = stiff_samples(np.diag(matrix))
-    others = np.setdiff1d(np.arange(40), active)
-    assert 0 < len(others) < 40
-    assert np.linalg.norm(matrix[np.ix_(others, others)], 2) <= 0.02
-
-
-def test_largest_modes_are_those_of_the_kernel():
-    rng = np.random.default_rng(1)
-    basis, _ = np.linalg.qr(rng.standard_normal((300, 300)))
-    values = np.concatenate([np.geomspace(100.0, 1.0, 20), np.full(280, 1e-3)])
-    modes, found = largest_modes((basis * values) @ basis.T, 0.01, None)
-    np.testing.assert_allclose(found[:20], values[:20], rtol=1e-6)
-    assert modes.shape[0] == 300
-
-
-def test_factors_of_the_tangent_kernel_with_slides():
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((9, 3))
-    walls = Walls.of(X)
-    z = rng.standard_normal((5, 4))
-    z[1, :3] -= (z[1, :3] @ walls.normals[2]) * walls.normals[2]
-    basis, _ = np.linalg.qr(walls.normals[[4, 6]].T)
-    z[3, :3] -= basis @ (basis.T @ z[3, :3])
-    kernel = TangentKernel(z, rng.uniform(0.5, 2.0, 5), walls, 0.2, X, X @ X.T)
-    samples = np.array([0, 2, 4, 5, 8])
-    factors = kernel.factors(samples)
-    assert factors.shape == (5, kernel.num_factors)
-    np.testing.assert_allclose(factors @ factors.T, kernel.rows(samples)[:, samples], atol=1e-12)
-    np.testing.assert_allclose(np.diag(kernel.whole()), kernel.diagonal(), atol=1e-12)
-
-
-def test_events_beyond_all_room_shorten_the_step(monkeypatch):
-    """Room for events was doubled without bound: a neuron thrown to and fro by a bad guess asked for 34 GiB."""
-    problem = _noisy_classes(0)
-    exact = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
-    monkeypatch.setattr(force_step, "_EVENT_ROOM", 1)
-    monkeypatch.setattr(force_step, "_MOST_EVENTS", 0)
-    ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
-    assert ours.steps > exact.steps
-    assert distance(ours.network, exact.network) < 1e-7
-
-
-class TestTails:
-    @pytest.mark.parametrize("loss", [SquareLoss(), LogisticLoss(), ExponentialLoss()])
-    def test_a_fit_and_a_dead_neuron_are_followed_to_any_time(self, loss):
-        """Where the forces are all rounding, the steps once fell to 1e-6 and stayed there; where one sample counts, the
-        clock was interpolated across the moment at which a light neuron fits it."""
-        labels = [1.0, -1.0] if loss.fades else [1.0, -0.5]
-        data = Dataset([[1.0, 0.0], [0.5, 1.0]], labels)
-        fitting = Network([[1.0, -0.5], [-1.0, 2.0]], [1.0, -0.0])
-        dead_and_light = Network([[-1.0, -0.2], [1e-200, 0.5e-200]], [0.3, 1e-200])
-        for network, end in ((fitting, 1e30), (dead_and_light, 1e12 if loss.fades else 1e3)):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                run = train(TrainingProblem(data, loss, network), CollocationFlow(), until=AtTime(end), max_steps=400)
-            assert run.outcome is Outcome.HORIZON
-            assert run.times[-1] == end
-            assert np.all(np.isfinite(run.outputs))
-
-    def test_classes_that_overlap_come_to_rest(self):
-        """Their forces stay while the pulls vanish: kept to a share of the forces, the gradient once never fell below
-        3e-7 of them, and the run wandered for ever."""
-        problem = _noisy_classes(2)
-        trajectory = train(problem, CollocationFlow(), max_steps=220)  # 134, where wandering took 298
-        assert trajectory.outcome is Outcome.STATIONARY
-        exact = train(problem, EventDrivenFlow(), until=Stationary(atol=1e-5), max_steps=20_000)
-        assert trajectory.loss == pytest.approx(exact.loss, rel=1e-3)
-
-    def test_a_direction_that_still_turns_when_rounding_hides_the_forces_ends_the_run(self):
-        trajectory = train(_noisy_classes(5), CollocationFlow(), max_steps=1000)
-        assert trajectory.outcome is Outcome.ROUNDED
-        assert trajectory.outcome.is_cut_short
-        assert np.max(np.abs(trajectory.predictions)) > 1e8
-
-
-def _noisy_classes(seed: int) -> TrainingProblem:
-    """Fourteen points in the plane, half of whose labels are noise, and 40 neurons."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((14, 2))
-    data = Dataset(X, np.where(X[:, 0] + 1.2 * rng.standard_normal(14) > 0, 1.0, -1.0))
-    return TrainingProblem(data, LogisticLoss(), balanced_initialization(data, width=40, scale=0.1, rng=rng))
 
 
 class TestChoice:

@@ -165,7 +165,7 @@ def limit_path(here: Scene, *, num_times: int = 60) -> LimitPath:
     def near(_: float, gap: FloatArray) -> float:
         return float(np.log(np.linalg.norm(gap) / _NEAR))
 
-    half.terminal = near.terminal = True  # type: ignore[attr-defined]
+    half.terminal = near.terminal = True  # type: ignore[attr-defined]  # SciPy reads it off the function
     passes = [lambda _, gap, k=k: float(gap[k]) for k in range(len(nu) - 1)]
     settings: dict[str, Any] = {"method": "DOP853", "rtol": 1e-12, "dense_output": True}
     start = _START * (basis.T @ here.gamma) / here.speed
