@@ -47,11 +47,12 @@ class TestTails:
     def test_classes_that_overlap_come_to_rest(self):
         """Their forces stay while the pulls vanish: kept to a share of the forces, the gradient once never fell below
         3e-7 of them, and the run wandered for ever."""
-        problem = _noisy_classes(2)
-        trajectory = train(problem, CollocationFlow(), max_steps=220)  # 134, where wandering took 298
-        assert trajectory.outcome is Outcome.STATIONARY
+        for seed in (2, 4):
+            problem = _noisy_classes(seed)
+            run = train(problem, CollocationFlow(rtol=1e-6), until=Stationary(atol=1e-11), max_steps=300)  # 77 or 78
+            assert run.outcome is Outcome.STATIONARY
         exact = train(problem, EventDrivenFlow(), until=Stationary(atol=1e-5), max_steps=20_000)
-        assert trajectory.loss == pytest.approx(exact.loss, rel=1e-3)
+        assert run.loss == pytest.approx(exact.loss, rel=1e-3)
 
     def test_a_direction_that_still_turns_when_rounding_hides_the_forces_ends_the_run(self):
         trajectory = train(_noisy_classes(5), CollocationFlow(), max_steps=1000)
