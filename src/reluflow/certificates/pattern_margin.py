@@ -15,14 +15,13 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.clarabel import RateColumn, smallest_rate
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.pattern_active_set import PatternProgram, solve_active_set
 from reluflow.data.dataset import Dataset
-from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.network.network import Network
 
 _NEGLIGIBLE = (1e-7, 1e-5, 1e-3)  # relative multipliers and lengths below one of these are zeros of the solver
 _POLISHED = 1e-12  # a KKT residual that is rounding
-_ON_BOUNDARY = 1e-5  # a vector whose cosine with a sample is below this lies on its boundary
-_NEWTON_STEPS = 12
+_FADING = 1e-3  # relative forces of a run below this are taken for those of samples that fade
 
 
 def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset | None = None) -> Network:
@@ -40,35 +39,55 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
         Samples with labels -1 and 1.
     walls
         Further samples on which no neuron is active; neurons of the other sign are held back from them.
-
     References
     ----------
     Lyu et al. (2021), problem (M) and Def. B.8 [lyu2021]; Phuong & Lampert (2021), Theorem 1 [phuong2021].
     """
     require_labels(dataset)
     groups = _Groups.of(network, dataset)
+    program = groups.program(network, dataset, walls)
+    return _by_cone_program(network, dataset, walls, groups, program)
+
+
+def max_margin_nearby(
+    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None
+) -> Network | None:
+    """The same from a guess, without a cone program, which may take minutes; None where it leads nowhere.
+
+    The guess are the network's own vectors and `multipliers`, such as the forces of a run up to a factor, shape (n,).
+    """
+    require_labels(dataset)
+    groups = _Groups.of(network, dataset)
+    program = groups.program(network, dataset, walls)
+    vectors = solve_active_set(program, groups.vectors(network), multipliers, negligible=_FADING)
+    return None if vectors is None else groups.spread(vectors, network)
+
+
+def _by_cone_program(
+    network: Network, dataset: Dataset, walls: Dataset | None, groups: _Groups, program: PatternProgram
+) -> Network:
+    """Solved as a cone program, which needs no guess, and polished by an active set."""
     scale = float(np.max(np.linalg.norm(dataset.X, axis=1)))
-    barriers = [np.zeros((0, network.d)) if walls is None else walls.X[walls.y != sign] for sign in groups.signs]
     coordinates, basis = _in_span(dataset, walls)
     columns = [
-        RateColumn(*groups.column(g, dataset.y, network.leak), walls=barriers[g] @ basis.T / scale)
-        for g in range(len(groups.signs))
+        RateColumn(
+            *groups.column(g, dataset.y, network.leak),
+            walls=program.walls[program.wall_signs != sign] @ basis.T / scale,
+        )
+        for g, sign in enumerate(groups.signs)
     ]
     solved = smallest_rate(coordinates / scale, network.leak, columns)
-    rough_vectors = solved.vectors @ basis
-    rough = groups.spread(rough_vectors, network)
-    slopes = groups.slopes(dataset.y, network.leak)
-    best, least = rough, kkt_certificate(rough, dataset, walls=walls).residual
+    vectors = solved.vectors @ basis
+    best = groups.spread(vectors, network)
+    least = kkt_certificate(best, dataset, walls=walls).residual
     for negligible in _NEGLIGIBLE:
-        vectors = _newton(
-            rough_vectors, solved.multipliers, slopes, groups.signs, dataset, network.leak, barriers, negligible
-        )
-        if vectors is None:
+        fine = solve_active_set(program, vectors, solved.multipliers, negligible=negligible)
+        if fine is None:
             continue
-        fine = groups.spread(vectors, network)
-        residual = kkt_certificate(fine, dataset, walls=walls).residual
+        polished = groups.spread(fine, network)
+        residual = kkt_certificate(polished, dataset, walls=walls).residual
         if residual <= least:
-            best, least = fine, residual
+            best, least = polished, residual
         if least <= _POLISHED:
             break
     return best
@@ -116,6 +135,21 @@ class _Groups:
         fixed = np.where(self.is_on, 1.0, leak)
         return np.where(labels[None, :] == self.signs[:, None], fixed, np.nan)
 
+    def vectors(self, network: Network) -> FloatArray:
+        """What each group's neurons amount to now, sum |a| w, shape (num_groups, d)."""
+        total = np.zeros((len(self.signs), network.d))
+        np.add.at(total, self.group_of, ((network.weight * np.abs(network.a))[:, None] * network.w)[self.members])
+        return total
+
+    def program(self, network: Network, dataset: Dataset, walls: Dataset | None) -> PatternProgram:
+        """The margin problem with these patterns."""
+        rows = np.zeros((0, network.d)) if walls is None else np.asarray(walls.X)
+        signs = np.zeros(0) if walls is None else np.asarray(walls.y)
+        slopes = self.slopes(dataset.y, network.leak)
+        return PatternProgram(
+            np.asarray(dataset.X), np.asarray(dataset.y), self.signs, slopes, rows, signs, network.leak
+        )
+
     def spread(self, vectors: FloatArray, network: Network) -> Network:
         """The balanced network of norm 1 that gives each group's vector to its neurons in their shares."""
         lengths = np.linalg.norm(vectors, axis=1)
@@ -127,60 +161,3 @@ class _Groups:
         w[self.members] = size[:, None] * unit[self.group_of]
         a[self.members] = size * self.signs[self.group_of]
         return network.replace(w=w, a=a, log_scale=0.0)
-
-
-def _newton(
-    vectors: FloatArray,
-    multipliers: FloatArray,
-    slopes: FloatArray,
-    signs: FloatArray,
-    dataset: Dataset,
-    leak: float,
-    barriers: list[FloatArray],
-    negligible: float,
-) -> FloatArray | None:
-    """Polish on the KKT equations of min sum |v_g| with margins 1; None if the active set is not clear-cut.
-
-    A vector that takes part has the direction of its pull P_g = sum_k lambda_k p_gk, taken tangent to the pushing
-    samples and walls it lies on, and |P_g| = 1; so with v_g = rho_g P_g the multipliers of the active samples and the
-    lengths rho are the only unknowns: |P_g|^2 = 1 for every part, sum_g rho_g <p_gk, P_g> = 1 for every active sample.
-    """
-    X, y = dataset.X, dataset.y
-    lengths = np.linalg.norm(vectors, axis=1)
-    parts = np.flatnonzero(lengths > negligible * lengths.sum())
-    active = np.flatnonzero(multipliers > negligible * multipliers.max())
-    pulls, products = [], []
-    for g in parts:
-        rows = np.vstack([X[active][np.isnan(slopes[g, active])], barriers[g]])
-        sizes = lengths[g] * np.linalg.norm(rows, axis=1)
-        pressed = rows[np.abs(rows @ vectors[g]) <= _ON_BOUNDARY * sizes]
-        ahead = vectors[g] @ X[active].T
-        slope = np.where(np.isnan(slopes[g, active]), np.where(ahead > 0.0, 1.0, leak), slopes[g, active])
-        pull = (signs[g] * slope * y[active])[:, None] * X[active]
-        if len(pressed):
-            basis = orthonormal_rows(pressed / np.linalg.norm(pressed, axis=1)[:, None])
-            pull = pull - (pull @ basis.T) @ basis
-        pulls.append(pull)
-        products.append(pull @ pull.T)
-    table = np.array(products)  # (G, A, A)
-    weight, rho = multipliers[active], lengths[parts]
-    strength = float(np.mean(np.einsum("gab,a,b->g", table, weight, weight)))
-    if not strength > 0.0:
-        return None
-    weight = weight / np.sqrt(strength)
-    margins = np.einsum("g,gab,b->a", rho, table, weight)
-    if not margins.min() > 0.0:
-        return None
-    rho = rho / margins.mean()
-    for _ in range(_NEWTON_STEPS):
-        answers = table @ weight  # (G, A): <p_gk, P_g>
-        residual = np.concatenate([answers @ weight - 1.0, rho @ answers - 1.0])
-        jacobian = np.block([[2.0 * answers, np.zeros((len(rho), len(rho)))], [np.tensordot(rho, table, 1), answers.T]])
-        step, *_ = np.linalg.lstsq(jacobian, -residual, rcond=1e-12)
-        weight, rho = weight + step[: len(weight)], rho + step[len(weight) :]
-        if not np.all(np.isfinite(step)) or not np.all(rho > 0.0):
-            return None
-    result = np.zeros_like(vectors)
-    for place, g in enumerate(parts):
-        result[g] = rho[place] * (weight @ pulls[place])
-    return result

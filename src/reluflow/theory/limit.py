@@ -11,7 +11,7 @@ from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
-from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.certificates.regularised import certify_variant
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
@@ -23,6 +23,7 @@ from reluflow.tables import html_table
 from reluflow.theory.takeover import Prospects, prospects
 
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
+_GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +181,13 @@ class NearestDirection:
         return prospects(self.last, self.solved, self.kept, self.kkt, self.forces, self.walls)
 
 
-def nearest_direction(network: Network, problem: TrainingProblem) -> NearestDirection | None:
-    """Solve for the direction a classifier is near; None where it does not classify what it acts on."""
+def nearest_direction(
+    network: Network, problem: TrainingProblem, *, is_hasty: bool = False
+) -> NearestDirection | None:
+    """Solve for the direction a classifier is near; None where it does not classify what it acts on.
+
+    With `is_hasty` also None where a direction cannot be found at once from the forces as they are.
+    """
     dataset, outputs = problem.dataset, network.outputs(problem.dataset.X)
     ignored, kept, walls = np.empty(0, dtype=np.intp), dataset, None
     if not np.all(outputs * dataset.y > 0.0):
@@ -191,9 +197,14 @@ def nearest_direction(network: Network, problem: TrainingProblem) -> NearestDire
         rest = np.setdiff1d(np.arange(dataset.n), ignored)
         kept, walls, outputs = dataset.subset(rest), dataset.subset(ignored), outputs[rest]
     last = unit_norm(network)
-    solved = max_margin_in_patterns(last, kept, walls=walls)
     log_force = problem.loss.log_force(outputs, kept.y)
-    forces = kept.y * np.exp(log_force - np.max(log_force))
+    strengths = np.exp(log_force - np.max(log_force))
+    solved = max_margin_nearby(last, kept, strengths, walls=walls)
+    if solved is None:
+        if is_hasty:
+            return None
+        solved = max_margin_in_patterns(last, kept, walls=walls)
+    forces = kept.y * strengths
     return NearestDirection(last, solved, kept, ignored, kkt_certificate(solved, kept, walls=walls), forces, walls)
 
 
@@ -257,30 +268,24 @@ class LimitIdentified(AbstractStoppingRule):
 class _LimitSearch:
     """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost.
 
-    Where an attempt costs more than many steps of the run the first waits for the margin of the rule's patience, and
-    the waiting time before each further one, in ln of the margin, doubles.
+    Where the cone program is large an attempt is hasty, and the waiting time between two is longer.
     """
 
     def __init__(self, rule: LimitIdentified) -> None:
         self._rule = rule
         self.next_margin = rule.smallest_margin
-        self._growth = 1.5
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
         n, d, m = run.problem.dataset.n, run.problem.dataset.d, run.problem.network.num_neurons
         is_costly = n * min(n, d) * m > _COSTLY
-        if is_costly:
-            self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
         outputs = run.outputs() * run.problem.dataset.y
         acting = outputs[is_acted_on(outputs)]
         margin = float(np.min(acting, initial=np.inf))
         if not acting.size or margin < self.next_margin:
             return None
-        self.next_margin = self._growth * margin
-        if is_costly:
-            self._growth **= 2
-        near = nearest_direction(run.network(), run.problem)
+        self.next_margin = (_COSTLY_GROWTH if is_costly else _GROWTH) * margin
+        near = nearest_direction(run.network(), run.problem, is_hasty=is_costly)
         if near is None or near.kkt.residual > rule.kkt:
             return None
         ahead = near.prospects()

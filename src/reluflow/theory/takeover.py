@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import KKTCertificate
+from reluflow.arrays import FloatArray, IndexArray
+from reluflow.certificates.kkt import KKTCertificate, normalized
 from reluflow.data.dataset import Dataset
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.alignment import Alignment, align
@@ -22,6 +22,8 @@ from reluflow.network.network import Network, row_norms
 
 EQUAL_GAIN = 1e-6  # growth rates closer than this, relative, are not told apart
 SAME_DIRECTION = 1e-6  # 1 - cos of two directions that count as one
+ON_BOUNDARY = 1e-12  # |cos| of a neuron that stands on the boundary of a sample
+SLACK = 1e-6  # a margin that exceeds the smallest by less than this, relative, is not told apart from it
 MOST_SENTENCES = 3
 UNFADING = 1e6  # pull of an ignored sample against that of the others, whose own tends to 0
 
@@ -68,9 +70,11 @@ class Prospects:
     open_points
         Sentences on those for which no inequality decides.
     keeps_patterns
-        Whether no neuron crosses a boundary on its way, neither under the forces of the direction nor under those of
-        the run now; it may slide along that of a sample that pushes it. Within fixed patterns of the pulling samples
-        the margin problem is convex, and the flow has no other limit than its solution, however slowly it gets there.
+        Whether every pattern that is met on the way, under the forces of the direction and under those of the run now,
+        has this direction as its best. Within fixed patterns of the samples that pull each neuron the margin problem is
+        convex, and the flow has no other limit than its solution, however slowly it gets there. So a neuron may cross
+        or slide along the boundary of a sample that pushes it, and cross that of one that pulls it if the sample is not
+        among those of smallest margin on either side.
     """
 
     takeovers: tuple[Takeover, ...]
@@ -119,6 +123,11 @@ def prospects(
     samples = dataset.X if walls is None else np.vstack([dataset.X, walls.X])
     unfading = np.empty(0) if walls is None else UNFADING * walls.y / np.max(np.linalg.norm(walls.X, axis=1))
 
+    if walls is not None:
+        met = _own_walls_met(last, moving, dataset, kkt, walls)
+        if met.size:  # no need to follow them any further, which may take long
+            return Prospects(tuple(Takeover(int(j), float(share[j]), UNFADING) for j in met), (), False)
+
     def follow(pulls: FloatArray) -> Alignment:
         return align(samples, np.append(pulls, unfading), last.w[moving], last.a[moving], leak=last.leak)
 
@@ -149,8 +158,38 @@ def prospects(
             "The multipliers of this direction are not unique, so that the forces on its light neurons are not known."
         )
     takeovers.sort(key=lambda takeover: takeover.log_growth)
-    keeps_patterns = not (paths.crossings.any() or now.crossings.any())
+    keeps_patterns = all(_keeps_best(way, last, limit, moving, dataset, kkt) for way in (paths, now))
     return Prospects(tuple(takeovers), tuple(open_points), keeps_patterns)
+
+
+def _own_walls_met(
+    last: Network, moving: IndexArray, dataset: Dataset, kkt: KKTCertificate, walls: Dataset
+) -> IndexArray:
+    """Neurons that the forces of the direction alone bring to the active side of an ignored sample of their sign."""
+    ways = align(dataset.X, kkt.multipliers * dataset.y, last.w[moving], last.a[moving], leak=last.leak)
+    is_own = np.sign(ways.a)[:, None] == walls.y
+    cosines = ways.directions @ walls.X.T / row_norms(np.asarray(walls.X))
+    return np.asarray(moving[np.any(is_own & (cosines > SAME_DIRECTION), axis=1)])
+
+
+def _keeps_best(
+    way: Alignment, last: Network, limit: Network, moving: IndexArray, dataset: Dataset, kkt: KKTCertificate
+) -> bool:
+    """Whether the direction is the best in every pattern that the neurons meet on their way."""
+    samples = np.asarray(dataset.X)
+    cosines = last.w[moving] @ samples.T / np.outer(row_norms(last.w[moving]), row_norms(samples))
+    before = np.where(np.abs(cosines) <= ON_BOUNDARY, 0.0, np.sign(cosines))
+    after = way.patterns[:, : dataset.n]
+    is_crossed = before * after < 0.0
+    if np.any(way.crossings != np.sum(is_crossed, axis=1)):  # another sample, or one boundary more than once
+        return False
+    is_pulling = np.sign(last.a[moving])[:, None] == dataset.y
+    unit_w, unit_a, _ = normalized(limit)
+    lost = (1.0 - limit.leak) * np.abs((limit.weight * unit_a)[moving, None] * (unit_w[moving] @ samples.T))
+    lost = np.sum(np.where(is_crossed & is_pulling, lost, 0.0), axis=0)  # by the margins, with the other slopes
+    margins = dataset.y * limit.replace(w=unit_w, a=unit_a, log_scale=0.0).outputs(samples)
+    at_stake = np.any(is_crossed & is_pulling, axis=0)
+    return bool(np.all((margins - lost)[at_stake] > kkt.margin * (1.0 + SLACK)))
 
 
 def _gains(paths: Alignment) -> FloatArray:

@@ -40,8 +40,8 @@ _NEARLY = 1e-9  # a time so close, as a fraction of it, that no step fits in bet
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
 _EARLIEST_CUT = 0.2  # a heavy kink so early in a step, in units of it, is better left behind by shrinking the step
 _BEYOND = 1e-9  # how far beyond a heavy kink a step ends, in units of the step
-_AT_WAKE = 1e-2  # a sample that no neuron acted on is about to be met: so close, in units of the usual step
-_BEFORE_WAKE = 0.999  # a step that would go further ends at this share of the way
+_AT_WAKE = 1e-8  # a sample that no neuron acted on is met: so close, in units of a first step
+_BEFORE_WAKE = 1.0 - 1e-4  # a step that would go further ends at this share of the way
 _WAKING_STEPS = 2  # after that, samples on which still no neuron acts are left out again
 _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
@@ -78,8 +78,7 @@ class CollocationRun(AbstractRun):
         for j, walls_of_j in waiting:
             self._settle(j, walls_of_j, is_initial=True)
         self._frozen = None if waiting else FrozenStart(inner, rtol=rtol)
-        strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
-        self._step = _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
+        self._step = self._first_step()
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -165,9 +164,11 @@ class CollocationRun(AbstractRun):
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
         forces, _, log_rates = self._samples.relative(self._outputs[None])
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
-        if has_changed:  # another clock: the step covers the same time
+        if has_changed:  # another clock: the step covers the same time, unless that is no step at all there
             self._predictor.forget()
-            self._step *= float(np.exp(np.clip(self._log_rate - log_rate, -_ORDINARY, _ORDINARY)))
+            first = self._first_step()
+            step = self._step * float(np.exp(np.clip(self._log_rate - log_rate, -_ORDINARY, _ORDINARY)))
+            self._step = min(max(step, _SHRINK * first), max(self._step, first))
         self.force_evaluations += 1
 
     def _misfit_allowed(self) -> float:
@@ -249,16 +250,17 @@ class CollocationRun(AbstractRun):
                 return
             guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
             found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)
-            wake = self._samples.first_wake(found.paths)
-            if wake * length <= _AT_WAKE * self._step:  # from here on that sample counts
-                self._waking = _WAKING_STEPS
-                self._refresh(slopes=None)
+            is_solved = found.status is StepStatus.SOLVED
+            wake = self._samples.first_wake(found.paths) if is_solved else np.inf  # else the paths follow false forces
+            soon = _AT_WAKE * self._first_step() / length
+            if wake <= soon:  # from here on that sample counts
+                self._wake(found, soon)
                 length, is_cut = min(self._step, left) if not self._is_fading else self._step, False
                 continue
             if wake < np.inf:
                 length, is_cut = length * wake * _BEFORE_WAKE, True
                 continue
-            if found.status is not StepStatus.SOLVED or found.misfit > tolerance:
+            if not is_solved or found.misfit > tolerance:
                 self.rejected += 1
                 ratio = found.misfit / tolerance
                 shorter = max(_SHRINK, min(0.7, _SAFETY * ratio**-_POWER)) if np.isfinite(ratio) else 0.4
@@ -289,6 +291,28 @@ class CollocationRun(AbstractRun):
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth
+
+    def _wake(self, found: Solution, soon: float) -> None:
+        """Let the neurons that meet samples on which none acted before tau = `soon` pass those walls, under all forces.
+
+        These may be e^1000 times as large as those that brought the neurons there: under them nothing else moves, and
+        what is left of the way to the wall would take for ever.
+        """
+        neurons = self._neurons
+        self._refresh(slopes=None)
+        for row, wall in self._samples.waking(found.paths, soon):
+            j = int(found.moving[row])
+            on_wall = neurons.sides[j] == 0
+            on_wall[wall] = True
+            self._settle(j, [int(b) for b in np.flatnonzero(on_wall)])
+        self._predictor.forget()
+        self._waking = _WAKING_STEPS
+        self._refresh(slopes=None)
+
+    def _first_step(self) -> float:
+        """A step in which the neuron with the strongest pull turns by little."""
+        strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
+        return _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
 
     def _clock(self, found: Solution, length: float) -> FadingClock:
         log_rates = np.concatenate([[self._log_rate], found.log_rates]) - self._log_rate

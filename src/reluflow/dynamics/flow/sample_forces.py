@@ -66,15 +66,20 @@ class SampleForces:
 
     def first_wake(self, paths: Paths) -> float:
         """The first tau from which a neuron acts on a sample that was not counted, else infinity."""
+        return float(np.min(paths.event_taus[self._is_waking(paths)], initial=np.inf))
+
+    def waking(self, paths: Paths, soon: float) -> list[tuple[int, int]]:
+        """The paths that pass walls of such samples up to tau = `soon`, and which."""
+        found = np.argwhere(self._is_waking(paths) & (paths.event_taus <= soon))
+        return sorted({(int(row), int(paths.event_walls[row, place])) for row, place in found})
+
+    def _is_waking(self, paths: Paths) -> BoolArray:
+        """Which events let a neuron act on a sample that was not counted, in the shape of the paths' events."""
         if self.counted is None:
-            return np.inf
+            return np.zeros(paths.event_walls.shape, dtype=bool)
         is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
-        is_waking = (
-            is_event
-            & (paths.event_kinds != SLIDE_ENTRY)
-            & np.isin(paths.event_walls, self.walls.wall_of_sample[~self.counted])
-        )
-        return float(np.min(paths.event_taus[is_waking], initial=np.inf))
+        is_asleep = np.isin(paths.event_walls, self.walls.wall_of_sample[~self.counted])
+        return np.asarray(is_event & is_asleep & (paths.event_kinds != SLIDE_ENTRY))
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""

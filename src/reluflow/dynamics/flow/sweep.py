@@ -22,6 +22,8 @@ IS_NODE = np.isin(POINTS, RULE.nodes)
 _MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
 _FEWEST_NUMBERS = 2000  # what is worth a thread of its own: neurons, times the width of each and
 _FIXED_COST = 10  # what a neuron costs besides, in units of a coordinate
+_NOTHING = 1e-20  # a pull below this share of the strongest is lost in its rounding
+_MOST_PULLING = 0.7  # share of walls that pull up to which the others are left out
 _WIDE = 2**22  # numbers of the pulls of all walls at once beyond which they are taken power by power
 
 
@@ -82,7 +84,13 @@ class Sweep:
             if np.any(minus):
                 rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
             return np.asarray(rests.reshape(len(self.moving), len(plus), normals.shape[1]))
-        one_by_one = [(self._is_up * up + self._is_down * down) @ normals for up, down in zip(plus, minus, strict=True)]
+        strengths = np.maximum(np.max(np.abs(plus), axis=0), np.max(np.abs(minus), axis=0))
+        pulling = np.flatnonzero(strengths > _NOTHING * np.max(strengths, initial=0.0))
+        up, down = self._is_up, self._is_down
+        if len(pulling) < _MOST_PULLING * len(normals):
+            up, down, normals = up[:, pulling], down[:, pulling], normals[pulling]
+            plus, minus = plus[:, pulling], minus[:, pulling]
+        one_by_one = [(up * above + down * below) @ normals for above, below in zip(plus, minus, strict=True)]
         return np.stack(one_by_one, axis=1)
 
     def carry(self, rows: IntArray) -> None:
