@@ -8,13 +8,14 @@ from reluflow.certificates.one_class import one_class_vectors
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data import Dataset
 from reluflow.data.registry import load
+from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.network import INITIALIZATIONS, Network
+from reluflow.network import INITIALIZATIONS, Network, balanced_initialization
 from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance
 
 
@@ -119,3 +120,54 @@ class TestMaxMarginInPatterns:
     def test_needs_binary_labels(self):
         with pytest.raises(InvalidInputError, match="labels"):
             max_margin_in_patterns(Network([[1.0]], [1.0]), Dataset([[1.0]], [0.3]))
+
+
+def classifiers_at_random(seeds):
+    """Runs to a direction on random data, half of it separable by a line, at three scales."""
+    for seed in seeds:
+        rng = np.random.default_rng(1000 + seed)
+        n, d, width = int(rng.integers(6, 25)), int(rng.integers(2, 7)), int(rng.integers(5, 40))
+        scale = [1e-3, 1e-1, 1.0][rng.integers(3)]
+        X = rng.standard_normal((n, d))
+        y = np.sign(X @ rng.standard_normal(d)) if seed % 2 else np.sign(rng.standard_normal(n))
+        data = Dataset(X, y)
+        network = balanced_initialization(data, width=width, scale=scale, rng=rng, leak=[0.0, 0.0, 0.3][seed % 3])
+        problem = TrainingProblem(data, LogisticLoss(), network)
+        yield train(problem, CollocationFlow(rtol=1e-6, max_steps=3000), until=LimitIdentified())
+
+
+def proved_limits_change(seeds) -> tuple[int, int, float]:
+    """How many limits are proved, how many of them from afar, and by how much the functions change when run on."""
+    num_proved = num_far = 0
+    largest = 0.0
+    places = np.random.default_rng(5).standard_normal((200, 6))
+    for first in classifiers_at_random(seeds):
+        limit = certified_limit(first)
+        if not limit.is_proof:
+            continue
+        num_proved += 1
+        num_far += limit.distance > LimitIdentified().close
+        problem = TrainingProblem(first.problem.dataset, LogisticLoss(), first.network)
+        rule = LimitIdentified(smallest_margin=1e4, close=0.02)
+        later = certified_limit(train(problem, CollocationFlow(rtol=1e-6, max_steps=3000), until=rule))
+        Z = places[:, : first.problem.dataset.d]
+        change = np.max(np.abs(limit.network.outputs(Z) - later.network.outputs(Z)))
+        largest = max(largest, float(change / np.max(np.abs(limit.network.outputs(Z)))))
+    return num_proved, num_far, largest
+
+
+def test_a_proved_direction_stays_when_the_run_goes_on():
+    """Also where the run's own direction is far from it: every pattern on the way has the same best one."""
+    num_proved, num_far, largest = proved_limits_change(range(8))
+    assert num_proved >= 5
+    assert num_far >= 3
+    assert largest < 1e-9
+
+
+@pytest.mark.slow
+def test_ninety_proved_directions_stay_when_the_runs_go_on():
+    """74 are proved, 59 of them from afar; a run to a margin of 1e5 has the same function at its limit."""
+    num_proved, num_far, largest = proved_limits_change(range(90))
+    assert num_proved >= 60
+    assert num_far >= 40
+    assert largest < 1e-6

@@ -21,6 +21,7 @@ from reluflow.geometry.boundary.walls import orthonormal_rows
 _MOST_ROUNDS = 60
 _ALL_AT_ONCE = 30  # rounds in which every set changes as it must; then one change at a time, lest they go in circles
 _NEWTON_STEPS = 30
+_LARGEST_TABLE = 2**23  # products of samples with samples, vector by vector, that are still worth it
 _HALVINGS = 8
 _NEARLY = 1e-9  # size of the residual, whose terms are of size 1, from which one more step reaches rounding
 _SLACK = 1e-10  # a multiplier, margin or pull beyond its bound by less than this is at it
@@ -119,6 +120,7 @@ class _ActiveSet:
         cosines = vectors @ self.barriers.T / np.where(lengths > 0.0, lengths, 1.0)[:, None]
         self.side = np.where(np.abs(cosines) <= _AT_BOUNDARY, _PRESSED, np.sign(cosines)).astype(np.int8)
         self.side[:, program.X.shape[0] :][self.side[:, program.X.shape[0] :] == _ON] = _PRESSED
+        self.residual = np.inf
 
     def hold(self, g: int) -> _Held:
         """A vector as the sets have it."""
@@ -138,18 +140,19 @@ class _ActiveSet:
     def solve(self) -> FloatArray | None:
         """Vectors, shape (G, d), from `weight` and `rho`, which are set to the solution for the present sets."""
         taking, active = np.flatnonzero(self.taking), np.flatnonzero(self.is_active)
-        if not taking.size or not active.size:
+        if not 0 < taking.size * active.size**2 <= _LARGEST_TABLE:
             return None
         self.held = {int(g): self.hold(int(g)) for g in taking}
         table = np.array([one.parts @ one.parts.T for one in self.held.values()])  # (G', A, A)
         found = _newton(table, self.weight[active], self.rho[taking])
         if found is None:
             return None
+        weight, rho, self.residual = found
         self.weight, self.rho = np.zeros(len(self.is_active)), np.zeros(len(self.taking))
-        self.weight[active], self.rho[taking] = found
+        self.weight[active], self.rho[taking] = weight, rho
         vectors = np.zeros((len(self.taking), self.program.X.shape[1]))
         for g, one in self.held.items():
-            vectors[g] = self.rho[g] * (found[0] @ one.parts)
+            vectors[g] = self.rho[g] * (weight @ one.parts)
         return vectors
 
     def broken(self, vectors: FloatArray) -> list[_Change]:
@@ -164,7 +167,7 @@ class _ActiveSet:
                 excess = self.program.shortest_pull(g, weight) - 1.0
                 if excess > _SLACK:
                     changes.append(_Change(excess, g, -1, 0))
-            elif self.rho[g] <= 0.0:
+            elif self.rho[g] <= 0.0 or not np.any(vectors[g]):
                 changes.append(_Change(1.0 - float(self.rho[g]), g, -1, 0))
             else:
                 changes += self._broken_at_boundaries(g, vectors[g], weight, largest)
@@ -244,14 +247,14 @@ def solve_active_set(
             return None
         changes = sorted(sets.broken(solved), reverse=True)
         if not changes:
-            return solved
+            return solved if sets.residual <= _NEARLY else None
         for change in changes if number < _ALL_AT_ONCE else changes[:1]:
             sets.apply(change, solved)
     return None
 
 
-def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Multipliers and lengths with |P_g|^2 = 1 and margins 1 in given sets; None where none are found.
+def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray, float] | None:
+    """Multipliers and lengths with |P_g|^2 = 1 and margins 1 in given sets, and by how much they miss that.
 
     `table` has <p_gk, p_gl>, shape (G', A, A).
     """
@@ -276,7 +279,7 @@ def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[Flo
         weight, rho = moved
         if size <= _NEARLY or not np.all(np.isfinite(residual)):
             break
-    return (weight, rho) if np.all(np.isfinite(residual)) else None
+    return (weight, rho, float(np.linalg.norm(residual))) if np.all(np.isfinite(residual)) else None
 
 
 def _residual(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray]:

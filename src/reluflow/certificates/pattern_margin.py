@@ -39,6 +39,7 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
         Samples with labels -1 and 1.
     walls
         Further samples on which no neuron is active; neurons of the other sign are held back from them.
+
     References
     ----------
     Lyu et al. (2021), problem (M) and Def. B.8 [lyu2021]; Phuong & Lampert (2021), Theorem 1 [phuong2021].

@@ -33,7 +33,8 @@ class CertifiedLimit:
     Parameters
     ----------
     network
-        The limit: the polished end point, or the unit-norm direction the network converges to.
+        The limit: the polished end point, or the unit-norm direction the network converges to. As a function it is the
+        limit to rounding; neurons that become parallel share their vector as they do at the run's end.
     certificate
         What that network is.
     distance
@@ -181,9 +182,7 @@ class NearestDirection:
         return prospects(self.last, self.solved, self.kept, self.kkt, self.forces, self.walls)
 
 
-def nearest_direction(
-    network: Network, problem: TrainingProblem, *, is_hasty: bool = False
-) -> NearestDirection | None:
+def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: bool = False) -> NearestDirection | None:
     """Solve for the direction a classifier is near; None where it does not classify what it acts on.
 
     With `is_hasty` also None where a direction cannot be found at once from the forces as they are.

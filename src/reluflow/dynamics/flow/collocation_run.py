@@ -296,10 +296,10 @@ class CollocationRun(AbstractRun):
         """Let the neurons that meet samples on which none acted before tau = `soon` pass those walls, under all forces.
 
         These may be e^1000 times as large as those that brought the neurons there: under them nothing else moves, and
-        what is left of the way to the wall would take for ever.
+        what is left of the way to the wall would take for ever. So which way they go is decided before the clock
+        changes, while the force of such a sample is large but not all there is.
         """
         neurons = self._neurons
-        self._refresh(slopes=None)
         for row, wall in self._samples.waking(found.paths, soon):
             j = int(found.moving[row])
             on_wall = neurons.sides[j] == 0
@@ -308,6 +308,7 @@ class CollocationRun(AbstractRun):
         self._predictor.forget()
         self._waking = _WAKING_STEPS
         self._refresh(slopes=None)
+        self._step = self._first_step()
 
     def _first_step(self) -> float:
         """A step in which the neuron with the strongest pull turns by little."""

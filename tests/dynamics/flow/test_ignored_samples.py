@@ -1,0 +1,45 @@
+"""A sample that no neuron acts on for ages, and is then met: the clocks of before and after differ by e^1000."""
+
+import numpy as np
+import pytest
+
+from reluflow import CollocationFlow, Dataset, EventDrivenFlow, LogisticLoss, Network, TrainingProblem, train
+from reluflow.certificates.hard_margin import hard_margin
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.theory.limit import LimitIdentified, certified_limit
+
+ANGLE = np.arctan2(0.8, 1.0)  # of the direction of largest margin of the first two samples
+
+
+def late_meeting(width: float) -> TrainingProblem:
+    """A neuron that turns to the best direction of two samples like 0.03/ln t and meets a third `width` before it."""
+    beyond = [np.sin(ANGLE + width), -np.cos(ANGLE + width)]
+    data = Dataset([[1.0, 0.0], [0.2, 1.0], beyond], [1.0, 1.0, 1.0])
+    return TrainingProblem(data, LogisticLoss(), Network([[0.1, 1.0]], [np.hypot(0.1, 1.0)]))
+
+
+@pytest.mark.parametrize("width", [1e-4, 2e-5])
+def test_a_sample_met_after_e1000_is_learnt(width):
+    """It pulls e^1000 times as hard as the others: the step was stretched by that factor, and the run stalled.
+
+    At 2,000 digits of MNIST, where it was found, an ignored image is met at ln t = 2356.
+    """
+    problem = late_meeting(width)
+    run = train(problem, CollocationFlow(rtol=1e-8), until=LimitIdentified())
+    assert run.outcome is Outcome.DIRECTION_CONVERGED
+    assert [event.sample for event in run.events] == [2]
+    limit = certified_limit(run)
+    assert limit.is_proof
+    best = hard_margin(problem.dataset.X)  # all labels are 1
+    assert np.allclose(
+        limit.network.w[0] / np.linalg.norm(limit.network.w[0]), best.w / np.linalg.norm(best.w), atol=1e-12
+    )
+
+
+def test_it_is_met_when_the_other_solver_meets_it():
+    problem = late_meeting(1e-3)
+    one = train(problem, CollocationFlow(rtol=1e-9), until=LimitIdentified())
+    two = train(problem, EventDrivenFlow(rtol=1e-10), until=LimitIdentified())
+    assert [event.sample for event in two.events] == [2]
+    assert one.events[0].time == pytest.approx(two.events[0].time, rel=1e-6)  # 1.6e12; measured 4e-8
+    assert certified_limit(one).certificate.margin == pytest.approx(certified_limit(two).certificate.margin, rel=1e-12)
