@@ -158,9 +158,9 @@ def proved_limits_change(seeds) -> tuple[int, int, float]:
 
 def test_a_proved_direction_stays_when_the_run_goes_on():
     """Also where the run's own direction is far from it: every pattern on the way has the same best one."""
-    num_proved, num_far, largest = proved_limits_change(range(8))
-    assert num_proved >= 5
-    assert num_far >= 3
+    num_proved, num_far, largest = proved_limits_change(range(4))
+    assert num_proved >= 3
+    assert num_far >= 2
     assert largest < 1e-9
 
 

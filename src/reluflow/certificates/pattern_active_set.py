@@ -22,8 +22,10 @@ _MOST_ROUNDS = 60
 _ALL_AT_ONCE = 30  # rounds in which every set changes as it must; then one change at a time, lest they go in circles
 _NEWTON_STEPS = 30
 _LARGEST_TABLE = 2**23  # products of samples with samples, vector by vector, that are still worth it
-_HALVINGS = 8
-_NEARLY = 1e-9  # size of the residual, whose terms are of size 1, from which one more step reaches rounding
+_HALVINGS = 6
+_LARGEST_STEP = 1e6  # beyond this the matrix is as good as singular
+_NEARLY = 1e-9  # residual, whose terms are of size 1, of equations that are solved; rounding is well below
+_UNSOLVED = 12  # rounds without a solution after which the sets are given up
 _SLACK = 1e-10  # a multiplier, margin or pull beyond its bound by less than this is at it
 _AT_BOUNDARY = 1e-9  # cosine below which a vector that is given stands on a boundary
 _BESIDE = 1e-11  # cosine by which a vector that was solved for may be on the wrong side
@@ -241,9 +243,13 @@ def solve_active_set(
     if not np.any(vectors) or not multipliers.max() > 0.0:
         return None
     sets = _ActiveSet(program, vectors, multipliers, negligible)
+    num_unsolved = 0
     for number in range(_MOST_ROUNDS):
         solved = sets.solve()
         if solved is None:
+            return None
+        num_unsolved += sets.residual > _NEARLY
+        if num_unsolved > _UNSOLVED:
             return None
         changes = sorted(sets.broken(solved), reverse=True)
         if not changes:
@@ -254,7 +260,7 @@ def solve_active_set(
 
 
 def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray, float] | None:
-    """Multipliers and lengths with |P_g|^2 = 1 and margins 1 in given sets, and by how much they miss that.
+    """Multipliers and lengths with |P_g|^2 = 1 and margins 1 in given sets, and what they miss of that.
 
     `table` has <p_gk, p_gl>, shape (G', A, A).
     """
@@ -267,19 +273,28 @@ def _newton(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[Flo
     answers, residual = _residual(table, weight, rho)
     for _ in range(_NEWTON_STEPS):
         size = float(np.linalg.norm(residual))
-        jacobian = np.block([[2.0 * answers, nothing], [np.tensordot(rho, table, 1), answers.T]])
-        step, *_ = np.linalg.lstsq(jacobian, -residual, rcond=1e-12)
-        share = 1.0
-        for _ in range(_HALVINGS):
-            moved = weight + share * step[: len(weight)], rho + share * step[len(weight) :]
-            answers, residual = _residual(table, *moved)
-            if size <= _NEARLY or float(np.linalg.norm(residual)) <= (1.0 - 0.1 * share) * size:
+        step = _solved(np.block([[2.0 * answers, nothing], [np.tensordot(rho, table, 1), answers.T]]), -residual)
+        for halving in range(_HALVINGS):
+            moved = weight + 0.5**halving * step[: len(weight)], rho + 0.5**halving * step[len(weight) :]
+            there = _residual(table, *moved)
+            missed = float(np.linalg.norm(there[1]))
+            if missed <= (1.0 - 0.1 * 0.5**halving) * size:
                 break
-            share *= 0.5
-        weight, rho = moved
-        if size <= _NEARLY or not np.all(np.isfinite(residual)):
-            break
-    return (weight, rho, float(np.linalg.norm(residual))) if np.all(np.isfinite(residual)) else None
+        else:
+            break  # rounding, or equations that contradict each other
+        (weight, rho), (answers, residual) = moved, there
+    return weight, rho, float(np.linalg.norm(residual))
+
+
+def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution, or the shortest of the nearest ones where multipliers are not unique."""
+    try:
+        found = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        found = np.full(len(right), np.inf)
+    if np.linalg.norm(found) <= _LARGEST_STEP:
+        return np.asarray(found)
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-12)[0])
 
 
 def _residual(table: FloatArray, weight: FloatArray, rho: FloatArray) -> tuple[FloatArray, FloatArray]:
