@@ -52,7 +52,7 @@ def test_agrees_with_the_cone_program(leak, monkeypatch):
 
 
 def test_meets_the_conditions_to_rounding():
-    network, data = classifier(0)
+    network, data = classifier(1)
     near = max_margin_nearby(network, data, np.ones(data.n))
     assert near is not None
     assert kkt_certificate(near, data).residual < 1e-12
