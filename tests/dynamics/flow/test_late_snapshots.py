@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from reluflow import EventDrivenFlow, LogisticLoss, TrainingProblem, balanced_initialization, load, train
-from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import initialization_named, neuron_rng
 
 
@@ -25,12 +25,22 @@ def test_snapshots_up_to_the_largest_double():
     assert run.log_time == logs[-1]
 
 
-def test_a_step_that_leaves_the_range_of_a_double_is_not_taken():
-    """After 2,259 steps, at ln t = 361, a step of length 1e156 was tried and passed the error test with outputs NaN."""
+def test_samples_that_are_ignored_do_not_stretch_the_steps():
+    """After 2,259 steps, at ln t = 361, a step of length 1e156 was tried and passed the error test with outputs NaN.
+
+    Two samples on which no neuron acts kept their forces and so the rate R: the rescaled time was the time itself, the
+    other forces e^-361 of R, and steps as long as t; beyond 1e154 their squares are infinite. Out of the rate, they
+    leave the clock to the others.
+    """
     data = load("linear-teacher")
     draw = initialization_named("lyu-balanced")
     network = draw(data, width=12, scale="1e-30", rng=neuron_rng(0), leak=0.0)
-    run = train(TrainingProblem(data, LogisticLoss(), network), EventDrivenFlow(max_steps=2300), until=Exhausted())
-    assert run.steps > 2250
-    assert np.all(np.isfinite(run.outputs))
-    assert np.all(np.isfinite(run.network.w))
+    run = EventDrivenFlow(max_steps=2400).start(TrainingProblem(data, LogisticLoss(), network))
+    while run.outcome is None:
+        before = run._rescaled_time
+        run.advance(np.inf)
+        assert run._rescaled_time - before < 1.0
+    assert run.outcome is Outcome.MAX_STEPS
+    assert run.log_time > 400.0
+    assert np.count_nonzero(run.outputs() == 0.0) == 2
+    assert np.all(np.isfinite(run.network().w))

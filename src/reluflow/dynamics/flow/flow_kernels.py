@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.losses.compiled import CompiledLoss, apply
 
+_LARGEST_LOG = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
+
 
 class Layout(NamedTuple):
     """Everything the forces depend on besides the columns; n samples, B walls, G groups, C columns."""
@@ -39,6 +41,13 @@ class Layout(NamedTuple):
     frame_of_group: IntArray  # (G,) row of `moments`, or -1 where the columns are the neurons
     moments: FloatArray  # (F, d + 1, d + 1) sum of weight c c^T over the coefficients of a frame's neurons
     weights: FloatArray  # (C,) weight e^(2 log norm) of a neuron column
+    counted: NDArray[np.bool_]  # (n,) samples in the rate of a fading loss: those on which a group acts
+
+
+def counted_in_rate(eta: FloatArray, starts: IntArray) -> NDArray[np.bool_]:
+    """The samples on which a group that has columns acts; all of them where there are none."""
+    acted_on = np.any(eta[np.diff(starts) > 0] != 0.0, axis=0)
+    return np.asarray(acted_on if np.any(acted_on) else ~acted_on)
 
 
 @njit(cache=True)
@@ -79,7 +88,9 @@ def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
 def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, float]:
     """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
 
-    The flow in the rescaled time ds = R dt has these relative forces, which never underflow together.
+    The flow in the rescaled time ds = R dt has these relative forces, which never underflow together. Samples on which
+    nothing acts keep their forces for ever while the others fade, so they are left out of R; they still hold neurons
+    that slide along their walls, and a force beyond what that takes is cut.
     """
     n = outputs.shape[0]
     forces = np.empty(n)
@@ -91,11 +102,13 @@ def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, fl
     largest = -np.inf
     for k in range(n):
         forces[k] = apply(layout.loss.log_force, outputs[k], layout.labels[k])
-        largest = max(largest, forces[k])
+        if layout.counted[k]:
+            largest = max(largest, forces[k])
     total = 0.0
     for k in range(n):
-        forces[k] = np.exp(forces[k] - largest)
-        total += forces[k]
+        forces[k] = np.exp(min(forces[k] - largest, _LARGEST_LOG))
+        if layout.counted[k]:
+            total += forces[k]
     for k in range(n):
         forces[k] *= layout.labels[k] / total
     return forces, layout.log_weight + largest + np.log(total)

@@ -110,7 +110,7 @@ class FlowRun(AbstractRun):
         self.steps += 1
         if self._jump(limit):
             return
-        log_time = self.log_time
+        began = self.log_time, self._rescaled_time
         room = self._room(limit)
         step = self._accepted_step(room)
         if step is None:
@@ -122,7 +122,8 @@ class FlowRun(AbstractRun):
             self._state.arrive(step.end, step.log_rate_end, decayed)
             self._land(limit, step.elapsed, room)
             self._tidy()
-        self._idle_steps = self._idle_steps + 1 if self.log_time == log_time else 0
+        is_idle = (self.log_time, self._rescaled_time) == began  # a late clock does not show short steps
+        self._idle_steps = self._idle_steps + 1 if is_idle else 0
         if self._idle_steps > _MOST_IDLE_STEPS + self._state.neurons.num_neurons:
             self.outcome = Outcome.STALLED
 

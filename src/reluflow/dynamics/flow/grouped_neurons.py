@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.flow_kernels import Layout
+from reluflow.dynamics.flow.flow_kernels import Layout, counted_in_rate
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.tolerance import GIVEN
@@ -320,9 +320,10 @@ class GroupedNeurons:
         self.column_watch = np.zeros(starts[-1], dtype=np.int8)
         self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
         tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
+        eta = self.walls.slopes(self.sides, self.leak)
         layout = Layout(
             **self._constants,
-            eta=self.walls.slopes(self.sides, self.leak),
+            eta=eta,
             sides=self.sides.copy(),
             tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
             tangents=np.vstack(tangents),
@@ -331,6 +332,7 @@ class GroupedNeurons:
             frame_of_group=frame_of_group,
             moments=moments,
             weights=weights,
+            counted=counted_in_rate(eta, starts),
         )
         return columns, layout
 
