@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.network import Network
 
@@ -46,7 +46,7 @@ class Frame:
     units: SingleArray
     log_w: SingleArray
     log_a: SingleArray
-    signs: NDArray[np.int8]
+    signs: SignArray
     change: float
 
 

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.losses.compiled import CompiledLoss, apply
 
 
@@ -31,7 +30,7 @@ class Layout(NamedTuple):
     slope_minus: FloatArray  # (n,)
     normals: FloatArray  # (B, d) unit
     eta: FloatArray  # (G, n) slopes; 0 on sliding walls, where the pre-activation is 0
-    sides: NDArray[np.int8]  # (G, B)
+    sides: SignArray  # (G, B)
     tangent_starts: IntArray  # (G + 1,) rows of `tangents` of each group
     tangents: FloatArray  # orthonormal rows spanning each group's sliding normals
     starts: IntArray  # (G + 1,) columns of each group
