@@ -49,6 +49,12 @@ def test_frames_are_even_in_what_changes(problem):
         Keep(evenly="time")
 
 
+def test_a_recorder_sees_the_start_and_every_step(problem):
+    seen = []
+    run = train(problem, EventDrivenFlow(), until=AtTime(5.0), keep=Keep(recorder=lambda run: seen.append(run.time)))
+    assert seen == run.times.tolist()
+
+
 def test_outcomes(problem):
     assert train(problem, EventDrivenFlow()).outcome is Outcome.STATIONARY
     assert train(problem, EventDrivenFlow(), horizon=3.0).outcome is Outcome.HORIZON

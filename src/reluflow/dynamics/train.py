@@ -91,7 +91,10 @@ def train(
     rule = _rule_of(until, problem)
     is_spent = Allowance(max_seconds, max_steps).start()
     settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
-    kept = checkpoint.read(settings) if checkpoint is not None else None
+    kept = None
+    if checkpoint is not None:
+        keep.check_resumable()
+        kept = checkpoint.read(settings)
     if kept is None:
         run, check, recording = solver.start(problem), rule.start(), keep.start()
         _check_iterations(keep, run)
