@@ -74,6 +74,11 @@ def test_no_function_takes_more_than_twelve_arguments_by_position():
     assert long == {}
 
 
+def test_one_lazy_loader():
+    """`lazy_names` makes the `__getattr__` of every room that has one."""
+    assert [path.name for path in (ROOT / "src").rglob("*.py") if "\ndef __getattr__" in path.read_text()] == []
+
+
 def test_one_loop_advances_a_run():
     """`train`; a run is advanced nowhere else."""
     calls = [path.name for path in (ROOT / "src").rglob("*.py") if re.search(r"\brun\.advance\(", path.read_text())]
