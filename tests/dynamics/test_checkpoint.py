@@ -92,6 +92,12 @@ def test_what_cannot_be_known_again_is_refused_beside_a_checkpoint(tmp_path):
     assert not checkpoint.path.exists()
 
 
+def test_settings_are_told_to_a_checkpoint_only(monkeypatch):
+    """Every run of a sweep of thousands read the package's version from disk, for a checkpoint that it had not."""
+    monkeypatch.setattr("reluflow.dynamics.train.settings_of", None)
+    assert train(**FLOW).time == 5.0
+
+
 def look(run, digits=6):
     return round(run.time, digits)
 

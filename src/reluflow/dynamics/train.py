@@ -90,10 +90,10 @@ def train(
     keep = (keep or Keep()).with_times(times)
     rule = _rule_of(until, problem)
     is_spent = Allowance(max_seconds, max_steps).start()
-    settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
-    kept = None
-    if checkpoint is not None:
+    settings, kept = {}, None
+    if checkpoint is not None:  # milliseconds, which a short run would feel
         keep.check_resumable()
+        settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
         kept = checkpoint.read(settings)
     if kept is None:
         run, check, recording = solver.start(problem), rule.start(), keep.start()

@@ -122,12 +122,13 @@ def make_scratch(num, d):
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _decide_on(walls, count, sign, tolerance, scratch):
     """`decide` for the first `count` of the touched walls; the others pull from the sides in `now`."""
     normals, plus, minus = walls.normals, walls.plus, walls.minus
     now, touched, rest = scratch.now, scratch.touched, scratch.rest
-    rest[:] = 0.0
+    for c in range(rest.shape[0]):
+        rest[c] = 0.0
     for h in range(normals.shape[0]):
         if now[h] != 0:
             strength = plus[h] if now[h] > 0 else minus[h]
@@ -136,14 +137,15 @@ def _decide_on(walls, count, sign, tolerance, scratch):
     for i in range(count):
         h = touched[i]
         scratch.plus[i], scratch.minus[i] = plus[h], minus[h]
-        scratch.normals[i] = normals[h]
+        for c in range(rest.shape[0]):
+            scratch.normals[i, c] = normals[h, c]
     return decide(
         scratch.normals[:count], scratch.plus[:count], scratch.minus[:count], rest, sign, scratch.none[:count],
         tolerance, STOP, scratch.choice,
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(inline="always")
 def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
     """Carry one neuron through its events, which are written into `path` from `first_row` on where `record` says so.
 
