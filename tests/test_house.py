@@ -1,13 +1,16 @@
 """The house itself: import direction, a light front door, one key per paper, no clutter."""
 
+import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+GUIDES = sorted((ROOT / "docs").glob("adding-a-*.md"))
 PAPERS = ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023")
 
 
@@ -18,6 +21,68 @@ def test_every_room_imports_only_from_the_left():
     assert read_configuration(config_filename=str(ROOT / "pyproject.toml"))["contracts_options"]
     status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, "an import points to the right; run `make lint` to see which"
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_the_columns_told_are_those_checked(page):
+    """The lists of rooms had fallen behind: no sweep, no web, no jump_process."""
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    told = re.search(r"(arrays, lazy(?:.*\n)*?.*<- cli)\n", (ROOT / page).read_text())[1]
+    columns = [{room.strip() for room in column.split(",")} for column in told.split("<-")]
+    assert columns == [set(layer.split(" | ")) for layer in reversed(checked)]
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", *(f"docs/{path.name}" for path in GUIDES)])
+def test_the_files_a_guide_names_are_there(page):
+    """From the root, from a room, or from the folder of a paper; a word in angle brackets stands for any."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    named = {
+        *re.findall(r"`([\w<>*/.-]+(?:\.(?:py|md|toml|bib|cff)|/))`", text),
+        *re.findall(r"\]\(([\w./-]+)\)", text),
+    }
+    bases = [ROOT, ROOT / "src/reluflow", ROOT / "tests", (ROOT / page).parent]
+    bases += [ROOT / "src/reluflow" / room / paper for room in ("theory", "papers") for paper in PAPERS]
+    patterns = {name: re.sub(r"<\w+>|\.\.\.", "*", name).rstrip("/") for name in named - {"utils.py", "_kernels.py"}}
+    assert len(patterns) >= 3
+    assert [name for name, pattern in patterns.items() if not any(any(base.glob(pattern)) for base in bases)] == []
+
+
+def test_there_is_a_guide_for_each_thing_one_may_add():
+    """Their code is run by `tests/test_documents.py`."""
+    assert [path.stem.removeprefix("adding-a-") for path in GUIDES] == [
+        "dataset", "figure", "loss", "paper", "solver", "theorem"
+    ]  # fmt: skip
+    for path in GUIDES:
+        assert "```python" in path.read_text()
+        assert f"docs/{path.name}" in (ROOT / "CONTRIBUTING.md").read_text()
+
+
+@pytest.mark.parametrize("word", ["float64", "int64", "intp", "bool_", "int8", "uint64"])
+def test_array_types_are_named_once(word):
+    """In `arrays.py`; the exact type stands nowhere else."""
+    spelled = {path.name for path in (ROOT / "src").rglob("*.py") if f"NDArray[np.{word}]" in path.read_text()}
+    assert spelled == {"arrays.py"}
+
+
+def test_no_function_takes_more_than_twelve_arguments_by_position():
+    """A kernel of the alignment phase took 25: named tuples say which is which."""
+    long = {}
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs + node.args.args) > 12:
+                long[node.name] = path.name
+    assert long == {}
+
+
+def test_one_lazy_loader():
+    """`lazy_names` makes the `__getattr__` of every room that has one."""
+    assert [path.name for path in (ROOT / "src").rglob("*.py") if "\ndef __getattr__" in path.read_text()] == []
+
+
+def test_one_loop_advances_a_run():
+    """`train`; a run is advanced nowhere else."""
+    calls = [path.name for path in (ROOT / "src").rglob("*.py") if re.search(r"\brun\.advance\(", path.read_text())]
+    assert calls == ["train.py"]
 
 
 def run_fresh(code: str) -> str:

@@ -7,7 +7,8 @@ line prints the message alone and exits with status 2.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from reluflow.arrays import FloatArray
 
 
 class ReluflowError(Exception):
@@ -30,7 +31,7 @@ class BackendError(ReluflowError, RuntimeError):
     """An optimisation package failed where a result was needed."""
 
 
-def binary_label_error(labels: NDArray[np.float64]) -> InvalidInputError:
+def binary_label_error(labels: FloatArray) -> InvalidInputError:
     """The refusal of labels that a classification loss cannot take."""
     first = labels[np.abs(labels) != 1.0][0]
     hint = " (for labels 0 and 1 use 2*y - 1)" if np.all((labels == 0) | (labels == 1)) else ""

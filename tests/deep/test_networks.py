@@ -24,6 +24,7 @@ from reluflow.deep import (
 from reluflow.deep.backend import arithmetic, equinox, on_device
 from reluflow.deep.deep_neuron import deep_neuron
 from reluflow.deep.evaluation import BLOCK
+from reluflow.dynamics.keep import Keep
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
@@ -139,7 +140,7 @@ def test_a_small_convolutional_network_learns():
     images = mnist_pair(1, 0, size=64, centred=False)
     network = convolutional_network(rng=np.random.default_rng(0), dense_scale=1.0, kernels=(4,) * 6, hidden=8)
     descent = DeepDescent(lr=1e-2, epochs=15, batch=32, optimizer="adam", precision="float32")
-    run = train_deep(network, images, LogisticLoss(), descent, record_at=[0, 30])
+    run = train_deep(network, images, LogisticLoss(), descent, keep=Keep(iterations=[0, 30]))
     assert run.losses[0] == pytest.approx(np.log(2), abs=0.05)
     assert run.losses[-1] < 0.1  # 6e-9 to 0.02 in three seeds
     assert np.mean(np.sign(outputs(run.network, images.X, precision="float32")) == images.y) > 0.95

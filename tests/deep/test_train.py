@@ -23,7 +23,7 @@ from reluflow.deep import (
     two_layer,
     uniform_layers,
 )
-from reluflow.dynamics import GradientDescent, StochasticGradientDescent, TrainingProblem
+from reluflow.dynamics import GradientDescent, Keep, StochasticGradientDescent, TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, Formulas, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization
@@ -43,7 +43,9 @@ def network(orthants):
 @pytest.mark.parametrize("loss", [LogisticLoss(), SquareLoss("sum", 0.02), ExponentialLoss(factor=0.5)])
 def test_depth_two_is_gradient_descent(orthants, network, loss):
     steps = [0, 1, 40, 200]
-    deep = train_deep(two_layer(network), orthants, loss, DeepDescent(lr=0.1, iterations=200), record_at=steps)
+    deep = train_deep(
+        two_layer(network), orthants, loss, DeepDescent(lr=0.1, iterations=200), keep=Keep(iterations=steps)
+    )
     plain = descend(TrainingProblem(orthants, loss, network), GradientDescent(0.1, 200), iterations=steps)
     # the order of sums differs; 200 contracting steps leave rounding at a few units in the last place
     assert deep.losses == pytest.approx(plain.losses, rel=1e-12)
@@ -56,7 +58,7 @@ def test_depth_two_is_gradient_descent(orthants, network, loss):
 def test_batches_are_those_of_stochastic_gradient_descent(orthants, network, loss):
     """A last batch of 2 samples closes each epoch of 7; the same seed gives the same order in both rooms."""
     settings = {"lr": 0.1, "batch": 8, "epochs": 9, "seed": 5}
-    deep = train_deep(two_layer(network), orthants, loss, DeepDescent(**settings), record_at=[0, 10, 63])
+    deep = train_deep(two_layer(network), orthants, loss, DeepDescent(**settings), keep=Keep(iterations=[0, 10, 63]))
     plain = descend(
         TrainingProblem(orthants, loss, network), StochasticGradientDescent(**settings), iterations=[0, 10, 63]
     )
@@ -80,12 +82,18 @@ def test_a_loss_of_ones_own_is_differentiated(orthants, network):
                 lambda h, y: np.log(3.0) + 2.0 * np.log(np.abs(h - y)),
             )
 
-    deep = train_deep(two_layer(network), orthants, Quartic(), DeepDescent(lr=0.1, iterations=50), record_at=[0, 50])
+    deep = train_deep(
+        two_layer(network), orthants, Quartic(), DeepDescent(lr=0.1, iterations=50), keep=Keep(iterations=[0, 50])
+    )
     plain = descend(
         TrainingProblem(orthants, Quartic(), network), GradientDescent(lr=0.1, iterations=50), iterations=[0, 50]
     )
     assert deep.losses == pytest.approx(plain.losses, rel=1e-12)
     assert deep.losses[1] < 0.9 * deep.losses[0]
+
+
+def _magnitude_and_v(run):
+    return {"magnitude": jnp.linalg.norm(run.network().w), "v": run.network().v, "step": run.steps}
 
 
 @pytest.mark.parametrize("q", [0, 1, 3])
@@ -99,12 +107,12 @@ def test_deep_neuron_is_the_single_neuron_descent(q):
         data.dataset,
         SquareLoss(),
         DeepDescent(lr=0.02, iterations=150),
-        record=lambda neuron: {"magnitude": jnp.linalg.norm(neuron.w), "v": neuron.v},
-        record_at=steps,
+        keep=Keep(iterations=steps, measure=_magnitude_and_v),
     )
     assert deep.losses == pytest.approx(known.loss[:, 0], rel=1e-12)
     assert deep.records["magnitude"] == pytest.approx(known.magnitude[:, 0], rel=1e-12)
     assert deep.records["v"] == pytest.approx(known.v[:, :, 0], rel=1e-12)
+    assert deep.records["step"].tolist() == steps
 
 
 def test_deep_neuron_follows_the_population_flow():
@@ -121,7 +129,7 @@ def test_deep_neuron_follows_the_population_flow():
         dataset,
         SquareLoss(),
         DeepDescent(lr=0.01, iterations=400),
-        record_at=[400],
+        keep=Keep(iterations=[400]),
     )
     assert deep.network.w == pytest.approx(flow.w[-1], abs=0.02)
     assert deep.network.v == pytest.approx(flow.v[-1], abs=0.02)
@@ -132,7 +140,11 @@ def test_single_and_double_precision_agree_to_single_rounding(orthants):
     start = uniform_layers((6, 10, 10, 1), scale=0.8, rng=np.random.default_rng(6), is_residual=True)
     runs = [
         train_deep(
-            start, orthants, LogisticLoss(), DeepDescent(lr=0.05, iterations=100, precision=name), record_at=[0, 100]
+            start,
+            orthants,
+            LogisticLoss(),
+            DeepDescent(lr=0.05, iterations=100, precision=name),
+            keep=Keep(iterations=[0, 100]),
         )
         for name in ("float32", "float64")
     ]
@@ -190,7 +202,9 @@ def test_the_last_iteration_is_guarded_too(orthants, network):
     """A loss lost in the very last step is noticed although no step follows that would meet it."""
     start = two_layer(network)
     whole = train_deep(start, orthants, SquareLoss(), DeepDescent(lr=10.0, iterations=100))
-    cut = train_deep(start, orthants, SquareLoss(), DeepDescent(lr=10.0, iterations=whole.iteration + 1), record_at=[0])
+    cut = train_deep(
+        start, orthants, SquareLoss(), DeepDescent(lr=10.0, iterations=whole.iteration + 1), keep=Keep(iterations=[0])
+    )
     assert cut.outcome is DeepOutcome.DIVERGED
     assert cut.iteration == whole.iteration
 
@@ -230,8 +244,7 @@ def test_interruption_keeps_what_was_done(orthants, network):
             orthants,
             LogisticLoss(),
             DeepDescent(lr=0.1, iterations=100),
-            record=lambda net: {"norms": parameter_norms(net)},
-            record_at=range(0, 101, 10),
+            keep=Keep(iterations=range(0, 101, 10), measure=lambda run: {"norms": parameter_norms(run.network())}),
             progress=interrupt,
         )
     run = raised.value.trajectory
@@ -271,8 +284,11 @@ def test_refusals(orthants, network):
     net, once = two_layer(network), DeepDescent(lr=0.1, iterations=1)
     with pytest.raises(InvalidInputError, match="`batch` must be at most n = 50, got 51"):
         train_deep(net, orthants, LogisticLoss(), DeepDescent(lr=0.1, iterations=1, batch=51))
-    with pytest.raises(InvalidInputError, match="`record_at` must lie between 0 and the last iteration 1, got 0 to 2"):
-        train_deep(net, orthants, LogisticLoss(), once, record_at=[0, 2])
+    with pytest.raises(InvalidInputError, match="`iterations` to keep must be at most the 1 taken, got 2"):
+        train_deep(net, orthants, LogisticLoss(), once, keep=Keep(iterations=[0, 2]))
+    for other in ({"times": [1.0]}, {"thinned": 5}, {"recorder": print}):
+        with pytest.raises(InvalidInputError, match="`iterations` and a `measure` only for a deep network"):
+            train_deep(net, orthants, LogisticLoss(), once, keep=Keep(**other))
     with pytest.raises(InvalidInputError, match="must hold only the labels -1 and 1"):
         train_deep(net, Dataset(orthants.X, 2 * orthants.y), LogisticLoss(), once)
     with pytest.raises(InvalidInputError, match="`network` must take samples of dimension 6, which `dataset` has"):

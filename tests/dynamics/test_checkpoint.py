@@ -1,10 +1,13 @@
 """Checkpoints: only the very same run goes on from one. That it goes on bit by bit is the solvers' contract."""
 
+import dataclasses
+from functools import partial
+
 import numpy as np
 import pytest
 
 from reluflow.data.registry import load
-from reluflow.dynamics.checkpoint import Checkpoint
+from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
@@ -57,6 +60,46 @@ def test_a_run_with_other_settings_is_refused(tmp_path, first, changes, names):
     with pytest.raises(InvalidInputError, match="checkpoint of another run, which had " + names):
         train(**first | changes, checkpoint=checkpoint)
     assert train(**first, checkpoint=checkpoint).time > 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class WeighedLoss(SquareLoss):
+    weights: np.ndarray = None
+
+
+def test_every_number_of_an_array_among_the_settings_counts():
+    """Arrays print eight digits of six entries: a loss with other weights was taken for the same."""
+    weights = np.linspace(1.0, 2.0, 5000)
+    others = [weights.copy() for _ in range(2)]
+    others[0][2500] += 0.1  # in the middle, which a long array does not print
+    others[1][0] += 1e-14
+    one, *rest = (settings_of(problem(loss=WeighedLoss(weights=w)), EventDrivenFlow()) for w in (weights, *others))
+    assert all(other["problem"] != one["problem"] for other in rest)
+    assert one == settings_of(problem(loss=WeighedLoss(weights=weights.copy())), EventDrivenFlow())
+
+
+def test_what_cannot_be_known_again_is_refused_beside_a_checkpoint(tmp_path):
+    """Two closures of one function had one name, so that the second half of a run was measured otherwise; a partial
+    function had none, and failed even without a checkpoint."""
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
+    for measure in (lambda run: run.time, partial(look, digits=3)):
+        keep = Keep(times=[1.0], measure=measure)
+        assert len(train(**FLOW | {"keep": keep}).measured) == 1
+        with pytest.raises(InvalidInputError, match="`measure` must be a function of a module"):
+            train(**FLOW | {"keep": keep}, checkpoint=checkpoint)
+    with pytest.raises(InvalidInputError, match="`recorder` must be None"):
+        train(**FLOW | {"keep": Keep(recorder=interrupt)}, checkpoint=checkpoint)
+    assert not checkpoint.path.exists()
+
+
+def test_settings_are_told_to_a_checkpoint_only(monkeypatch):
+    """Every run of a sweep of thousands read the package's version from disk, for a checkpoint that it had not."""
+    monkeypatch.setattr("reluflow.dynamics.train.settings_of", None)
+    assert train(**FLOW).time == 5.0
+
+
+def look(run, digits=6):
+    return round(run.time, digits)
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):

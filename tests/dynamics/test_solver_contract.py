@@ -1,12 +1,16 @@
 """The contract of `dynamics/solver.py`, over every solver: a new one adds a line to SOLVERS."""
 
 import dataclasses
+import importlib
+import inspect
 import pickle
+import pkgutil
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from reluflow import dynamics
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.checkpoint import Checkpoint
@@ -22,7 +26,7 @@ from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Law, Outcome, TrainingInterrupted
-from reluflow.errors import BackendError
+from reluflow.errors import BackendError, InvalidInputError
 from reluflow.losses import AbstractLoss, Formulas, LogisticLoss, SquareLoss
 from reluflow.network import INITIALIZATIONS, Network
 
@@ -45,6 +49,7 @@ PROBLEMS = {
     "balanced": problem(),
     "unbalanced": problem("stewart-digitised", "unbalanced", 20),
     "classifier": problem("phuong-toy", "sphere", 8, LogisticLoss()),
+    "many-inputs": problem("orthogonally-separable:n=6,d=20", "balanced", 6),  # descent by matrix products
 }
 END = AtTime(12.0)
 
@@ -63,6 +68,17 @@ def assert_same(one, two):
     assert np.array_equal(one.network.a, two.network.a)
     assert list(one.events) == list(two.events)
     assert (one.steps, one.time, one.outcome) == (two.steps, two.time, two.outcome)
+
+
+def test_no_solver_is_left_out():
+    for module in pkgutil.walk_packages(dynamics.__path__, "reluflow.dynamics."):
+        importlib.import_module(module.name)
+    found, families = set(), [AbstractSolver]
+    while families:
+        known = families.pop().__subclasses__()
+        families += known
+        found |= {kind for kind in known if kind.__module__.startswith("reluflow.") and not inspect.isabstract(kind)}
+    assert found == {type(solver) for solver in SOLVERS}
 
 
 @every_solver
@@ -141,6 +157,38 @@ def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task, evenly
         assert np.array_equal(part.losses, whole.losses[: len(part.losses)])
     assert_same(train(task, solver, until=END, keep=keep, checkpoint=checkpoint), whole)
     assert not checkpoint.path.exists()
+
+
+OTHERWISE = {
+    "rtol": 1e-8,
+    "ridge": "positive",
+    "max_steps": 4321,
+    "lr": 2e-2,
+    "iterations": 1499,
+    "slope_at_zero": 0.5,
+    "loss_scaled": True,
+    "batch": 1,
+    "epochs": 7,
+    "seed": 5,
+    "trains_output_layer": False,
+}
+
+
+@every_solver
+def test_a_run_is_not_resumed_with_any_other_setting(tmp_path, solver):
+    task, checkpoint = PROBLEMS["balanced"], Checkpoint(tmp_path / "run.checkpoint")
+
+    def interrupt(run):
+        if run.steps == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(TrainingInterrupted):
+        train(task, solver, until=END, checkpoint=checkpoint, progress=interrupt)
+    for field in dataclasses.fields(solver):
+        changes = {field.name: OTHERWISE[field.name]} | ({"iterations": None} if field.name == "epochs" else {})
+        with pytest.raises(InvalidInputError, match="checkpoint of another run, which had another `solver`;"):
+            train(task, dataclasses.replace(solver, **changes), until=END, checkpoint=checkpoint)
+    assert train(task, solver, until=END, checkpoint=checkpoint).time == END.time
 
 
 @pytest.mark.parametrize("solver", [EventDrivenFlow(), CollocationFlow()], ids=lambda solver: type(solver).__name__)

@@ -49,6 +49,12 @@ def test_frames_are_even_in_what_changes(problem):
         Keep(evenly="time")
 
 
+def test_a_recorder_sees_the_start_and_every_step(problem):
+    seen = []
+    run = train(problem, EventDrivenFlow(), until=AtTime(5.0), keep=Keep(recorder=lambda run: seen.append(run.time)))
+    assert seen == run.times.tolist()
+
+
 def test_outcomes(problem):
     assert train(problem, EventDrivenFlow()).outcome is Outcome.STATIONARY
     assert train(problem, EventDrivenFlow(), horizon=3.0).outcome is Outcome.HORIZON
@@ -190,15 +196,17 @@ def test_populations_count_every_neuron_at_every_snapshot(three_points):
     assert list(end.values()) == sorted(end.values(), reverse=True)
 
 
-def test_a_sample_that_no_neuron_sees_leaves_no_finite_limit_to_polish():
-    """Random labels, width 20: one sample ends at h = 0 with every neuron off while the others fade for ever.
+def test_a_sample_that_no_neuron_sees_leaves_no_finite_limit():
+    """One sample ends at h = 0 with every neuron off while the others fade for ever: nothing comes to rest.
 
-    The run is stationary to the tolerance, but Newton's method towards its limit once ran away and overflowed.
+    Against the constant force of that sample the gradient once underflowed to 0, the run was called stationary, and
+    Newton's method towards its limit ran away and overflowed.
     """
     X = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, -0.5]])
     problem = TrainingProblem(Dataset(X, [1.0, 1.0, 1.0]), LogisticLoss(), Network([[1.0, 1.0]], [1.0]))
-    trajectory = train(problem, EventDrivenFlow(), until=Stationary())
-    assert trajectory.outcome is Outcome.STATIONARY
+    trajectory = train(problem, EventDrivenFlow(max_steps=3000), until=Stationary())
+    assert trajectory.outcome is Outcome.MAX_STEPS
+    assert trajectory.log_time > 750.0  # where e^-t was 0
     assert trajectory.predictions[2] == 0.0
     assert not trajectory.limit.is_polished
     assert np.all(np.isfinite(trajectory.network.w))

@@ -9,32 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geometry.neurons_at_random import INITIALISATIONS, random_neurons, random_problem
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import DEAD, OPEN, STATUS_NAMES, align, align_until, alignment_of
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 
-INITIALISATIONS = ("balanced", "dominated", "unbalanced")
-
 
 def unit(degrees):
     angles = np.deg2rad(np.atleast_1d(np.asarray(degrees, dtype=float)))
     return np.column_stack([np.cos(angles), np.sin(angles)])
-
-
-def random_neurons(rng, num_neurons, d, kind):
-    w = rng.normal(size=(num_neurons, d))
-    length = np.linalg.norm(w, axis=1)
-    factor = {
-        "balanced": 1.0,
-        "dominated": rng.uniform(1.01, 3.0, num_neurons),
-        "unbalanced": rng.uniform(0, 1, num_neurons),
-    }
-    return w, factor[kind] * length * rng.choice([-1.0, 1.0], num_neurons)
-
-
-def random_problem(rng, d, n):
-    return rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, (n, 1)), rng.normal(size=n) / n
 
 
 # Published numbers and closed forms.

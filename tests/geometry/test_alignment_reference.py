@@ -8,25 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from geometry.neurons_at_random import INITIALISATIONS, random_neurons, random_problem
 from reluflow.geometry.alignment import DEAD, STATUS_NAMES, align, align_until
-
-INITIALISATIONS = ("balanced", "dominated", "unbalanced")
-
-
-def random_neurons(rng, num_neurons, d, kind):
-    w = rng.normal(size=(num_neurons, d))
-    length = np.linalg.norm(w, axis=1)
-    factor = {
-        "balanced": 1.0,
-        "dominated": rng.uniform(1.01, 3.0, num_neurons),
-        "unbalanced": rng.uniform(0, 1, num_neurons),
-    }
-    return w, factor[kind] * length * rng.choice([-1.0, 1.0], num_neurons)
-
-
-def random_problem(rng, d, n):
-    return rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, (n, 1)), rng.normal(size=n) / n
-
 
 # An independent reference: DOP853 with events, restarted from the state; every continuation is tried by brute force.
 

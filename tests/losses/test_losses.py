@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reluflow.cli.arguments import LossName
 from reluflow.errors import InvalidInputError
-from reluflow.losses import LOSSES, ExponentialLoss, LogisticLoss, SquareLoss, loss_named
+from reluflow.losses import LOSSES, AbstractLoss, ExponentialLoss, LogisticLoss, SquareLoss, loss_named
 
 moderate = st.floats(-20.0, 20.0)
 huge = st.floats(-1e6, 1e6)
@@ -115,3 +116,9 @@ def test_a_loss_that_overrides_a_method_is_refused():
 
             def value(self, outputs, labels):
                 return self.force(outputs, labels) ** 4 / 4
+
+
+def test_the_command_line_offers_every_loss_of_the_house():
+    offered = {str(name) for name in LossName}
+    assert offered == {loss.name for loss in AbstractLoss.__subclasses__() if loss.__module__.startswith("reluflow.")}
+    assert offered <= set(LOSSES)

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import reluflow
+from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, Keep
 from reluflow.web.widget import browser_module, frames_of, lab_widget
 from reluflow.web.wire import unpack
 
 
-def trained(**settings):
+def trained(solver=None, **settings):
     data = reluflow.load("three-points")
     network = reluflow.balanced_initialization(data, width=8, scale=1e-3, rng=np.random.default_rng(0))
     problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
-    return reluflow.train(problem, reluflow.EventDrivenFlow(), **settings)
+    return reluflow.train(problem, solver or reluflow.EventDrivenFlow(), **settings)
 
 
 def test_snapshots_are_the_frames():
@@ -24,12 +25,20 @@ def test_snapshots_are_the_frames():
     assert arrays["t"][-1] == trajectory.time
 
 
-def test_a_flow_without_snapshots_is_followed_again_to_the_same_end():
-    trajectory = trained()
+@pytest.mark.parametrize("solver", [EventDrivenFlow(), CollocationFlow(rtol=1e-7)], ids=repr)
+def test_a_flow_without_snapshots_is_followed_again_to_the_same_end(solver):
+    """A flow by collocation was taken for a descent, by the first word of its method: only its two ends were shown."""
+    trajectory = trained(solver)
     _, arrays = unpack(frames_of(trajectory)[1])
     assert len(arrays["t"]) > 40
     assert arrays["t"][-1] == trajectory.time
     assert arrays["frame_loss"][-1] == trajectory.loss
+
+
+def test_a_descent_shows_the_frames_it_kept():
+    trajectory = trained(GradientDescent(lr=0.01, iterations=1000), keep=Keep(thinned=20))
+    _, arrays = unpack(frames_of(trajectory)[1])
+    assert set(arrays["t"]) == {0.0, trajectory.time, *(frame.time for frame in trajectory.frames)}
 
 
 def test_the_widget_carries_module_style_and_frames():

@@ -17,10 +17,10 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Exhausted, Stationary
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exhausted, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Trajectory
+from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.losses import LogisticLoss, loss_named
 from reluflow.network.initialization import balanced_initialization
 from reluflow.theory.limit import LimitIdentified, certified_limit
@@ -64,6 +64,22 @@ TASKS = (
     DenseTask("stiff-tail-100-10-50", 100, 10, 50, "square", None),
     DenseTask("direction-200-784-50", 200, 784, 50, "logistic", None),
 )
+
+
+@dataclass(frozen=True)
+class EverySampleRight(AbstractStoppingRule):
+    """Stop when y_k h(x_k) > `margin` on every sample that some neuron acts on."""
+
+    margin: float
+
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
+        data = run.problem.dataset
+        num_right = int(np.count_nonzero(run.outputs() * data.y > self.margin))
+        is_fitted = num_right + len(ignored_samples(run.network(), data)) == data.n
+        return Outcome.HORIZON if is_fitted else None
 
 
 def compare(task: DenseTask) -> list[Comparison]:
@@ -120,17 +136,13 @@ def mnist() -> list[Comparison]:
     data = load("mnist-0-1")
     network = balanced_initialization(data, width=50, scale=1e-3, rng=np.random.default_rng(0))
     problem = TrainingProblem(data, LogisticLoss(), network)
-    run = CollocationFlow(rtol=1e-6).start(problem)
     start = time.perf_counter()
-    while run.outcome is None:
-        run.advance(np.inf, 1)
-        right, ignored = run.outputs() * data.y > 0.1, ignored_samples(run.network(), data)
-        if np.count_nonzero(right) + len(ignored) == data.n:
-            break
+    run = train(problem, CollocationFlow(rtol=1e-6), until=EverySampleRight(margin=0.1))
     fitted_s = time.perf_counter() - start
+    end = run.end
     words = (
-        f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(right)} of {data.n} images right with "
-        f"margin 0.1 and {len(ignored)} ignored by every neuron"
+        f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(end.outputs * data.y > 0.1)} of {data.n} "
+        f"images right with margin 0.1 and {len(ignored_samples(end.network, data))} ignored by every neuron"
     )
     return [Comparison(f"dense/mnist-{data.n}", fitted_s, "none", None, words)]
 
@@ -162,8 +174,7 @@ def _rule(task: DenseTask) -> AbstractStoppingRule:
 
 
 def _descend(problem: TrainingProblem, iterations: int) -> Trajectory:
-    solver: AbstractSolver = GradientDescent(lr=DESCENT_RATE, iterations=iterations)
-    return train(problem, solver, until=Exhausted())
+    return train(problem, GradientDescent(lr=DESCENT_RATE, iterations=iterations), until=Exhausted())
 
 
 def _runner(task: DenseTask) -> Callable[[], list[Comparison]]:

@@ -114,8 +114,8 @@ def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: fl
     ours_s, ours = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-10), until=AtTime(horizon)))
     error = float(np.max(np.abs(_end(ours) - reference)))
     results = []
-    for solver in ("DOP853", "RK45", "diffrax Tsit5"):
-        integrate = _diffrax if solver.startswith("diffrax") else partial(_scipy, method=solver)
+    general = {name: partial(_scipy, method=name) for name in ("DOP853", "RK45")} | {"diffrax Tsit5": _diffrax}
+    for solver, integrate in general.items():
         words, peer_s = f"our error {error:.1e}", None
         for rtol in (1e-6, 1e-8, 1e-10, 1e-12):
             try:

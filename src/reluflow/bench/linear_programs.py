@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, SignArray
 
 
-def cells_by_linear_programs(X: FloatArray) -> NDArray[np.int8]:
+def cells_by_linear_programs(X: FloatArray) -> SignArray:
     """Sign vectors of the open cells, adding one sample at a time and testing both signs of each cell by an LP.
 
     Returns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reluflow.bench import dense, flow, geometry, margin, sweep
-from reluflow.bench.benchmark import Benchmark, Comparison
+from reluflow.bench.benchmark import Benchmark
 from reluflow.errors import InvalidInputError
 
 ALL: tuple[Benchmark, ...] = (
@@ -22,8 +22,3 @@ def benchmarks_named(name: str | None) -> tuple[Benchmark, ...]:
         groups = sorted({b.name.partition("/")[0] for b in ALL} | {b.name for b in ALL})
         raise InvalidInputError(f"`NAME` must be one of {', '.join(groups)}, got {name!r}.")
     return chosen
-
-
-def run_benchmarks(name: str | None = None) -> list[Comparison]:
-    """Run the chosen benchmarks one after the other."""
-    return [comparison for benchmark in benchmarks_named(name) for comparison in benchmark.run()]

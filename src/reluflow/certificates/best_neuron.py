@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IndexArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.geometry.arrangement import num_cells
 from reluflow.geometry.boundary.minimum_norm import shortest_over_bases
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -195,7 +194,7 @@ class NeuronOracle:
 
 
 def _pulling_side(
-    X: FloatArray, sign: int, is_pulling: NDArray[np.bool_], present: NDArray[np.bool_], leak: float, max_patterns: int
+    X: FloatArray, sign: int, is_pulling: BoolArray, present: BoolArray, leak: float, max_patterns: int
 ) -> PullingSide:
     pulling, pushing = np.flatnonzero(is_pulling & present), np.flatnonzero(~is_pulling & present)
     if pulling.size == 0:

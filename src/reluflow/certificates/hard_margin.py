@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.backends.clarabel import shortest_separator
 from reluflow.certificates.separability import equilibrated, is_separator, proposed_separator, proved_combination
 from reluflow.certificates.separator_search import search_multipliers
@@ -57,7 +57,7 @@ class HardMargin:
     margin: float
     upper: float
     multipliers: FloatArray
-    support: NDArray[np.intp]
+    support: IndexArray
     gap: float
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class HardMargin:
         """Whether a half-space through the origin holds every row in its interior."""
         return self.status is Separability.SEPARABLE
 
-    def active_rows(self, Z: ArrayLike, *, rtol: float = 1e-9) -> NDArray[np.intp]:
+    def active_rows(self, Z: ArrayLike, *, rtol: float = 1e-9) -> IndexArray:
         """Rows whose margin is the smallest one to `rtol`: the support, and those at the margin with multiplier 0."""
         rows = np.asarray(Z, dtype=np.float64)
         margins = rows @ self.w

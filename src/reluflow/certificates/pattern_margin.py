@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.backends.clarabel import RateColumn, smallest_rate
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import kkt_certificate
@@ -109,9 +108,9 @@ class _Groups:
     """Neurons of one output sign that see the same of the samples that pull them."""
 
     signs: FloatArray  # (num_groups,)
-    is_on: NDArray[np.bool_]  # (num_groups, n), on the pulling samples
-    members: NDArray[np.intp]  # neurons that are not zero
-    group_of: NDArray[np.intp]  # group of each member
+    is_on: BoolArray  # (num_groups, n), on the pulling samples
+    members: IndexArray  # neurons that are not zero
+    group_of: IndexArray  # group of each member
     shares: FloatArray  # part of its group's |a||w| that each member holds
 
     @classmethod
@@ -126,7 +125,7 @@ class _Groups:
         totals = np.bincount(group_of, weights=mass[members])
         return cls(keys[:, 0], keys[:, 1:] > 0.0, members, group_of, mass[members] / totals[group_of])
 
-    def column(self, g: int, labels: FloatArray, leak: float) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
+    def column(self, g: int, labels: FloatArray, leak: float) -> tuple[IndexArray, IndexArray, FloatArray]:
         """Pulling samples, pushing samples and slopes of the pulling ones."""
         pulling = np.flatnonzero(labels == self.signs[g])
         return pulling, np.flatnonzero(labels != self.signs[g]), np.where(self.is_on[g, pulling], 1.0, leak)

@@ -11,10 +11,9 @@ certificate; `hard_margin` turns the guess into one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 
 
 def guess_multipliers(
@@ -56,8 +55,8 @@ def guess_multipliers(
 
 
 def _updated_hessian(
-    Z: FloatArray, hessian: FloatArray, member: NDArray[np.bool_], active: NDArray[np.bool_]
-) -> tuple[FloatArray, NDArray[np.bool_]]:
+    Z: FloatArray, hessian: FloatArray, member: BoolArray, active: BoolArray
+) -> tuple[FloatArray, BoolArray]:
     """I + sum over active rows of z z^T, by the cheaper of an update and a fresh product."""
     entering, leaving = active & ~member, member & ~active
     if entering.sum() + leaving.sum() >= active.sum():

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
@@ -49,7 +48,7 @@ class Stationarity:
     forces: FloatArray
     force_scale: float
     pulls: FloatArray
-    kinks: NDArray[np.bool_]
+    kinks: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +241,7 @@ def _is_flat_beside(
     point: Stationarity,
     neuron: int,
     products: FloatArray,
-    near: NDArray[np.intp],
+    near: IndexArray,
     threshold: float,
 ) -> bool:
     """Whether a neuron would stand still on some other sides of the boundaries `near` it."""

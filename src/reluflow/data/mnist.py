@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import IndexArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.idx import read_idx
 from reluflow.errors import InvalidInputError
@@ -169,7 +170,7 @@ def _read_archive(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return images, labels.astype(np.uint8)
 
 
-def _first(labels: NDArray[np.uint8], digit: int, count: int | None, origin: str) -> NDArray[np.intp]:
+def _first(labels: NDArray[np.uint8], digit: int, count: int | None, origin: str) -> IndexArray:
     """Indices of the first `count` images of a digit."""
     index = np.flatnonzero(labels == digit)
     if index.size == 0:

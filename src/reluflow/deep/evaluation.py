@@ -41,7 +41,7 @@ def similarities(network: Any, X: ArrayLike, *, precision: Precision = "float64"
 
 
 def parameter_norms(network: Any) -> Any:
-    """Euclidean norm of every array of weights, in the order of the layers; JAX code, for use in `record`."""
+    """Euclidean norm of every array of weights, in the order of the layers; JAX code, for use in a measure."""
     arrays = jax.tree.leaves(equinox.filter(network, equinox.is_inexact_array))
     return jnp.stack([jnp.linalg.norm(array.ravel()) for array in arrays])
 

@@ -1,9 +1,13 @@
-"""train_deep: the loop that trains a deep network, keeps what was asked for and notices when the loss is lost."""
+"""train_deep: the loop that trains a deep network, keeps what was asked for and notices when the loss is lost.
+
+Steps of a deep network are compiled many at a time, so that it has a loop of its own; what it records is a `Keep`, as
+for `reluflow.train`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,10 +19,9 @@ from reluflow.deep.backend import arithmetic, device_name, equinox, jax, jnp, on
 from reluflow.deep.descent import DeepDescent, batch_table
 from reluflow.deep.evaluation import outputs_on_device
 from reluflow.deep.trajectory import DeepOutcome, DeepTrainingInterrupted, DeepTrajectory
+from reluflow.dynamics.keep import Keep
 from reluflow.errors import InvalidInputError
 from reluflow.losses.loss import AbstractLoss, in_namespace
-
-Record = Callable[[Any], Mapping[str, Any]]
 
 _SECONDS_PER_CHUNK = 0.2  # compiled code cannot be interrupted, so it comes back this often
 _LARGEST_TABLE = 1 << 20  # entries of the table of batches that is on the device at once
@@ -30,8 +33,7 @@ def train_deep(
     loss: AbstractLoss,
     descent: DeepDescent,
     *,
-    record: Record | None = None,
-    record_at: Iterable[int] | None = None,
+    keep: Keep | None = None,
     progress: Callable[[int, float], None] | None = None,
 ) -> DeepTrajectory:
     """Train a network of any depth on the CPU, or on the GPU where JAX sees one.
@@ -46,10 +48,10 @@ def train_deep(
         Any loss, with its reduction.
     descent
         Optimiser, rate, length, batches, precision.
-    record
-        Network to a dictionary of arrays, in JAX code: what to measure on the way.
-    record_at
-        Iterations at which the loss on all samples and `record` are kept; by default a hundred, evenly spread.
+    keep
+        Its `iterations` are those at which the loss on all samples is kept, by default a hundred, evenly spread; its
+        `measure`, in JAX code, is called there with the run, of which it may ask `steps` and `network()`, and gives a
+        dictionary of arrays.
     progress
         Called with the iteration and the loss at each of them.
 
@@ -68,7 +70,8 @@ def train_deep(
     if descent.batch is not None and descent.batch > dataset.n:
         raise InvalidInputError(f"`batch` must be at most n = {dataset.n}, got {descent.batch}; None is all of them.")
     last = descent.num_steps(dataset.n)
-    stops = _checked_stops(record_at, last)
+    keep = keep or Keep(iterations=[round(last * k / 100) for k in range(101)])
+    _check_keep(keep, last)
     with arithmetic(descent.precision):
         run = _Run(network, dataset, loss, descent)
         if not np.isfinite(run.loss()):
@@ -91,7 +94,7 @@ def train_deep(
             )
 
         try:
-            for stop in stops:
+            for stop in keep.iterations:
                 run.advance_to(stop)
                 if run.has_diverged:
                     break
@@ -99,7 +102,7 @@ def train_deep(
                 if not np.isfinite(value):
                     run.step_back()
                     break
-                kept.append((stop, value, {} if record is None else on_host(_recorded(record, run.network))))
+                kept.append((stop, value, run.measured(keep)))
                 if progress is not None:
                     progress(stop, value)
             run.advance_to(last)
@@ -108,6 +111,17 @@ def train_deep(
         except KeyboardInterrupt as interrupt:
             raise DeepTrainingInterrupted(trajectory(DeepOutcome.INTERRUPTED)) from interrupt
         return trajectory(DeepOutcome.DIVERGED if run.has_diverged else DeepOutcome.FINISHED)
+
+
+class MeasuredRun(equinox.Module):  # type: ignore[misc, unused-ignore]
+    """What a measure sees of a run, on the device."""
+
+    _network: Any
+    steps: Any
+
+    def network(self) -> Any:
+        """The network now."""
+        return self._network
 
 
 class _Run:
@@ -145,6 +159,11 @@ class _Run:
         self.has_diverged = True
         self.iteration = max(self.iteration - 1, 0)
         self._state = (self._state[2], self._state[1], self._state[2])
+
+    def measured(self, keep: Keep) -> dict[str, Any]:
+        """What is to be kept of the run now, by name."""
+        now = MeasuredRun(self.network, jnp.asarray(self.iteration))
+        return {} if keep.measure is None else on_host(_measured(keep.measure, now))
 
     def loss(self) -> float:
         """The objective on all samples."""
@@ -237,17 +256,16 @@ def _tables(descent: DeepDescent, num_samples: int) -> Iterator[tuple[NDArray[np
 
 
 @equinox.filter_jit
-def _recorded(record: Record, network: Any) -> Any:
-    return dict(record(network))
+def _measured(measure: Callable[[Any], Mapping[str, Any]], run: MeasuredRun) -> Any:
+    return dict(measure(run))
 
 
-def _checked_stops(record_at: Iterable[int] | None, last: int) -> list[int]:
-    """The iterations to record at, in order."""
-    if record_at is None:
-        return sorted({round(last * k / 100) for k in range(101)})
-    stops = sorted({int(stop) for stop in record_at})
-    if stops and not 0 <= stops[0] <= stops[-1] <= last:
+def _check_keep(keep: Keep, last: int) -> None:
+    """Refuse what a deep network cannot keep."""
+    if keep.times or keep.thinned or keep.recorder is not None:
         raise InvalidInputError(
-            f"`record_at` must lie between 0 and the last iteration {last}, got {stops[0]} to {stops[-1]}."
+            f"`keep` must hold `iterations` and a `measure` only for a deep network, got {keep}; its steps have no "
+            "time of a flow and are compiled many at a time."
         )
-    return stops
+    if keep.iterations and keep.iterations[-1] > last:
+        raise InvalidInputError(f"`iterations` to keep must be at most the {last} taken, got {keep.iterations[-1]}.")

@@ -42,7 +42,7 @@ class DeepTrajectory:
     losses
         The objective on all samples there, shape (k,).
     records
-        What the caller's `record` gave there, by name, each of shape (k, ...).
+        What the `measure` of a `Keep` gave there, by name, each of shape (k, ...).
     method
         Optimiser and settings, in words.
     device

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -79,16 +80,18 @@ class Checkpoint:
 def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: object) -> dict[str, str]:
     """Everything that shapes a run, by name: two runs with the same settings give the same numbers.
 
-    Solvers, losses and stopping rules are frozen dataclasses, so their `repr` tells all there is.
+    Solvers, losses and stopping rules are frozen dataclasses, so their `repr` tells all there is, to the last digit of
+    the last number of an array that one of them may hold.
     """
     network = problem.network
     digest = hashlib.sha256()
     for array in (problem.dataset.X, problem.dataset.y, network.w, network.a, network.weight):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return {
-        "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r} "
-        f"{problem.weight_decay!r} {problem.trains_output_layer!r}",
-        "solver": repr(solver),
-        **{name: repr(value) for name, value in others.items()},
-        "version": version("reluflow"),
-    }
+        digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    with np.printoptions(threshold=sys.maxsize, precision=None, floatmode="unique"):
+        return {
+            "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r} "
+            f"{problem.weight_decay!r} {problem.trains_output_layer!r}",
+            "solver": repr(solver),
+            **{name: repr(value) for name, value in others.items()},
+            "version": version("reluflow"),
+        }

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.events import KINDS as KINDS
 from reluflow.geometry.boundary.events import EventKind as EventKind
 
@@ -40,10 +40,10 @@ class Event:
 class EventLog(Sequence[Event]):
     """All events of a run in order of time, as arrays of one entry each; iterating gives `Event` objects."""
 
-    neurons: NDArray[np.int64]
-    samples: NDArray[np.int64]
-    times: NDArray[np.float64]
-    codes: NDArray[np.int8]
+    neurons: IntArray
+    samples: IntArray
+    times: FloatArray
+    codes: SignArray
 
     def __len__(self) -> int:
         return int(self.times.size)
@@ -83,7 +83,7 @@ class EventRecorder:
     """Collects events while a run goes on, in blocks."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int8]]] = []
+        self._blocks: list[tuple[IntArray, IntArray, FloatArray, SignArray]] = []
 
     def add(self, neuron: int, sample: int, time: float, kind: EventKind) -> None:
         """Append one event."""
@@ -91,10 +91,10 @@ class EventRecorder:
 
     def extend(
         self,
-        neurons: NDArray[np.int64],
-        samples: NDArray[np.int64],
-        times: NDArray[np.float64],
-        codes: NDArray[np.int64] | NDArray[np.int8],
+        neurons: IntArray,
+        samples: IntArray,
+        times: FloatArray,
+        codes: IntArray | SignArray,
     ) -> None:
         """Append a block of events; `codes` index `KINDS`."""
         self._blocks.append((neurons, samples, times, codes.astype(np.int8)))

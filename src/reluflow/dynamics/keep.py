@@ -41,11 +41,13 @@ class Keep:
     measure
         Called with the run at each of `times` and `iterations`; whatever it returns is kept in place of the network,
         which for a wide network may not fit into memory so often.
+    recorder
+        Called with the run at the start and after every step, for whoever keeps something else; it holds that itself.
 
     Examples
     --------
     >>> Keep(times=[3.0, 1.0], iterations=range(0, 30, 10))
-    Keep(times=(1.0, 3.0), iterations=(0, 10, 20), thinned=0, evenly='steps', measure=None)
+    Keep(times=(1.0, 3.0), iterations=(0, 10, 20), thinned=0, evenly='steps', measure=None, recorder=None)
     """
 
     times: Sequence[float] | FloatArray = ()
@@ -53,6 +55,7 @@ class Keep:
     thinned: float = 0
     evenly: Literal["steps", "change"] = "steps"
     measure: Measure | None = None
+    recorder: Callable[[AbstractRun], None] | None = None
 
     def __post_init__(self) -> None:
         times = np.unique(np.asarray(self.times, dtype=np.float64).ravel())
@@ -69,11 +72,23 @@ class Keep:
         object.__setattr__(self, "iterations", tuple(steps))
 
     def __repr__(self) -> str:
-        measure = None if self.measure is None else f"{self.measure.__module__}.{self.measure.__qualname__}"
         return (
             f"Keep(times={self.times}, iterations={self.iterations}, thinned={self.thinned}, evenly={self.evenly!r}, "
-            f"measure={measure})"
+            f"measure={_name(self.measure)}, recorder={_name(self.recorder)})"
         )
+
+    def check_resumable(self) -> None:
+        """Refuse what the next call of `train` could not know again, and so not go on with from a checkpoint."""
+        if "<" in _name(self.measure):
+            raise InvalidInputError(
+                f"`measure` must be a function of a module where there is a checkpoint, got {_name(self.measure)}: "
+                "whether the next one is the same could not be told."
+            )
+        if self.recorder is not None:
+            raise InvalidInputError(
+                f"`recorder` must be None where there is a checkpoint, got {_name(self.recorder)}: what it holds is "
+                "not in the file; `measure` is."
+            )
 
     def with_times(self, times: Sequence[float] | FloatArray) -> Keep:
         """The same with more times."""
@@ -88,9 +103,8 @@ class Recording:
     """What has been recorded of a run so far.
 
     Invariant, kept by `add`: one record for the start, one for each call of `advance` and for each moment it passed, in
-    order; of the moments of
-    `keep`, exactly those that the run has reached are in `snapshots` (or `measured`). It is pickled without its `keep`,
-    whose `measure` may be any function.
+    order; of the moments of `keep`, exactly those that the run has reached are in `snapshots` (or `measured`). It is
+    pickled without its `keep`, which the call that goes on brings along.
 
     Attributes
     ----------
@@ -160,10 +174,19 @@ class Recording:
             if len(self.frames) > self.keep.thinned:
                 self.frames = self.frames[::2]
                 self._pace.halve()
+        if self.keep.recorder is not None:
+            self.keep.recorder(run)
 
     @staticmethod
     def _snapshot(run: AbstractRun, time: float, loss: float, outputs: FloatArray) -> Snapshot:
         return Snapshot(time, loss, outputs, run.network(), run.log_time, run.steps, run.log_sizes())
+
+
+def _name(function: Callable[[AbstractRun], Any] | None) -> str:
+    """Where a function is to be found; what it looks like if it is in no module."""
+    if function is None or not hasattr(function, "__qualname__"):
+        return repr(function)
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 class _EvenSteps:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -90,10 +90,6 @@ class TrainingProblem:
         """
         words = [f"weight decay {self.weight_decay:g}"] if self.weight_decay else []
         return " and ".join(words if self.trains_output_layer else [*words, "a frozen output layer"])
-
-    def with_network(self, network: Network) -> TrainingProblem:
-        """The same from another network."""
-        return replace(self, network=network)
 
     def penalty(self, network: Network) -> float:
         """(weight_decay/2) sum_j weight_j |z_j|^2 over what is trained; 0 without weight decay."""

@@ -90,8 +90,11 @@ def train(
     keep = (keep or Keep()).with_times(times)
     rule = _rule_of(until, problem)
     is_spent = Allowance(max_seconds, max_steps).start()
-    settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
-    kept = checkpoint.read(settings) if checkpoint is not None else None
+    settings, kept = {}, None
+    if checkpoint is not None:  # milliseconds, which a short run would feel
+        keep.check_resumable()
+        settings = settings_of(problem, solver, until=rule, keep=keep, horizon=horizon, log_horizon=log_horizon)
+        kept = checkpoint.read(settings)
     if kept is None:
         run, check, recording = solver.start(problem), rule.start(), keep.start()
         _check_iterations(keep, run)

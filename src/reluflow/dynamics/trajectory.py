@@ -237,10 +237,6 @@ class Trajectory(RowsToFrame):
             counted.append({tuple(int(u) for u in patterns[k]): int(counts[k]) for k in order})
         return tuple(counted)
 
-    def snapshot_at(self, time: float) -> Snapshot:
-        """The snapshot taken at a requested time."""
-        return next(snapshot for snapshot in self.snapshots if snapshot.time == time)
-
     def to_xarray(self) -> xarray.Dataset:
         """The run as labelled arrays (times, losses, outputs, snapshots, events); needs the extra `storage`."""
         from reluflow.dynamics.storage import to_xarray

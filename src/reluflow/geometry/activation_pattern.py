@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import SignArray
+from reluflow.arrays import BoolArray, SignArray
 from reluflow.errors import InvalidInputError
 
 
@@ -25,7 +25,7 @@ def activation_pattern(w: ArrayLike, X: ArrayLike, *, rtol: float = 0.0) -> Sign
 
     Returns
     -------
-    NDArray[np.int8]
+    SignArray
         Shape (..., n).
 
     References
@@ -70,9 +70,9 @@ class LabelCones:
         S_dead: nonzero and active on no sample.
     """
 
-    positive: NDArray[np.bool_]
-    negative: NDArray[np.bool_]
-    dead: NDArray[np.bool_]
+    positive: BoolArray
+    negative: BoolArray
+    dead: BoolArray
 
 
 def label_cones(w: ArrayLike, X: ArrayLike, y: ArrayLike) -> LabelCones:

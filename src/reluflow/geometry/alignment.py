@@ -7,18 +7,19 @@ decouple. Every neuron then moves by Lorentz boosts, exactly, from one data hype
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, ReluflowError
 from reluflow.geometry import alignment_kernels as kernels
+from reluflow.geometry.alignment_kernels import FrozenPath
 from reluflow.geometry.boundary.walls import PulledWalls, Walls
-from reluflow.geometry.frozen_flow import FrozenFlow, FrozenPath
+from reluflow.geometry.frozen_flow import FrozenFlow
 from reluflow.losses import AbstractLoss
 from reluflow.tables import RowsToFrame, html_table
 
@@ -161,7 +162,7 @@ class AlignedState:
     a: FloatArray
     log_norms: FloatArray
     patterns: SignArray
-    is_sliding: NDArray[np.bool_]
+    is_sliding: BoolArray
     statuses: SignArray
     times: FloatArray
     events: AlignmentEvents
@@ -266,8 +267,7 @@ def _followed(
         part = FrozenFlow(flow.pulled, flow.w[block], flow.a[block])
         paths.append(part.run(horizon=horizon, carry=False, max_events=max_events))
         progress(min(first + _BLOCK, m) / m)
-    names = [field.name for field in fields(FrozenPath)]
-    return FrozenPath(**{name: np.concatenate([getattr(path, name) for path in paths]) for name in names})
+    return FrozenPath(*(np.concatenate(parts) for parts in zip(*paths, strict=True)))
 
 
 def alignment_of(

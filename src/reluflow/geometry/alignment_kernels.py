@@ -1,4 +1,4 @@
-"""Kernels of the closed-form alignment phase: plain arrays in, plain arrays out.
+"""Kernels of the closed-form alignment phase: arrays in named tuples in, overwritten in place.
 
 Samples come grouped by wall: row h of `normals` is a unit vector u_h, and h pulls a neuron with strength
 `plus[h]` along u_h where <w, u_h> > 0 and `minus[h]` where < 0; on the wall any strength between is allowed.
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
 from reluflow.geometry.boundary.decision import ONE_WAY, SEVERAL_WAYS, STOP, Choice, decide, make_choice
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_ENTRY, SLIDE_EXIT
 from reluflow.geometry.boundary.minimum_norm import along, norm, orthonormalise, remove_span
@@ -46,20 +46,69 @@ def first_root(quadratic, linear, constant):
     return 2.0 * constant / (root - linear) if linear < 0 else (linear + root) / (-2.0 * quadratic)
 
 
+class FrozenWalls(NamedTuple):
+    """Walls with frozen strengths, num in dimension d."""
+
+    normals: FloatArray  # (num, d)
+    plus: FloatArray  # (num,)
+    minus: FloatArray  # (num,)
+    weights: IntArray  # (num,) samples that each stands for
+    scale: float  # sum of the largest strengths: what a force is small against
+
+
+class Extent(NamedTuple):
+    """How far to follow neurons; with `carry` their state is that at `horizon`, else that at the last event."""
+
+    horizon: float
+    carry: bool
+    max_events: int
+
+
+class FrozenPath(NamedTuple):
+    """What the kernels say of each neuron.
+
+    The state is exp(log_norms) * (w, a); `sides` of walls and the last D in `vectors`; `statuses` are the codes above;
+    `tends_to_vector` is whether w tends to +D/|D| rather than -D/|D|; `rows` counts the events, which lie neuron by
+    neuron in the `event_` arrays if they were asked for; `keys` agree where final sides and limits do.
+    """
+
+    w: FloatArray
+    a: FloatArray
+    log_norms: FloatArray
+    sides: SignArray
+    vectors: FloatArray
+    statuses: SignArray
+    times: FloatArray
+    crossings: IntArray
+    slides: IntArray
+    rows: IntArray
+    tends_to_vector: BoolArray
+    is_saddle: BoolArray
+    keys: WordArray
+    event_walls: IntArray
+    event_times: FloatArray
+    event_kinds: SignArray
+
+    @property
+    def has_limit(self) -> BoolArray:
+        """Whether w/|w| converges to an extremal direction."""
+        return np.asarray((self.statuses == FINAL) | (self.statuses == SHRINKING))
+
+
 class Scratch(NamedTuple):
     """Work space of one neuron's flow, for num walls in dimension d."""
 
-    now: NDArray[np.int8]  # (num,) side of each wall, 0 on it
-    touched: NDArray[np.int64]  # (num,) the walls it is on
-    none: NDArray[np.int8]  # (num,) zeros: no side is kept
-    normals: NDArray[np.float64]  # (num, d) of the walls it is on, with their strengths
-    plus: NDArray[np.float64]  # (num,)
-    minus: NDArray[np.float64]  # (num,)
-    rest: NDArray[np.float64]  # (d,) the pull of the others
-    e: NDArray[np.float64]  # (d,)
-    perp: NDArray[np.float64]  # (d,)
-    basis: NDArray[np.float64]  # (d + 1, d)
-    triangle: NDArray[np.float64]  # (d + 1, d + 1)
+    now: SignArray  # (num,) side of each wall, 0 on it
+    touched: IntArray  # (num,) the walls it is on
+    none: SignArray  # (num,) zeros: no side is kept
+    normals: FloatArray  # (num, d) of the walls it is on, with their strengths
+    plus: FloatArray  # (num,)
+    minus: FloatArray  # (num,)
+    rest: FloatArray  # (d,) the pull of the others
+    e: FloatArray  # (d,)
+    perp: FloatArray  # (d,)
+    basis: FloatArray  # (d + 1, d)
+    triangle: FloatArray  # (d + 1, d + 1)
     choice: Choice
 
 
@@ -73,11 +122,13 @@ def make_scratch(num, d):
     )  # fmt: skip
 
 
-@njit(cache=True)
-def _decide_on(normals, plus, minus, now, touched, count, sign, tolerance, scratch):
+@njit(inline="always")
+def _decide_on(walls, count, sign, tolerance, scratch):
     """`decide` for the first `count` of the touched walls; the others pull from the sides in `now`."""
-    rest = scratch.rest
-    rest[:] = 0.0
+    normals, plus, minus = walls.normals, walls.plus, walls.minus
+    now, touched, rest = scratch.now, scratch.touched, scratch.rest
+    for c in range(rest.shape[0]):
+        rest[c] = 0.0
     for h in range(normals.shape[0]):
         if now[h] != 0:
             strength = plus[h] if now[h] > 0 else minus[h]
@@ -86,27 +137,26 @@ def _decide_on(normals, plus, minus, now, touched, count, sign, tolerance, scrat
     for i in range(count):
         h = touched[i]
         scratch.plus[i], scratch.minus[i] = plus[h], minus[h]
-        scratch.normals[i] = normals[h]
+        for c in range(rest.shape[0]):
+            scratch.normals[i, c] = normals[h, c]
     return decide(
         scratch.normals[:count], scratch.plus[:count], scratch.minus[:count], rest, sign, scratch.none[:count],
         tolerance, STOP, scratch.choice,
     )  # fmt: skip
 
 
-@njit(cache=True)
-def flow_neuron(
-    normals, plus, minus, weights, scale, w, a, horizon, carry, max_events, side, D, scratch,
-    record, log_hyperplane, log_time, log_kind, log_start,
-):  # fmt: skip
-    """Carry one neuron through its events.
+@njit(inline="always")
+def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
+    """Carry one neuron through its events, which are written into `path` from `first_row` on where `record` says so.
 
     `w`, `side` and `D` are overwritten. Returns (status, a, log norm, time of the last event, crossings, slides, rows
-    of the event log, whether w tends to +D/|D|). With `carry` the state is that at `horizon`, else that at the last
-    event.
+    of the event log, whether w tends to +D/|D|).
     """
+    normals, plus, minus, weights = walls.normals, walls.plus, walls.minus, walls.weights
+    horizon, carry, max_events = extent.horizon, extent.carry, extent.max_events
     num, d = normals.shape
     now, touched, e, perp, choice = scratch.now, scratch.touched, scratch.e, scratch.perp, scratch.choice
-    basis, triangle, tolerance = scratch.basis, scratch.triangle, ROUNDING * scale
+    basis, triangle, tolerance = scratch.basis, scratch.triangle, ROUNDING * walls.scale
     log_norm = time = 0.0
     crossings = slides = rows = 0
     length = norm(w)
@@ -145,7 +195,7 @@ def flow_neuron(
                 if now[h] != 0:
                     growth += (plus[h] if now[h] > 0 else minus[h]) * along(normals, h, w)
             sign = 1.0 if growth > 0 else -1.0
-        verdict = _decide_on(normals, plus, minus, now, touched, touching, sign, tolerance, scratch)
+        verdict = _decide_on(walls, touching, sign, tolerance, scratch)
         for c in range(d):
             D[c] = choice.pull[c]
         speed = norm(D)
@@ -171,8 +221,8 @@ def flow_neuron(
                 side[h] = 0
             if kind >= 0:
                 if record:
-                    place = log_start + rows
-                    log_hyperplane[place], log_time[place], log_kind[place] = h, time, kind
+                    row = first_row + rows
+                    path.event_walls[row], path.event_times[row], path.event_kinds[row] = h, time, kind
                 rows += 1
         if verdict != ONE_WAY:
             for c in range(d):
@@ -304,41 +354,43 @@ def settle(w, a, e, perp, falling, stretch, log_norm):
 
 
 @njit(cache=True)
-def limit_is_saddle(normals, plus, minus, scale, side, D, is_positive):
+def limit_is_saddle(walls, side, D, is_positive):
     """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
-    sign = 1.0 if is_positive else -1.0
-    for h in range(normals.shape[0]):
-        is_on = side[h] == 0 or abs(along(normals, h, D)) <= ROUNDING * scale
-        if is_on and sign * (plus[h] - minus[h]) > ROUNDING * scale:
+    sign, tolerance = (1.0 if is_positive else -1.0), ROUNDING * walls.scale
+    for h in range(walls.normals.shape[0]):
+        is_on = side[h] == 0 or abs(along(walls.normals, h, D)) <= tolerance
+        if is_on and sign * (walls.plus[h] - walls.minus[h]) > tolerance:
             return True
     return False
 
 
+@njit(cache=True)
+def _write_neuron(walls, extent, path, j, scratch, record, first_row):
+    """Carry neuron j and write what became of it into `path`."""
+    side, D = path.sides[j], path.vectors[j]
+    status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(
+        walls, path.w[j], path.a[j], extent, side, D, scratch, record, path, first_row
+    )
+    path.statuses[j], path.a[j], path.times[j] = status, a, time
+    path.log_norms[j] += log_norm
+    path.crossings[j], path.slides[j], path.rows[j] = crossings, slides, rows
+    path.tends_to_vector[j] = is_positive
+    path.is_saddle[j] = status == FINAL and limit_is_saddle(walls, side, D, is_positive)
+    code = np.uint64(2 if is_positive else 1)
+    for h in range(side.shape[0]):
+        code = code * np.uint64(6364136223846793005) + np.uint64(side[h] + 2)
+    path.keys[j] = code
+
+
 @njit(cache=True, parallel=True)
-def flow_neurons(
-    normals, plus, minus, weights, w, a, log_norm, horizon, carry, max_events, side, D, status, time, crossings, slides,
-    rows, is_positive, is_saddle, key, record, log_hyperplane, log_time, log_kind, log_start,
-):  # fmt: skip
-    """All neurons, in place: see `flow_neuron`. `key` gets a number that is equal for equal final sides and signs."""
-    num, d = normals.shape
-    m = w.shape[0]
-    scale = 0.0
-    for h in range(num):
-        scale += max(abs(plus[h]), abs(minus[h]))
+def flow_neurons(walls, extent, path, record, first_rows):
+    """All neurons of `path`, in place; see `flow_neuron`.
+
+    What is assigned to an array of a named tuple within `prange` itself would be lost: another function writes.
+    """
+    num, d = walls.normals.shape
+    m = path.w.shape[0]
     for task in prange((m + CHUNK - 1) // CHUNK):
         scratch = make_scratch(num, d)
         for j in range(task * CHUNK, min(m, (task + 1) * CHUNK)):
-            outcome = flow_neuron(
-                normals, plus, minus, weights, scale, w[j], a[j], horizon, carry, max_events, side[j], D[j],
-                scratch, record, log_hyperplane, log_time, log_kind, log_start[j],
-            )  # fmt: skip
-            status[j], a[j], time[j] = outcome[0], outcome[1], outcome[3]
-            log_norm[j] += outcome[2]
-            crossings[j], slides[j], rows[j], is_positive[j] = outcome[4], outcome[5], outcome[6], outcome[7]
-            is_saddle[j] = outcome[0] == FINAL and limit_is_saddle(
-                normals, plus, minus, scale, side[j], D[j], outcome[7]
-            )
-            code = np.uint64(2 if outcome[7] else 1)
-            for h in range(num):
-                code = code * np.uint64(6364136223846793005) + np.uint64(side[j, h] + 2)
-            key[j] = code
+            _write_neuron(walls, extent, path, j, scratch, record, first_rows[j])

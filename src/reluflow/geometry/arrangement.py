@@ -15,15 +15,15 @@ from itertools import product
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 
-# Cosines and distances between unit vectors at most TIE count as zero, as the digest of [boursier2024] has it.
-# Those between ROUNDING and NEAR were decided, yet a perturbation of that size would change the answer.
+# Of the samples as they are given: cosines and distances between unit vectors at most TIE count as zero. Those between
+# EXACT and NEAR were decided, yet a perturbation of that size would change the answer. (What is rounding for a neuron
+# that has come to a wall is `boundary.tolerance.ROUNDING`.)
 TIE = 1e-10
-ROUNDING = 1e-13
+EXACT = 1e-13
 NEAR = 1e-7
 
 
@@ -49,7 +49,7 @@ class DistinctDirections:
 
     U: FloatArray
     basis: FloatArray
-    line: NDArray[np.intp]
+    line: IndexArray
     orientation: SignArray
     lengths: FloatArray
     notes: tuple[str, ...]
@@ -63,7 +63,7 @@ class DistinctDirections:
         """Sign vectors over samples, from sign vectors over lines (last axis m)."""
         return signs if self.are_samples else np.asarray(signs[..., self.line] * self.orientation, dtype=np.int8)
 
-    def sample_mask(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def sample_mask(self, mask: BoolArray) -> BoolArray:
         """A mask over samples, from a mask over lines (last axis m)."""
         return mask if self.are_samples else mask[..., self.line]
 
@@ -78,9 +78,9 @@ class Faces:
     """Faces of an arrangement: signs (N, m), facet masks (N, m), unit witnesses (N, r), dimensions (N,), notes."""
 
     signs: SignArray
-    facets: NDArray[np.bool_]
+    facets: BoolArray
     witnesses: FloatArray
-    dimensions: NDArray[np.int64]
+    dimensions: IntArray
     notes: tuple[str, ...] = ()
 
 
@@ -95,7 +95,7 @@ def distinct_directions(X: FloatArray) -> DistinctDirections:
     notes: list[str] = []
     if singular[rank - 1] < NEAR * singular[0]:
         notes.append(f"the samples are within {singular[rank - 1] / singular[0]:.1e} of spanning one dimension less")
-    if rank < singular.size and singular[rank] > ROUNDING * singular[0]:
+    if rank < singular.size and singular[rank] > EXACT * singular[0]:
         notes.append(f"a dimension of relative size {singular[rank] / singular[0]:.1e} was left out of the row space")
     # Data of full rank keep their own coordinates, so that exact zeros stay exact.
     basis = np.ascontiguousarray(rows[:rank]) if rank < samples.shape[1] else np.eye(rank)
@@ -154,14 +154,14 @@ def arrangement_faces(U: FloatArray, *, open_only: bool = False) -> Faces:
         return _faces_in_the_plane(U, open_only=open_only)
     from reluflow.geometry import cone_kernels as kernels
 
-    rays, signs, num_close, closest = kernels.arrangement_rays(U, comb(m, r - 1), TIE, ROUNDING, NEAR)
+    rays, signs, num_close, closest = kernels.arrangement_rays(U, comb(m, r - 1), TIE, EXACT, NEAR)
     notes: list[str] = []
     if num_close:
         notes.append(
             f"{num_close} decisions on whether samples are dependent rest on a value below {NEAR:g}, "
             f"the smallest {closest:.1e}"
         )
-    table = (
+    table = kernels.FaceTable(
         np.zeros((1024, (m + 31) // 32), dtype=np.uint64),
         np.zeros((1024, (m + 63) // 64), dtype=np.uint64),
         np.zeros((1024, r)),
@@ -172,19 +172,18 @@ def arrangement_faces(U: FloatArray, *, open_only: bool = False) -> Faces:
     is_simple = np.count_nonzero(signs == 0, axis=1) == r - 1
     fillings = np.array(list(product((1, -1) if open_only else (1, 0, -1), repeat=r - 1)), dtype=np.int8)
     sizes = np.count_nonzero(fillings, axis=1).astype(np.int64)
-    table = kernels.add_faces(*table, rays[is_simple], signs[is_simple], fillings, fillings != 0, sizes)
+    table = kernels.add_faces(table, rays[is_simple], signs[is_simple], fillings, fillings != 0, sizes)
     for index in _distinct_up_to_sign(signs, np.flatnonzero(~is_simple)):
         local = _local_faces(U[signs[index] == 0], r - 1, open_only=open_only)
         notes += local.notes
         one = slice(index, index + 1)
-        table = kernels.add_faces(*table, rays[one], signs[one], local.signs, local.facets, local.dimensions)
-    keys, bounds, sums, dimensions, _, count = table
-    order = np.lexsort((*keys[:count].T[::-1], -dimensions[:count]))
-    face_signs, facets = kernels.unpack_faces(keys[order], bounds[order], m)
-    dimension = dimensions[order]
+        table = kernels.add_faces(table, rays[one], signs[one], local.signs, local.facets, local.dimensions)
+    order = np.lexsort((*table.keys[: table.num_faces].T[::-1], -table.dimensions[: table.num_faces]))
+    face_signs, facets = kernels.unpack_faces(table.keys[order], table.bounds[order], m)
+    dimension = table.dimensions[order]
     is_ray = dimension == 1
     facets[is_ray] = face_signs[is_ray] != 0  # a ray ends at the origin, where every other direction vanishes too
-    witnesses = sums[order]
+    witnesses = table.sums[order]
     witnesses /= np.linalg.norm(witnesses, axis=1, keepdims=True)
     missed = int(kernels.count_missed_witnesses(U, face_signs, witnesses))
     if missed:
@@ -208,14 +207,14 @@ def _local_faces(U: FloatArray, rank: int, *, open_only: bool) -> Faces:
     )
 
 
-def _distinct_up_to_sign(signs: SignArray, index: NDArray[np.intp]) -> NDArray[np.intp]:
+def _distinct_up_to_sign(signs: SignArray, index: IndexArray) -> IndexArray:
     """One index per sign vector, a vector and its opposite counting as the same."""
     if index.size == 0:
         return index
     rows = signs[index]
     first = np.argmax(rows != 0, axis=1)
     canonical = rows * rows[np.arange(rows.shape[0]), first][:, None]
-    kept: NDArray[np.intp] = index[np.unique(canonical, axis=0, return_index=True)[1]]
+    kept: IndexArray = index[np.unique(canonical, axis=0, return_index=True)[1]]
     return kept
 
 
@@ -246,7 +245,7 @@ def _faces_in_the_plane(U: FloatArray, *, open_only: bool) -> Faces:
     )
 
 
-def _with_opposites(signs: SignArray, facets: NDArray[np.bool_], angles: FloatArray, dimension: int) -> Faces:
+def _with_opposites(signs: SignArray, facets: BoolArray, angles: FloatArray, dimension: int) -> Faces:
     """Faces of one dimension on a half circle together with their opposites, sorted by sign vector."""
     witnesses = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     num, m = signs.shape
@@ -261,7 +260,7 @@ def _with_opposites(signs: SignArray, facets: NDArray[np.bool_], angles: FloatAr
     )
 
 
-def _tie_parallel(unit: FloatArray, notes: list[str]) -> tuple[NDArray[np.intp], SignArray]:
+def _tie_parallel(unit: FloatArray, notes: list[str]) -> tuple[IndexArray, SignArray]:
     """Index of each unit vector's line (numbered by first appearance) and its orientation on it."""
     n, r = unit.shape
     owner = np.arange(n)
@@ -280,7 +279,7 @@ def _tie_parallel(unit: FloatArray, notes: list[str]) -> tuple[NDArray[np.intp],
             same = np.linalg.norm(unit[earlier] - unit[k], axis=1)
             opposite = np.linalg.norm(unit[earlier] + unit[k], axis=1)
             distance = np.minimum(same, opposite)
-            doubtful = distance[(distance > ROUNDING) & (distance < NEAR)]
+            doubtful = distance[(distance > EXACT) & (distance < NEAR)]
             closest = min(closest, float(np.min(doubtful, initial=np.inf)))
             tied = np.flatnonzero(distance <= TIE)
             if tied.size:

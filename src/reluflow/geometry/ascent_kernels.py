@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, SignArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -23,7 +22,7 @@ def settle(
     tie: float,
     scale: float,
     max_events: int,
-) -> tuple[SignArray, NDArray[np.bool_]]:
+) -> tuple[SignArray, BoolArray]:
     """Sign vectors of the cones where runs from `starts` settle, and whether each run did.
 
     Within a cone the weight moves along the straight line w + t side D. At a hyperplane it passes, unless both

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import END_NAMES, Alignment, align
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -131,7 +131,7 @@ class _Circle:
     angles: FloatArray
     staying: FloatArray
     inside: FloatArray
-    turning: NDArray[np.int64]
+    turning: IntArray
     sign: int
     smallest: float  # a vector shorter than this is zero
 

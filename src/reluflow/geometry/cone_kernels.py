@@ -6,15 +6,12 @@ two bits per direction with code 1 - sign, so that keys sort with +, 0, - in thi
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, SignArray
-
-WordArray = NDArray[np.uint64]
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
 
 
 @njit(cache=True)
@@ -120,7 +117,7 @@ def _hash(words: WordArray) -> np.uint64:
 
 
 @njit(cache=True)
-def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> NDArray[np.int64]:
+def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> IntArray:
     """Open-addressing table of the first `count` keys."""
     slots = np.full(num_slots, -1, dtype=np.int64)
     mask = np.uint64(num_slots - 1)
@@ -132,25 +129,32 @@ def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> NDArray[np.in
     return slots
 
 
+class FaceTable(NamedTuple):
+    """The faces found so far, the first `num_faces` rows, and where to look for one by its key."""
+
+    keys: WordArray  # (room, words) signs, two bits each
+    bounds: WordArray  # (room, words) facets, one bit each
+    sums: FloatArray  # (room, r) of the rays in the closure
+    dimensions: IntArray  # (room,)
+    slots: IntArray  # rows by hash of the key, -1 where free
+    num_faces: int
+
+
 @njit(cache=True)
 def add_faces(
-    keys: WordArray,
-    bounds: WordArray,
-    sums: FloatArray,
-    dimensions: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    count: int,
+    table: FaceTable,
     rays: FloatArray,
     signs: SignArray,
     local_signs: SignArray,
-    local_facets: NDArray[np.bool_],
-    local_dimensions: NDArray[np.int64],
-) -> tuple[WordArray, WordArray, FloatArray, NDArray[np.int64], NDArray[np.int64], int]:
+    local_facets: BoolArray,
+    local_dimensions: IntArray,
+) -> FaceTable:
     """Add every face that has one of the rays (or its opposite) in its closure, growing the table as needed.
 
     The local sign vectors run over the zero directions of each ray, in increasing order. A face met again gets
     the ray added to its sum and the facets through the ray added to its bounds.
     """
+    keys, bounds, sums, dimensions, slots, count = table
     num_words = keys.shape[1]
     m, r = signs.shape[1], rays.shape[1]
     num_zero = local_signs.shape[1]
@@ -205,11 +209,11 @@ def add_faces(
                 for i in range(num_zero):
                     if local_facets[local, i]:
                         bounds[entry, zeros[i] // 64] |= np.uint64(1) << np.uint64(zeros[i] % 64)
-    return keys, bounds, sums, dimensions, slots, count
+    return FaceTable(keys, bounds, sums, dimensions, slots, count)
 
 
 @njit(cache=True)
-def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray, NDArray[np.bool_]]:
+def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray, BoolArray]:
     """Sign vectors and facet masks, one row per key."""
     signs = np.empty((keys.shape[0], m), dtype=np.int8)
     facets = np.empty((keys.shape[0], m), dtype=np.bool_)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import arrangement_faces, distinct_directions, num_cells, num_faces
 
@@ -35,8 +35,8 @@ class ActivationCones:
 
     patterns: SignArray
     witnesses: FloatArray
-    dimensions: NDArray[np.int64]
-    facet_mask: NDArray[np.bool_]
+    dimensions: IntArray
+    facet_mask: BoolArray
     degeneracies: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class ActivationCones:
         """Number of cones of full dimension."""
         return int(np.count_nonzero(np.all(self.patterns != 0, axis=1)))
 
-    def facets(self, index: int) -> NDArray[np.intp]:
+    def facets(self, index: int) -> IndexArray:
         """The samples whose hyperplanes bound cone `index`."""
         return np.flatnonzero(self.facet_mask[index])
 

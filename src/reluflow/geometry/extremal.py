@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.geometry.arrangement import (
@@ -62,10 +62,10 @@ class ExtremalVectors(RowsToFrame):
     vectors: FloatArray
     norms: FloatArray
     kinds: tuple[Kind, ...]
-    sides: NDArray[np.int8]
+    sides: SignArray
     patterns: SignArray
     etas: FloatArray
-    dimensions: NDArray[np.int64]
+    dimensions: IntArray
     exact: bool
     degenerate: tuple[str, ...]
     dead_saddles: SignArray

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as kernels
+from reluflow.geometry.alignment_kernels import FrozenPath
 from reluflow.geometry.boundary.walls import PulledWalls
 
 
@@ -75,43 +76,6 @@ class FrozenFlow:
             event_times=np.zeros(total),
             event_kinds=np.zeros(total, np.int8),
         )
-        kernels.flow_neurons(
-            pulled.normals, pulled.plus, pulled.minus, pulled.walls.num_samples, out.w, out.a, out.log_norms, horizon,
-            carry, max_events, out.sides, out.vectors, out.statuses, out.times, out.crossings, out.slides, out.rows,
-            out.tends_to_vector, out.is_saddle, out.keys, rows is not None, out.event_walls, out.event_times,
-            out.event_kinds, start,
-        )  # fmt: skip
+        walls = kernels.FrozenWalls(pulled.normals, pulled.plus, pulled.minus, pulled.walls.num_samples, pulled.scale)
+        kernels.flow_neurons(walls, kernels.Extent(horizon, carry, max_events), out, rows is not None, start)
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class FrozenPath:
-    """What the kernels say of each neuron.
-
-    The state is exp(log_norms) * (w, a); `sides` of walls and the last D in `vectors`; `statuses` are the codes
-    of `alignment_kernels`; `tends_to_vector` is whether w tends to +D/|D| rather than -D/|D|; `rows` counts the
-    events, which lie neuron by neuron in the `event_` arrays if they were asked for; `keys` agree where final sides
-    and limits do.
-    """
-
-    w: FloatArray
-    a: FloatArray
-    log_norms: FloatArray
-    sides: SignArray
-    vectors: FloatArray
-    statuses: SignArray
-    times: FloatArray
-    crossings: IntArray
-    slides: IntArray
-    rows: IntArray
-    tends_to_vector: BoolArray
-    is_saddle: BoolArray
-    keys: NDArray[np.uint64]
-    event_walls: IntArray
-    event_times: FloatArray
-    event_kinds: SignArray
-
-    @property
-    def has_limit(self) -> BoolArray:
-        """Whether w/|w| converges to an extremal direction."""
-        return np.asarray((self.statuses == kernels.FINAL) | (self.statuses == kernels.SHRINKING))

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -33,7 +32,7 @@ def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: flo
 @njit(cache=True)
 def critical_faces(
     U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
-) -> tuple[NDArray[np.int8], FloatArray]:
+) -> tuple[SignArray, FloatArray]:
     """Which faces have their projected gradient among their subgradients, where it lies, and how far inside.
 
     `coefficients` has columns plus, minus, lower, upper. Codes: 1 inside the face, -1 inside its opposite, 3 and -3
@@ -102,7 +101,7 @@ def _cosine_to_cone(
     target: FloatArray,
     U: FloatArray,
     signs: SignArray,
-    facets: NDArray[np.bool_],
+    facets: BoolArray,
     frame: FloatArray,
     size: int,
     floor: float,
@@ -164,9 +163,9 @@ def gradient_range(
 def face_constants(
     U: FloatArray,
     signs: SignArray,
-    facets: NDArray[np.bool_],
+    facets: BoolArray,
     witnesses: FloatArray,
-    dimensions: NDArray[np.int64],
+    dimensions: IntArray,
     coefficients: FloatArray,
     tie: float,
     scale: float,

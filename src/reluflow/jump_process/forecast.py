@@ -12,6 +12,7 @@ from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.jump_process.dormant import DormantNeurons, SettledNeurons, pull_on, settle, turn
 from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.jump_process.process import Jump, JumpProcess, Saddle
@@ -189,12 +190,12 @@ class _Forecast:
             end = follow(
                 network.permuted(carried), self.dataset, self.loss, sleeping[carried], rays[carried], self.rtol
             )
-            if end.ended_by != "ridge" or end.blamed < 0 or not sleeping[carried[end.blamed]]:
+            if end.ended_by is not Outcome.RIDGE or end.blamed < 0 or not sleeping[carried[end.blamed]]:
                 break
             j = int(carried[end.blamed])
             why = f"Neuron {j}, asleep, comes to a ridge while the network jumps at the clock {self.clock:.9g}."
             self._take(SettledNeurons(self._opened(j), {j: why}))
-        if end.ended_by != "arrived":
+        if end.ended_by is not Outcome.STATIONARY:
             self.open_points.append(_unfinished(end, self.clock))
             return "open"
         self._arrive(members, self._for_all(end, carried, network, sleeping), lead)
@@ -385,8 +386,8 @@ def _listed(neurons: IndexArray) -> str:
 
 
 def _unfinished(end: OrbitEnd, clock: float) -> str:
-    if end.ended_by == "slow":
+    if end.ended_by is Outcome.HORIZON:
         return f"The network relaxes too slowly after the jump at the clock {clock:.9g} for its end to be known."
-    if end.ended_by == "ridge":
+    if end.ended_by is Outcome.RIDGE:
         return f"The network comes to a ridge in the jump at the clock {clock:.9g}: the flow is not unique there."
     return f"The orbit at the clock {clock:.9g} ended with `{end.ended_by}`."

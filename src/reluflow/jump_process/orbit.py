@@ -61,7 +61,7 @@ class OrbitEnd:
     faded
         Samples that are classified and fade for ever (classification), shape (n,).
     ended_by
-        "arrived", or why not: "ridge", "slow", or the code of the run's outcome.
+        `STATIONARY` where it arrived, `HORIZON` where that would take too long, else why the last run ended.
     blamed
         The neuron that stands on a ridge, or -1.
     """
@@ -74,7 +74,7 @@ class OrbitEnd:
     times: FloatArray
     on_ray: BoolArray
     faded: BoolArray
-    ended_by: str
+    ended_by: Outcome
     blamed: int
 
 
@@ -102,7 +102,7 @@ def follow(
     on_ray = np.isfinite(rays[:, 0])
     network = _asleep(network, sleeping, rays, on_ray)
     times, losses = [np.zeros(1)], [np.array([loss.total(network.outputs(dataset.X), dataset.y)])]
-    ended_by, blamed = "slow", -1
+    ended_by, blamed = Outcome.HORIZON, -1
     solver = EventDrivenFlow(rtol=rtol, max_steps=MOST_STEPS)
     lengths = np.linalg.norm(dataset.X, axis=1)
     for _ in range(MOST_STRETCHES):
@@ -125,14 +125,14 @@ def follow(
         elapsed += run.time
         is_near = rule.so_far.last <= rule.so_far.largest + np.log(NEARLY)
         if run.outcome is Outcome.STATIONARY or (run.outcome is Outcome.MAX_STEPS and is_near):
-            ended_by = "arrived"
+            ended_by = Outcome.STATIONARY
             break
         if run.outcome is Outcome.RIDGE:
             ridges = run.events.of_kind(EventKind.RIDGE)
-            ended_by, blamed = "ridge", int(ridges.neurons[-1]) if len(ridges) else -1
+            ended_by, blamed = run.outcome, int(ridges.neurons[-1]) if len(ridges) else -1
             break
         if run.outcome not in (Outcome.HORIZON, Outcome.MAX_STEPS):
-            ended_by = run.outcome.code
+            ended_by = run.outcome
             break
     return OrbitEnd(
         network=network,

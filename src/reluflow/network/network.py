@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import FloatArray, IndexArray, SignArray
 from reluflow.errors import InvalidInputError
 
 OutputBias = Literal["refuse", "neuron"]  # what to do with an output bias, which our networks do not have
@@ -236,7 +236,7 @@ class ConeMoments:
     """
 
     patterns: SignArray
-    cone_of_neuron: NDArray[np.intp]
+    cone_of_neuron: IndexArray
     moments: FloatArray
 
     def shape_outputs(self, X: ArrayLike, leak: float) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
@@ -30,7 +31,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, str
     return arrays, {str(key): str(value) for key, value in words.items()} if isinstance(words, dict) else {}
 
 
-def write_safetensors(path: Path, arrays: dict[str, NDArray[np.float64]], words: dict[str, str]) -> None:
+def write_safetensors(path: Path, arrays: dict[str, FloatArray], words: dict[str, str]) -> None:
     """Write arrays of doubles, and words about them."""
     from reluflow.data.atomic import replacing
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import deficit, gap_between
@@ -53,7 +53,7 @@ class DescentRecord:
         Scalar layers, shape (num_records, q, num_starts).
     """
 
-    steps: NDArray[np.int64]
+    steps: IntArray
     magnitude: FloatArray
     gap: FloatArray
     loss: FloatArray
@@ -65,7 +65,7 @@ class DescentRecord:
         return np.asarray(np.pi - self.gap)
 
     @property
-    def has_diverged(self) -> NDArray[np.bool_]:
+    def has_diverged(self) -> BoolArray:
         """Which columns did not survive to the last step."""
         return np.asarray(~np.isfinite(self.magnitude[-1]))
 
@@ -185,7 +185,7 @@ def sample_descent(
     return DescentRecord(recorded, magnitude, gap, loss, layers)
 
 
-def _checked(columns: NeuronColumns, teacher: FloatArray, steps: ArrayLike, step_size: float) -> NDArray[np.int64]:
+def _checked(columns: NeuronColumns, teacher: FloatArray, steps: ArrayLike, step_size: float) -> IntArray:
     """The recorded steps as whole numbers; refuses what no descent can take."""
     if teacher.shape != columns.w.shape[:1]:
         raise InvalidInputError(f"the teacher must have dimension {columns.w.shape[0]}, got shape {teacher.shape}.")

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 
 
 @njit(cache=True)
@@ -18,7 +17,7 @@ def descend_column(
     v: FloatArray,
     target_gain: float,
     step_size: float,
-    steps: NDArray[np.int64],
+    steps: IntArray,
     record: FloatArray,
 ) -> bool:
     """Run one start to the last of `steps`; `record` (num_steps, 2 + q) receives the components of w and the v_k.

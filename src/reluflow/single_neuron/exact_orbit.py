@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import phi_of_psi, psi_of_phi
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
@@ -94,7 +94,7 @@ class BalancedOrbit:
         offset[~inside] = late_psi - self.start.psi
         return BalancedTrajectory(self.start, recorded, log_ratio, self.start.psi + offset)
 
-    def _within(self, panel: NDArray[np.intp], offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _within(self, panel: IndexArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """log(v/v*) and intrinsic time at offsets that lie in the given panels."""
         psi_0, q = self.start.psi, self.start.q
         log_power, elapsed = _advance(q, psi_0, self.offset[panel], offset, self.log_power[panel])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from reluflow.arrays import BoolArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory, checked_times
@@ -60,7 +61,7 @@ def one_layer_tail_constant(start: BalancedNeuron) -> float:
     return float(start.teacher_magnitude + start.magnitude * (np.pi * np.cos(phi) + np.sin(phi)) / phi)
 
 
-def vanishing_start_upper_bound_holds_late(phi: ArrayLike) -> NDArray[np.bool_]:
+def vanishing_start_upper_bound_holds_late(phi: ArrayLike) -> BoolArray:
     """Whether the upper half of Eq. (8), |w(t)| < (1 - e^(-t/2)) v*, holds at large t, for whatever |w_0| > 0.
 
     It does exactly when pi cos phi_0 + sin phi_0 > 0, that is phi_0 < pi - arctan pi (107.66 degrees); near t = 0 it

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
 
@@ -38,7 +37,7 @@ class NeuronGroup:
 
     name: str
     sign: int
-    neurons: NDArray[np.int64]
+    neurons: IntArray
     share: float
     direction: FloatArray | None = None
     num_active: int | None = None

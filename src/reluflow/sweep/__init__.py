@@ -10,10 +10,11 @@ The room is called like its function and can be called itself.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import types
 from typing import TYPE_CHECKING, Any
+
+from reluflow.lazy import lazy_names
 
 if TYPE_CHECKING:
     from reluflow.sweep.case import Case as Case
@@ -25,13 +26,7 @@ _HOMES = {"Case": "case", "SweepResult": "result", "make_plan": "plan", "sweep":
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'reluflow.sweep' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"reluflow.sweep.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
 
 
 class _Room(types.ModuleType):

@@ -14,12 +14,12 @@ from typing import Any
 from reluflow import numerics_version
 from reluflow.data.registry import REGISTRY
 from reluflow.errors import InvalidInputError
+from reluflow.losses import LOSSES
 from reluflow.network.scale import log_of_scale
 from reluflow.sweep.values import canonical_decimal, decimal_of
 
 Value = int | float | str | bool | None
 
-LOSSES = ("square", "logistic", "exponential")
 REDUCTIONS = ("mean", "sum")
 METHODS = ("flow", "gd", "sgd")
 RIDGES = ("stop", "positive", "negative", "stay")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray
 from reluflow.errors import InvalidInputError
 
 
@@ -27,7 +27,7 @@ class CountedEvent:
         """For a label."""
         return self.measure if self.value is None else f"{self.measure} = {self.value}"
 
-    def happened(self, values: Any) -> NDArray[np.bool_]:
+    def happened(self, values: Any) -> BoolArray:
         """For each value whether it is the event's; a missing one is not."""
         if self.value is None:
             return np.array([value is not None and value == value and bool(value) for value in values], dtype=bool)

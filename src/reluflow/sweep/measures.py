@@ -108,7 +108,9 @@ def _noise_fitted(trajectory: Trajectory) -> float:
 
 def _end(trajectory: Trajectory) -> str:
     """Which of the two ends of a small-scale regression it is, or neither."""
-    if trajectory.outcome.code != "stationary":
+    from reluflow.dynamics.trajectory import Outcome
+
+    if trajectory.outcome is not Outcome.STATIONARY:
         return trajectory.outcome.code
     if _relative_loss(trajectory) <= INTERPOLATES_AT:
         return "interpolates"

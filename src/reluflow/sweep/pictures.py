@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.page import write_page
 from reluflow.sweep.result import SweepResult
@@ -78,7 +78,7 @@ def figure_of(
     )
 
 
-def axis_numbers(values: Sequence[Any]) -> tuple[NDArray[np.float64], Literal["linear", "log"], bool]:
+def axis_numbers(values: Sequence[Any]) -> tuple[FloatArray, Literal["linear", "log"], bool]:
     """Values as numbers on an axis, how it is scaled, and whether they are only their places (texts)."""
     try:
         numbers = np.array([float(value) for value in values])

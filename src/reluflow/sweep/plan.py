@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import IntArray
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.sweep.case import (
     DATA_PREFIX,
@@ -88,7 +89,7 @@ class Plan:
             case = case.with_value(name, str(value))
         return with_file_digests(case) if "dataset" in self.names or "init" in self.names else case
 
-    def places(self, start: int, stop: int) -> list[NDArray[np.int64]]:
+    def places(self, start: int, stop: int) -> list[IntArray]:
         """For each name, which of its values the cases from `start` to `stop` take."""
         index = np.arange(start, stop, dtype=np.int64)
         found = []

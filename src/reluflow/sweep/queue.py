@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import IndexArray
 from reluflow.sweep.store import DONE_CODE, MISSING_CODE, Progress
 from reluflow.sweep.worker import Report
 
@@ -30,7 +30,7 @@ class TaskQueue:
         Whether a failed result counts as none.
     """
 
-    def __init__(self, known: Progress, missing: NDArray[np.intp], num_workers: int, *, is_retry: bool) -> None:
+    def __init__(self, known: Progress, missing: IndexArray, num_workers: int, *, is_retry: bool) -> None:
         self._known = known
         self._num_workers = num_workers
         self._is_retry = is_retry

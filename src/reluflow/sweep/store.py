@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray, IndexArray
 from reluflow.errors import InvalidInputError
 from reluflow.sweep.case import Case
 from reluflow.sweep.claims import running_cases
@@ -60,7 +61,7 @@ class Progress:
             is_ours, places = self.places_of(names)
             np.maximum.at(self.codes, places, statuses[is_ours])
 
-    def places_of(self, names: NDArray[np.bytes_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    def places_of(self, names: NDArray[np.bytes_]) -> tuple[BoolArray, IndexArray]:
         """Which of these fingerprints are cases of the plan, and the numbers of those that are."""
         spots = np.minimum(np.searchsorted(self._sorted, names), len(self._sorted) - 1)
         is_ours = self._sorted[spots] == names if len(self._sorted) else np.zeros(len(names), dtype=bool)
@@ -72,7 +73,7 @@ class Progress:
         names[self._order] = self._sorted
         return names
 
-    def in_claim_order(self, indices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+    def in_claim_order(self, indices: IndexArray) -> tuple[IndexArray, NDArray[np.uint16]]:
         """These cases by fingerprint, so that those under one claim come together, and the claim of each."""
         prefixes = self.plan_prefixes()
         ordered = indices[np.argsort(prefixes[indices], kind="stable")]

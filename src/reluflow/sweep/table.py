@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import IndexArray
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.sweep.case import Value
@@ -42,7 +42,7 @@ class Column:
         self._codes: dict[str, int] = {}
         self._texts: list[str] = []
 
-    def put(self, places: NDArray[np.intp], values: Sequence[Any]) -> None:
+    def put(self, places: IndexArray, values: Sequence[Any]) -> None:
         """Set some values."""
         for place, value in zip(places, values, strict=True):
             if value is None:

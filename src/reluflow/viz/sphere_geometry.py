@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
@@ -74,7 +74,7 @@ class Hemisphere:
         right, up, depth = self.frame
         return Hemisphere(np.array([-right, up, -depth]))
 
-    def holds(self, directions: ArrayLike) -> NDArray[np.bool_]:
+    def holds(self, directions: ArrayLike) -> BoolArray:
         """Which directions lie in this half, its rim included."""
         return np.asarray(np.asarray(directions, dtype=np.float64) @ self.frame[2] >= 0.0)
 
@@ -212,8 +212,8 @@ def _draw_directions(
     half: Hemisphere,
     dataset: Dataset,
     found: ExtremalVectors,
-    shows_vector: NDArray[np.bool_],
-    shows_sample: NDArray[np.bool_],
+    shows_vector: BoolArray,
+    shows_sample: BoolArray,
 ) -> None:
     """Great circles of all samples, and the samples and extremal vectors of this half with their names."""
     for number, sample in enumerate(dataset.X, start=1):

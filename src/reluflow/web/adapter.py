@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load, registered_datasets, suggested_settings
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AbstractStoppingRule, Exhausted, FirstOf, Stationary
-from reluflow.dynamics.trajectory import Trajectory
+from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network import Network, circle_quadrature, initialization_named, neuron_rng
 from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
+from reluflow.web.frames import most_frames
 from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RunState, check_size
 
 OnStep = Callable[[AbstractRun], None]
@@ -117,24 +119,26 @@ def solver_of(state: RunState, problem: TrainingProblem) -> AbstractSolver:
     return choose_flow(problem).solver
 
 
-def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep) -> Trajectory:
+def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
     """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
 
     until = Exhausted() if state.method == "gd" else end_of(problem)
     try:
-        return train(problem, solver_of(state, problem), until=until, progress=on_step)
+        return train(problem, solver_of(state, problem), until=until, keep=keep, progress=on_step)
     except TrainingInterrupted as interrupt:  # what was done is shown
         return interrupt.trajectory
 
 
-def follow_again(problem: TrainingProblem, trajectory: Trajectory, on_step: OnStep) -> None:
-    """Follow a flow once more up to where it ended, for the sake of `on_step`."""
+def states_on_the_way(trajectory: Trajectory) -> tuple[Snapshot, ...]:
+    """States of a flow that kept none, from following it once more up to where it ended."""
     from reluflow.dynamics.flow.choice import choose_flow
     from reluflow.dynamics.train import train
 
-    train(problem, choose_flow(problem).solver, until=Exhausted(), log_horizon=trajectory.log_time, progress=on_step)
+    problem, end = trajectory.problem, trajectory.log_time
+    keep = Keep(thinned=most_frames(problem.network.num_neurons, problem.dataset.d), evenly="change")
+    return train(problem, choose_flow(problem).solver, until=Exhausted(), log_horizon=end, keep=keep).frames
 
 
 def states_between(

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
@@ -154,14 +155,13 @@ def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) 
 
     def after_step(run: AbstractRun) -> None:
         nonlocal due
-        keeper(run)
         line.step(run)
         now = time.monotonic()
         if head is not None and now >= due:
             due = began + LATER * (now - began)
             line.frame(pack(*early_answer(run, solver.describe(), keeper.shown(), head)))
 
-    trajectory = adapter.run_of(request.state, problem, after_step)
+    trajectory = adapter.run_of(request.state, problem, after_step, keep=Keep(recorder=keeper))
     keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
     return trajectory, keeper
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.network import Network
 
@@ -46,7 +46,7 @@ class Frame:
     units: SingleArray
     log_w: SingleArray
     log_a: SingleArray
-    signs: NDArray[np.int8]
+    signs: SignArray
     change: float
 
 
@@ -81,7 +81,7 @@ class Stretch:
 
 
 class FrameKeeper:
-    """Called after every step; keeps states so that the last picked ones are even in what changed.
+    """The recorder of a run; keeps states so that the last picked ones are even in what changed.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ class FrameKeeper:
         self.stretches: list[Stretch] = []
 
     def __call__(self, run: AbstractRun) -> None:
-        """Keep the state of a run."""
+        """Keep the state of a run; its start is there from the beginning."""
+        if run.steps == 0 and run.time == 0.0:
+            return
         network = run.network()
         self._append(self._frame(network, run.time, run.log_time, run.loss(), 0.0))
         change = self._frames[-1].change

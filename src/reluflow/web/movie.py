@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import ByteArray
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
@@ -23,7 +23,7 @@ def has_ffmpeg() -> bool:
     return shutil.which("ffmpeg") is not None
 
 
-def movie_of(trajectory: Trajectory, frames: list[Frame]) -> NDArray[np.int8]:
+def movie_of(trajectory: Trajectory, frames: list[Frame]) -> ByteArray:
     """The bytes of an MP4: the neurons beside the function, even in what changes."""
     from reluflow.viz.function_frames import function_frames
     from reluflow.viz.run_animation import save_run_animation

@@ -16,11 +16,11 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
+from reluflow.losses import LOSSES
 from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
 
 VERSION = 1
-LOSSES = ("square", "logistic", "exponential")
 METHODS = ("flow", "gd")
 
 MOST_SAMPLES = 500
@@ -68,7 +68,7 @@ class RunState:
     X: FloatArray | None
     y: FloatArray | None
     bias: bool
-    loss: Literal["square", "logistic", "exponential"]
+    loss: str
     reduction: Literal["mean", "sum"]
     factor: float
     leak: float
@@ -123,7 +123,7 @@ def read_state(message: Any) -> RunState:
         X=X,
         y=y,
         bias=_flag(given["bias"], "bias"),
-        loss=_word(given["loss"], "loss", LOSSES),
+        loss=_word(given["loss"], "loss", tuple(LOSSES)),
         reduction=_word(given["reduction"], "reduction", ("mean", "sum")),
         factor=_number(given["factor"], "factor", 1e-6, 1e6),
         leak=_number(given["leak"], "leak", 0.0, 1.0),

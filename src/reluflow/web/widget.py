@@ -58,8 +58,8 @@ def lab_widget(trajectory: Trajectory) -> Any:
     Parameters
     ----------
     trajectory
-        A finished run. Its snapshots are shown; a flow without snapshots is followed once more from its start, which
-        gives the same numbers, to keep states on the way.
+        A finished run. Its snapshots are shown, or its frames; a flow that kept neither is followed once more from
+        its start, by the solver that suits its size, for states on the way.
 
     Returns
     -------
@@ -95,6 +95,7 @@ def lab_widget(trajectory: Trajectory) -> Any:
 
 def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     """The two frames of a run that the viewer needs: its data, and its states."""
+    from reluflow.dynamics.trajectory import Law
     from reluflow.web import adapter
     from reluflow.web.frames import FrameKeeper
     from reluflow.web.run_answer import run_answer
@@ -102,11 +103,10 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     problem = trajectory.problem
     network = problem.network
     keeper = FrameKeeper(network, problem.initial_loss)
-    states = [(one.time, one.loss, one.network) for one in trajectory.snapshots if one.time > 0]
-    if states:
-        keeper.insert(states)
-    elif trajectory.method.startswith("event-driven"):
-        adapter.follow_again(problem, trajectory, keeper)
+    states = trajectory.snapshots or trajectory.frames
+    if not states and trajectory.law is Law.FLOW:
+        states = adapter.states_on_the_way(trajectory)
+    keeper.insert([(one.time, one.loss, one.network) for one in states if one.time > 0])
     keeper.finish(trajectory.network, trajectory.time, trajectory.log_time, trajectory.loss)
     frames = keeper.shown()
     data = {

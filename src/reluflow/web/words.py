@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from reluflow.losses import LOSSES
 from reluflow.web.state import INFINITE_NODES, RunState
 
 DATA_FILE, NEURON_FILE = "data.csv", "neurons.csv"
@@ -39,7 +40,7 @@ def command_line(state: RunState, *, verb: str = "train") -> str:
 def python_lines(state: RunState) -> str:
     """The same run in Python, complete in itself."""
     lines = ["import reluflow"]
-    loss = {"square": "SquareLoss", "logistic": "LogisticLoss", "exponential": "ExponentialLoss"}[state.loss]
+    loss = LOSSES[state.loss].__name__
     if state.X is not None and state.y is not None:
         lines += [
             f"X = {_rows(state.X.tolist())}",

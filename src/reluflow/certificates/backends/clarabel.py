@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import clarabel
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_matrix, csc_matrix
 
 from reluflow.arrays import FloatArray, IndexArray
@@ -186,12 +185,12 @@ class _Rows:
 
     def __init__(self) -> None:
         self.count = 0
-        self._rows: list[NDArray[np.intp]] = []
-        self._cols: list[NDArray[np.intp]] = []
+        self._rows: list[IndexArray] = []
+        self._cols: list[IndexArray] = []
         self._data: list[FloatArray] = []
         self._rhs: list[FloatArray] = []
 
-    def add(self, rows: NDArray[np.intp], cols: NDArray[np.intp], data: FloatArray, rhs: FloatArray) -> None:
+    def add(self, rows: IndexArray, cols: IndexArray, data: FloatArray, rhs: FloatArray) -> None:
         self._rows.append(rows + self.count)
         self._cols.append(cols)
         self._data.append(data)

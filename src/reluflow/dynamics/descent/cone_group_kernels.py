@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.descent.descent_kernels import BLOCK, Descent
 
 NUM_BINS = 256  # due times of a cone's neurons, sorted into bins of the path; the last list holds what is due later
@@ -35,9 +34,9 @@ class Groups(NamedTuple):
     walking_weights: FloatArray  # (num_blocks, BLOCK)
     counters: IntArray  # (4,)
     lengths: FloatArray  # (n,) |x_k|
-    is_on: NDArray[np.bool_]  # (C, n) the pattern of each cone
+    is_on: BoolArray  # (C, n) the pattern of each cone
     slopes: FloatArray  # (C, n)
-    is_inert: NDArray[np.bool_]  # (C,) no slope: nothing moves and nothing is output
+    is_inert: BoolArray  # (C,) no slope: nothing moves and nothing is output
     population: IntArray  # (C,)
     frames: FloatArray  # (C, d + 1, d + 1) frame minus identity, so that small changes keep their digits
     returns: FloatArray  # (C, d + 1, d + 1) identity minus inverse frame, where `inverted_at` is the current sweep

@@ -30,7 +30,28 @@ _SMALLEST_SHARED_WIDTH = 16384  # below, waking the second core costs more than 
 
 
 @dataclass(frozen=True)
-class GradientDescent(AbstractSolver):
+class AbstractFullBatchDescent(AbstractSolver):
+    """The settings of descent on all samples at once, told in `GradientDescent`."""
+
+    law: ClassVar[Law] = Law.DESCENT
+
+    lr: float
+    iterations: int
+    slope_at_zero: SlopeAtZero = None
+    loss_scaled: bool = False
+
+    def __post_init__(self) -> None:
+        check_descent(self.lr, self.iterations, self.slope_at_zero)
+
+    def _descent(self, problem: TrainingProblem) -> Descent:
+        return descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
+
+    def describe(self) -> str:
+        return f"gradient descent, {describe_rate(self.lr, self.slope_at_zero, self.loss_scaled)}"
+
+
+@dataclass(frozen=True)
+class GradientDescent(AbstractFullBatchDescent):
     """w <- w + lr a D, a <- a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
 
     With weight decay lambda the weights on the right are (1 - lr lambda) w and (1 - lr lambda) a; a frozen output layer
@@ -68,23 +89,9 @@ class GradientDescent(AbstractSolver):
     [lyu2021]; slope at zero: Min et al. (2024), Sec. 2 and App. E.3 [min2024].
     """
 
-    law: ClassVar[Law] = Law.DESCENT
-
-    lr: float
-    iterations: int
-    slope_at_zero: SlopeAtZero = None
-    loss_scaled: bool = False
-
-    def __post_init__(self) -> None:
-        check_descent(self.lr, self.iterations, self.slope_at_zero)
-
     def start(self, problem: TrainingProblem) -> DescentRun:
-        descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
         kind = FusedRun if problem.dataset.d <= _LARGEST_FUSED_DIMENSION else DenseRun
-        return kind(problem, descent, iterations=int(self.iterations))
-
-    def describe(self) -> str:
-        return f"gradient descent, {describe_rate(self.lr, self.slope_at_zero, self.loss_scaled)}"
+        return kind(problem, self._descent(problem), iterations=int(self.iterations))
 
 
 class FusedRun(DescentRun):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.cone_group_kernels import CONES, IS_FULL, NUM_BINS, WALKERS, Groups
 from reluflow.dynamics.descent.descent_kernels import Descent, outputs_of_blocks
-from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero
-from reluflow.dynamics.descent.gradient_descent import check_descent, descent_of, describe_rate, to_blocks
+from reluflow.dynamics.descent.descent_run import DescentRun
+from reluflow.dynamics.descent.gradient_descent import AbstractFullBatchDescent, to_blocks
 from reluflow.dynamics.descent.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractSolver
-from reluflow.dynamics.trajectory import Law
 from reluflow.losses.compiled import compiled
 from reluflow.network import Network
 
@@ -23,7 +20,7 @@ _FIRST_ROOM = 64  # cones; doubled when there are more
 
 
 @dataclass(frozen=True)
-class GroupedGradientDescent(AbstractSolver):
+class GroupedGradientDescent(AbstractFullBatchDescent):
     """The same iterates as `GradientDescent`, in cone-compressed form.
 
     With z = (w, a), one iteration maps every neuron of a cone by one and the same matrix I + lr [[0, D], [D^T, 0]],
@@ -43,22 +40,11 @@ class GroupedGradientDescent(AbstractSolver):
     Boursier & Flammarion (2024), Eq. (6) [boursier2024]: D depends on a neuron through its pattern only.
     """
 
-    law: ClassVar[Law] = Law.DESCENT
-
-    lr: float
-    iterations: int
-    slope_at_zero: SlopeAtZero = None
-    loss_scaled: bool = False
-
-    def __post_init__(self) -> None:
-        check_descent(self.lr, self.iterations, self.slope_at_zero)
-
     def start(self, problem: TrainingProblem) -> GroupedRun:
-        descent = descent_of(problem, self.lr, self.slope_at_zero, loss_scaled=self.loss_scaled)
-        return GroupedRun(problem, descent, iterations=int(self.iterations))
+        return GroupedRun(problem, self._descent(problem), iterations=int(self.iterations))
 
     def describe(self) -> str:
-        return f"grouped gradient descent, {describe_rate(self.lr, self.slope_at_zero, self.loss_scaled)}"
+        return f"grouped {super().describe()}"
 
 
 class GroupedRun(DescentRun):

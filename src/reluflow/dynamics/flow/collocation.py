@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from reluflow.dynamics.flow.collocation_run import CollocationRun
-from reluflow.dynamics.flow.event_driven import check_flow
+from reluflow.dynamics.flow.event_driven import AbstractFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.trajectory import Law
-from reluflow.geometry.boundary.decision import Ridge
+from reluflow.dynamics.solver import AbstractRun
 
 
 @dataclass(frozen=True)
-class CollocationFlow(AbstractSolver):
+class CollocationFlow(AbstractFlow):
     """Gradient flow of a two-layer (leaky) ReLU network in macro steps that end at no crossing: for real data.
 
     Neurons are coupled only through the forces of the samples. So the forces are polynomials on a macro step, given by
@@ -45,14 +42,7 @@ class CollocationFlow(AbstractSolver):
     'stationary'
     """
 
-    law: ClassVar[Law] = Law.FLOW
-
     rtol: float = 1e-7
-    ridge: Ridge = "stop"
-    max_steps: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        check_flow(self.rtol, self.ridge, self.max_steps)
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""

@@ -16,7 +16,26 @@ _LOOSEST = 1e-6  # errors of looser steps would keep a run that has come to rest
 
 
 @dataclass(frozen=True)
-class EventDrivenFlow(AbstractSolver):
+class AbstractFlow(AbstractSolver):
+    """The settings of a solver of the gradient flow, told in `EventDrivenFlow`."""
+
+    law: ClassVar[Law] = Law.FLOW
+
+    rtol: float
+    ridge: Ridge = "stop"
+    max_steps: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {self.rtol}.")
+        if self.ridge not in RIDGES:
+            raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {self.ridge!r}.")
+        if self.max_steps < 1:
+            raise InvalidInputError(f"`max_steps` must be at least 1, got {self.max_steps}.")
+
+
+@dataclass(frozen=True)
+class EventDrivenFlow(AbstractFlow):
     """Gradient flow of a two-layer (leaky) ReLU network as a differential inclusion, resolved at every boundary.
 
     Between boundaries all neurons of one activation pattern are carried by one Lorentz transformation, integrated to
@@ -51,14 +70,7 @@ class EventDrivenFlow(AbstractSolver):
     Boursier & Flammarion (2024), Sec. 2 and Eq. (6) [boursier2024]; Lyu et al. (2021), Lemma B.15 [lyu2021].
     """
 
-    law: ClassVar[Law] = Law.FLOW
-
     rtol: float = 1e-10
-    ridge: Ridge = "stop"
-    max_steps: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        check_flow(self.rtol, self.ridge, self.max_steps)
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
@@ -67,13 +79,3 @@ class EventDrivenFlow(AbstractSolver):
     def describe(self) -> str:
         """The method and its settings, in words."""
         return f"event-driven gradient flow, order 8, rtol {self.rtol:g}, ridge {self.ridge}"
-
-
-def check_flow(rtol: float, ridge: str, max_steps: int) -> None:
-    """Refuse settings that no solver of the flow has."""
-    if not 1e-14 <= rtol <= 1e-2:
-        raise InvalidInputError(f"`rtol` must lie between 1e-14 and 1e-2, got {rtol}.")
-    if ridge not in RIDGES:
-        raise InvalidInputError(f"`ridge` must be one of {', '.join(RIDGES)}, got {ridge!r}.")
-    if max_steps < 1:
-        raise InvalidInputError(f"`max_steps` must be at least 1, got {max_steps}.")

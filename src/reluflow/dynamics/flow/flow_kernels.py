@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.losses.compiled import CompiledLoss, apply
 
 _LARGEST_LOG = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
@@ -33,7 +32,7 @@ class Layout(NamedTuple):
     slope_minus: FloatArray  # (n,)
     normals: FloatArray  # (B, d) unit
     eta: FloatArray  # (G, n) slopes; 0 on sliding walls, where the pre-activation is 0
-    sides: NDArray[np.int8]  # (G, B)
+    sides: SignArray  # (G, B)
     tangent_starts: IntArray  # (G + 1,) rows of `tangents` of each group
     tangents: FloatArray  # orthonormal rows spanning each group's sliding normals
     starts: IntArray  # (G + 1,) columns of each group
@@ -41,10 +40,10 @@ class Layout(NamedTuple):
     frame_of_group: IntArray  # (G,) row of `moments`, or -1 where the columns are the neurons
     moments: FloatArray  # (F, d + 1, d + 1) sum of weight c c^T over the coefficients of a frame's neurons
     weights: FloatArray  # (C,) weight e^(2 log norm) of a neuron column
-    counted: NDArray[np.bool_]  # (n,) samples in the rate of a fading loss: those on which a group acts
+    counted: BoolArray  # (n,) samples in the rate of a fading loss: those on which a group acts
 
 
-def counted_in_rate(eta: FloatArray, starts: IntArray) -> NDArray[np.bool_]:
+def counted_in_rate(eta: FloatArray, starts: IntArray) -> BoolArray:
     """The samples on which a group that has columns acts; all of them where there are none."""
     acted_on = np.any(eta[np.diff(starts) > 0] != 0.0, axis=0)
     return np.asarray(acted_on if np.any(acted_on) else ~acted_on)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.flow.carrying_kernels import Arrivals
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
@@ -285,7 +284,7 @@ class FlowRun(AbstractRun):
                 state.boundary.cross(crossers, walls, pulls, self.time, rounding=rounding)
         self._has_changed()
 
-    def _stands_on_wall(self, arrivals: Arrivals) -> NDArray[np.bool_]:
+    def _stands_on_wall(self, arrivals: Arrivals) -> BoolArray:
         """Which later crossers are there already, to rounding: neurons parallel to one that is due arrive with it."""
         self._state.sync()
         z = self._state.neurons.actual(arrivals.neurons)

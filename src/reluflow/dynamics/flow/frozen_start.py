@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
@@ -87,7 +86,7 @@ class FrozenStart:
             self._X, self._forces, z[:, :-1], z[:, -1], duration, log_norm=neurons.log_norm, leak=self._leak
         )
 
-    def _sides(self, neurons: GroupedNeurons | LoneNeurons, state: AlignedState) -> NDArray[np.int8]:
+    def _sides(self, neurons: GroupedNeurons | LoneNeurons, state: AlignedState) -> SignArray:
         """Sides of the walls, 0 where a neuron slides; a dead neuron on a wall is put on the side where it is dead."""
         first = neurons.walls.first_sample
         sides = state.patterns[:, first].astype(np.int8)

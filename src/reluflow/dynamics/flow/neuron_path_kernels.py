@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import (
@@ -57,7 +56,7 @@ class StepStart(NamedTuple):
     z: FloatArray  # (N, d + 1)
     sides: SignArray  # (N, B)
     pinned: SignArray  # (N, B)
-    changes_sign: NDArray[np.bool_]  # (N,)
+    changes_sign: BoolArray  # (N,)
     heights: FloatArray  # (m, B)
 
 
@@ -77,16 +76,26 @@ class Paths(NamedTuple):
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
 
 
+class Piece(NamedTuple):
+    """The power series of a neuron over a piece of its path, and room for those of its heights; T terms."""
+
+    terms_w: FloatArray  # (T, d)
+    terms_a: FloatArray  # (T,)
+    lengths: FloatArray  # (T,) norms of `terms_w`
+    powers: FloatArray  # (T,) work space, as is the next
+    work: FloatArray  # (T,)
+
+
 @njit(cache=True)
 def _first_crossing(
-    w: FloatArray, terms_w: FloatArray, lengths: FloatArray, degree: int, size: float, side: SignArray,
-    normals: FloatArray, keys: FloatArray, way: float, near: IntArray, num_near: int, powers: FloatArray,
-    work: FloatArray,
+    w: FloatArray, piece: Piece, degree: int, size: float, side: SignArray, normals: FloatArray, keys: FloatArray,
+    way: float, near: IntArray, num_near: int,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none.
 
     `keys` are the lengths of the way before which no wall can be met; those that are looked at get new ones.
     """
+    terms_w, lengths, powers = piece.terms_w, piece.lengths, piece.powers
     reach_two = 0.0
     for i in range(2, degree + 1):
         reach_two += lengths[i]
@@ -116,7 +125,7 @@ def _first_crossing(
             rest += abs(powers[i])
         if here > rest and here + slope > rest:
             continue
-        theta = first_root_of_powers(powers, degree, best, tolerance, work)
+        theta = first_root_of_powers(powers, degree, best, tolerance, piece.work)
         if theta < best:
             best, wall = theta, b
     return best, wall
@@ -188,6 +197,7 @@ def carry_neuron(
     here, local, strengths, sizes = np.empty((q, d)), np.empty((q, d)), np.empty(q), np.empty(q)
     terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, d)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
     powers, work = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
+    piece = Piece(terms_w, terms_a, lengths, powers, work)
     keys = np.abs(heights)  # length of the way up to which a wall cannot be met
     tau, following, status, window, way, horizon = 0.0, 0, DONE, 1.0, 0.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
@@ -227,9 +237,7 @@ def carry_neuron(
                 if keys[b] <= horizon:
                     near[num_near] = b
                     num_near += 1
-        theta, wall = _first_crossing(
-            w, terms_w, lengths, degree, size, side, pulls.normals, keys, way, near, num_near, powers, work
-        )
+        theta, wall = _first_crossing(w, piece, degree, size, side, pulls.normals, keys, way, near, num_near)
         is_leaving, to_side, is_changing = False, 0, False
         if slide.held[0] > 0:
             exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length, powers, work)

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 _DEPENDENT = 1e-11  # what is left of a unit normal that the others span
@@ -22,7 +21,7 @@ class Pulls(NamedTuple):
     normals: FloatArray  # (B, d) unit
     plus: FloatArray  # (B, q)
     minus: FloatArray  # (B, q)
-    is_silent: NDArray[np.bool_]  # (B, 2) whether the negative, the positive side pulls nothing for ever
+    is_silent: BoolArray  # (B, 2) whether the negative, the positive side pulls nothing for ever
 
 
 class Slide(NamedTuple):

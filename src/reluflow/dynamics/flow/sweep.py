@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FAST, Paths, StepStart, carry_all
 from reluflow.dynamics.flow.radau import RadauRule
@@ -194,7 +193,7 @@ class Staleness:
         return np.flatnonzero(due)
 
 
-def _moving(neurons: LoneNeurons, is_silent: NDArray[np.bool_]) -> IntArray:
+def _moving(neurons: LoneNeurons, is_silent: BoolArray) -> IntArray:
     """Neurons on which something pulls, or which slide."""
     is_dead = np.all(np.where(neurons.sides > 0, is_silent[:, 1], (neurons.sides < 0) & is_silent[:, 0]), axis=1)
     return np.flatnonzero(~is_dead)

@@ -205,9 +205,11 @@ def decide(
             num_repelling += 1
     room, precision = choice.room, max(precision, tolerance)
     found, best_code, best_score, least = 0, -1, -np.inf, np.inf
-    is_tried = num_repelling <= MAX_RIDGES
-    for code in range(3**num_repelling if is_tried else 1):
-        if _continuation(normals, plus, minus, code, count, num_repelling, precision, choice) < 0:
+    is_tried, used = num_repelling <= MAX_RIDGES, 0 * s
+    num_codes = 3**num_repelling if is_tried else 1
+    for code in range(num_codes):
+        used = _continuation(normals, plus, minus, code, count, num_repelling, precision, choice)
+        if used < 0:
             return NO_WAY
         violation = _violation(normals, sign, code, num_repelling, tolerance, precision, choice)
         if violation < 0.0:
@@ -228,7 +230,8 @@ def decide(
             best_code, least = code, violation
     if not is_tried:  # too many to be unique, and to try: it stays on all of them
         found, best_code = 2, 0
-    used = _continuation(normals, plus, minus, best_code, count, num_repelling, precision, choice)
+    if best_code != num_codes - 1:  # else it is the one that was solved last
+        used = _continuation(normals, plus, minus, best_code, count, num_repelling, precision, choice)
     for i in range(used):
         choice.strengths[choice.members[i]] = room.strengths[i]
     for i in range(num_repelling):

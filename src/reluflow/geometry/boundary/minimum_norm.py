@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 
 _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
@@ -30,7 +29,7 @@ class Room(NamedTuple):
     goal: FloatArray  # (s,)
     lengths: FloatArray  # (s,)
     free: IntArray  # (s,) the free rows, in the order in which they became so
-    is_barred: NDArray[np.bool_]  # (s,)
+    is_barred: BoolArray  # (s,)
     basis: FloatArray  # orthonormal rows spanning the free ones
     triangle: FloatArray
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -138,7 +138,7 @@ class PulledWalls:
         return float(np.sum(np.maximum(np.abs(self.plus), np.abs(self.minus))))
 
     @property
-    def has_kink(self) -> NDArray[np.bool_]:
+    def has_kink(self) -> BoolArray:
         """Whether the strength jumps across each wall; not where odd forces on x and -x cancel."""
         return np.asarray(np.abs(self.plus - self.minus) > ROUNDING * self.scale)
 

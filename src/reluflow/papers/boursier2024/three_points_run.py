@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reluflow import EventDrivenFlow, TrainingProblem, balanced_initialization, load, train, unbalanced_initialization
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.descent.descent_run import geometric_iterations
 from reluflow.dynamics.solver import AbstractRun
@@ -57,9 +56,9 @@ class Settings:
 class Sides:
     """Which neurons are which at the start: I, the negative ones, and the positive ones that are dead."""
 
-    active: NDArray[np.bool_]
-    negative: NDArray[np.bool_]
-    dead: NDArray[np.bool_]
+    active: BoolArray
+    negative: BoolArray
+    dead: BoolArray
 
 
 def compute(settings: Settings, workbench: Workbench) -> Results:

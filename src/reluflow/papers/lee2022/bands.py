@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray, IntArray
 from reluflow.single_neuron import BalancedNeuron, Band, descent_magnitude_band
 
 ANGLE_ROOM = 0.01  # radians by which the bounds on the angle may be missed on samples
@@ -94,7 +94,7 @@ def magnitude_room(n: int) -> float:
 
 def magnitude_band_from(
     row: int,
-    steps: NDArray[np.int64],
+    steps: IntArray,
     magnitude: FloatArray,
     gap: FloatArray,
     *,
@@ -107,7 +107,7 @@ def magnitude_band_from(
     return descent_magnitude_band(state, steps[row:] - steps[row], step_size=rate)
 
 
-def dotted_rows(steps: NDArray[np.int64], dots: int = 14) -> NDArray[np.intp]:
+def dotted_rows(steps: IntArray, dots: int = 14) -> IndexArray:
     """Rows of the recorded steps nearest to evenly spaced ones, where the flow is marked.
 
     >>> dotted_rows(np.array([0, 1, 5, 9, 10]), 3).tolist()

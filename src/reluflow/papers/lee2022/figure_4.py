@@ -23,6 +23,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.published.lee2022 import deep_teacher
+from reluflow.dynamics.keep import Keep
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.losses import SquareLoss
@@ -102,8 +103,7 @@ def one_run(settings: RunSettings, show: Callable[[int, float], None] | None = N
         data,
         SquareLoss(),
         DeepDescent(lr=settings.rate, iterations=steps, precision="float32"),
-        record=lambda network: {"norms": parameter_norms(network)},
-        record_at=moments.astype(int).tolist(),
+        keep=Keep(iterations=moments.astype(int), measure=lambda run: {"norms": parameter_norms(run.network())}),
         progress=show,
     )
     return {

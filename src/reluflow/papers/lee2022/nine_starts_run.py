@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import BackendError
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
@@ -138,7 +137,7 @@ def _start(settings: Settings) -> tuple[Columns, FloatArray]:
     return columns, np.array([item.teacher for item in labelled])
 
 
-def _chunk(columns: Columns, teacher: FloatArray, begun: int, stops: NDArray[np.int64]) -> Results:
+def _chunk(columns: Columns, teacher: FloatArray, begun: int, stops: IntArray) -> Results:
     """Train from step `begun` through all `stops`; what is recorded there, and the weights at the last."""
     rows = []
     for stop in stops:
@@ -161,7 +160,7 @@ def _record(columns: Columns, teacher: FloatArray) -> Results:
     }
 
 
-def _theory(settings: Settings, sampled: Results, teacher: FloatArray, steps: NDArray[np.int64]) -> Results:
+def _theory(settings: Settings, sampled: Results, teacher: FloatArray, steps: IntArray) -> Results:
     """What the theory says from the same starts: the exact flow, and descent at the same rates on the population."""
     norms = np.linalg.norm(teacher, axis=1)
     flow_magnitude, flow_gap, magnitude, gap = [], [], [], []

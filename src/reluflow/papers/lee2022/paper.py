@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.published.lee2022 import SingleNeuronData, single_neuron
 
 NUM_SAMPLES = 10_000
@@ -40,7 +39,7 @@ def start_direction(d: int, seed: int) -> FloatArray:
     return np.random.default_rng([seed, 1]).standard_normal(d)
 
 
-def recorded_steps(last: int, *, kept: tuple[int, ...] = (), lines: int = 400) -> NDArray[np.int64]:
+def recorded_steps(last: int, *, kept: tuple[int, ...] = (), lines: int = 400) -> IntArray:
     """Step numbers to record: evenly spaced, geometrically spaced from 1, and `kept`.
 
     >>> recorded_steps(4, kept=(3,), lines=2).tolist()

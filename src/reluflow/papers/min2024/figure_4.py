@@ -14,9 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
@@ -77,9 +76,7 @@ def _neurons(settings: Settings, data: Dataset) -> FloatArray:
     return np.asarray(inside / np.linalg.norm(inside, axis=1, keepdims=True))
 
 
-def _story(
-    start: BoolArray, times: FloatArray, samples: NDArray[np.int64], data: Dataset
-) -> tuple[int, int, float, bool]:
+def _story(start: BoolArray, times: FloatArray, samples: IntArray, data: Dataset) -> tuple[int, int, float, bool]:
     """Cone at the end, changes in the wrong sense, longest stay times samples active in it, any positive one seen."""
     active, wrong, longest, saw_positive, before = start.copy(), 0, 0.0, False, 0.0
     for time, sample in zip(times, samples, strict=True):
@@ -91,7 +88,7 @@ def _story(
     return int(cones_of(active[None], data.y)[0]), wrong, longest, saw_positive
 
 
-def _longest(ends: NDArray[np.int64], rows: list[NDArray[np.intp]], end: int) -> int:
+def _longest(ends: IntArray, rows: list[IndexArray], end: int) -> int:
     """Of the neurons that end in this cone, the first with the most changes."""
     chosen = np.flatnonzero(ends == end)
     return int(chosen[np.argmax([len(rows[j]) for j in chosen])])

@@ -14,9 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
@@ -65,7 +64,7 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def sharp_decreases(iterations: NDArray[np.int64], losses: FloatArray) -> list[int]:
+def sharp_decreases(iterations: IntArray, losses: FloatArray) -> list[int]:
     """Iterations at which the loss falls fastest: local maxima of its rate of decrease.
 
     >>> sharp_decreases(np.arange(8), np.array([9.0, 9.0, 6.0, 5.9, 5.8, 3.0, 2.9, 2.9]))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.experiments.store import Results
@@ -37,7 +36,7 @@ def flow_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
-def every_start_claim(settings: Settings, num_outside: NDArray[np.int64]) -> Claim:
+def every_start_claim(settings: Settings, num_outside: IntArray) -> Claim:
     """Whether what is seen in one run is so for every seed."""
     count = len(settings.seeds)
     return Claim.equal(
@@ -50,7 +49,7 @@ def every_start_claim(settings: Settings, num_outside: NDArray[np.int64]) -> Cla
     )
 
 
-def _outside(w: FloatArray, a: FloatArray, data: Dataset) -> NDArray[np.bool_]:
+def _outside(w: FloatArray, a: FloatArray, data: Dataset) -> BoolArray:
     return cones_of_network(Network(w, a), data).is_outside
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
@@ -141,7 +140,7 @@ def _norms_of(network: Network, cones: Cones) -> tuple[float, float, float]:
     return largest[0], largest[1], largest[2]
 
 
-def _lag(iterations: NDArray[np.int64], losses: FloatArray, flow_losses: FloatArray) -> float:
+def _lag(iterations: IntArray, losses: FloatArray, flow_losses: FloatArray) -> float:
     """By how much later descent first halves the loss than the flow does, relative."""
     halves = [
         float(np.interp(-0.5 * losses[0], -np.minimum.accumulate(curve), iterations)) for curve in (losses, flow_losses)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import BoolArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics import StochasticGradientDescent, TrainingProblem
 from reluflow.experiments.store import Results
@@ -87,7 +87,7 @@ def _problem(settings: Settings, data: Dataset) -> TrainingProblem:
     return TrainingProblem(data, LOSS, Network(SCALE * problem.network.w, signs))
 
 
-def is_early_phase(results: Results) -> NDArray[np.bool_]:
+def is_early_phase(results: Results) -> BoolArray:
     """The measured epochs at which only directions change."""
     turning = results["direction_changes"] > TURNING * np.max(results["direction_changes"])
     standing = np.abs(results["norm_changes"]) < STANDING * np.max(np.abs(results["norm_changes"]))

@@ -14,6 +14,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.mnist import Source, mnist_pair
+from reluflow.dynamics.keep import Keep
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
@@ -77,7 +78,7 @@ def _trained(settings: ConvolutionalSettings, workbench: Workbench) -> Results:
         images,
         LogisticLoss(),
         descent,
-        record_at=range(0, last + 1, per_epoch),
+        keep=Keep(iterations=range(0, last + 1, per_epoch)),
         progress=lambda step, loss: workbench.progress(step / last, f"epoch {step // per_epoch}, loss {loss:.3g}"),
     )
     margins = images.y * outputs(run.network, images.X, precision="float32")

@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
@@ -23,7 +22,7 @@ SIGNIFICANT = 0.05  # of the largest: a singular value below it would not be tol
 SMALLEST_CLUSTER = 2  # a single neuron is a point, not a cluster
 
 
-def three_clusters(points: FloatArray) -> NDArray[np.intp]:
+def three_clusters(points: FloatArray) -> IndexArray:
     """Cluster of every neuron: 0 near the origin, 1 on the left, 2 on the right.
 
     3-means, started from the origin and the two ends of the first singular direction.

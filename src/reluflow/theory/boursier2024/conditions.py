@@ -6,9 +6,8 @@ from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray, SignArray
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
@@ -214,9 +213,9 @@ def _too_many_cones(facts: DatasetFacts) -> str:
 def _facet_push(
     X: FloatArray,
     rho: FloatArray,
-    facets: NDArray[np.intp],
-    patterns: NDArray[np.int8],
-    ray_patterns: NDArray[np.int8],
+    facets: IndexArray,
+    patterns: SignArray,
+    ray_patterns: SignArray,
 ) -> float:
     """Smallest inf_D u_k <D, x_k>, D over the box of slopes, over mixed u and facets k its closed cone touches."""
     worst = np.inf

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, SignArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import (
@@ -34,7 +33,7 @@ class ConeTable:
     patterns: SignArray
     pulls: FloatArray
     sides: SignArray
-    is_zero: NDArray[np.bool_]
+    is_zero: BoolArray
 
 
 @kept

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.stationarity import Escape, find_escape, stationarity
 from reluflow.data.dataset import Dataset
@@ -57,7 +56,7 @@ class Omnidirectionality:
     occupied: dict[int, dict[tuple[int, ...], int]]
     largest_gaps: dict[int, float]
     forecast: EscapeForecast
-    is_reached: NDArray[np.bool_]
+    is_reached: BoolArray
 
     @property
     def is_trapped(self) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import BoolArray, FloatArray, SignArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import LIGHTEST
 from reluflow.dynamics.trajectory import Snapshot
@@ -160,7 +159,7 @@ class PhaseState:
         return self.linear_part(self.sets.positive)
 
     @cached_property
-    def signs(self) -> NDArray[np.int8]:
+    def signs(self) -> SignArray:
         """Signs of <w_j, x_k>, 0 within rounding, shape (num_neurons, n)."""
         products = self.network.pre_activations(self.X)
         sizes = row_norms(self.network.w)[:, None] * self.constants.lengths

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.extremal import extremal_vectors_of
@@ -44,7 +44,7 @@ class EscapeForecast:
     """
 
     directions: FloatArray
-    signs: NDArray[np.int64]
+    signs: IntArray
     rates: FloatArray
     exact: bool
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import InvalidInputError
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import DatasetFacts
@@ -57,7 +56,7 @@ class SpuriousConstants:
     mean_square: float
     mean_square_label: float
     lengths: FloatArray
-    facets: NDArray[np.intp]
+    facets: IndexArray
     alpha_49: float
     facet_gaps: FloatArray
     alpha_4: float

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import Band, angle_band, angle_rates, magnitude_band, magnitude_range
 from reluflow.theory.evidence import Evidence, kept
@@ -35,7 +34,7 @@ def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Measurement:
     return at_least(value, 0.0, allowance=ROUNDING, detail=words)
 
 
-def has_arrived(evidence: Evidence) -> NDArray[np.bool_]:
+def has_arrived(evidence: Evidence) -> BoolArray:
     """Times at which the upper curve of the magnitude equals v* to nearly all digits: a difference from it is rounding.
 
     Said of the curve, not of the run: a run that claims to have arrived too early must not escape its bounds.

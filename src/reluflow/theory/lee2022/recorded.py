@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
 
 
@@ -31,7 +28,7 @@ class NeuronDescent:
 
     start: BalancedNeuron
     step_size: float
-    steps: NDArray[np.int64]
+    steps: IntArray
     magnitude: FloatArray
     gap: FloatArray
     v: FloatArray

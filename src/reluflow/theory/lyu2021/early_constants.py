@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, lsq_linear
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
@@ -48,9 +47,9 @@ class CorrectCone:
 
     factor: float
     rows: FloatArray
-    is_positive: NDArray[np.bool_]
+    is_positive: BoolArray
     leak: float
-    extremes: NDArray[np.bool_]
+    extremes: BoolArray
 
     @classmethod
     def of(cls, X: FloatArray, y: FloatArray, leak: float) -> CorrectCone:

@@ -10,9 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, kept
 
@@ -48,7 +47,7 @@ class DataConstants:
         """n_+ or n_-."""
         return int(np.sum(self.y == sign))
 
-    def members(self, sign: int) -> NDArray[np.bool_]:
+    def members(self, sign: int) -> BoolArray:
         """I_+ or I_- as a mask."""
         return np.asarray(self.y == sign)
 

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry.alignment import align, align_until
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, proof_constants
@@ -120,7 +119,7 @@ def whole_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(sorted({float(t) for t in times if t >= 0.0})))
 
 
-def own_output(moment: Moment, sign: int, neurons: NDArray[np.bool_]) -> tuple[float, float]:
+def own_output(moment: Moment, sign: int, neurons: BoolArray) -> tuple[float, float]:
     """max over own samples of |f_+-(x_i)| with the given neurons alone, and its time derivative."""
     data, network = moment.data, moment.network
     own = data.X[data.members(sign)]

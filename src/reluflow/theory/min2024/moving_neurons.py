@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import row_norms
@@ -38,7 +37,7 @@ def directions_of(w: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scaled / np.where(norms > 0, norms, 1.0)[:, None], log_norms
 
 
-def cones_of(active: BoolArray, y: FloatArray) -> NDArray[np.int64]:
+def cones_of(active: BoolArray, y: FloatArray) -> IntArray:
     """Which of S_dead (0), S_+ (1), S_- (-1) each row of an activity matrix (m, n) stands for; 2 for none of them."""
     code = np.full(len(active), OUTSIDE, dtype=np.int64)
     code[np.all(active == (y > 0), axis=1)] = PLUS
@@ -97,7 +96,7 @@ class Moment:
         return np.asarray(self.cosines > ON_BOUNDARY)
 
     @cached_property
-    def cones(self) -> NDArray[np.int64]:
+    def cones(self) -> IntArray:
         """S_dead, S_+, S_- or none, per neuron."""
         return cones_of(self.active, self.data.y)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.theory.evidence import Evidence, kept
@@ -102,7 +101,7 @@ def _disagreeing(moment: Moment, history: PatternHistory) -> int:
     return int(np.sum(np.any((expected != moment.active) & clear, axis=1)))
 
 
-def last_cones(evidence: Evidence) -> NDArray[np.int64]:
+def last_cones(evidence: Evidence) -> IntArray:
     """The cone of each neuron after its last event."""
     history = pattern_history(evidence)
     return cones_of(history.at(history.end, evidence.network.num_neurons), data_constants(evidence).y)

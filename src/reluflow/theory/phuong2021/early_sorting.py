@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from reluflow.arrays import IntArray
 from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.network import Network
 from reluflow.network.network import row_norms
@@ -88,7 +88,7 @@ def _is_orthogonally_separable(evidence: Evidence) -> bool:
     return orthogonal_separability(evidence.facts).holds is True
 
 
-def _sorted_codes(evidence: Evidence, network: Network) -> NDArray[np.int64]:
+def _sorted_codes(evidence: Evidence, network: Network) -> IntArray:
     """Groups by the explicit sectors of Lemma 2 where they apply, else by enumeration of all extremal vectors."""
     if _is_orthogonally_separable(evidence):
         return two_groups(network, evidence.dataset)
@@ -145,7 +145,7 @@ def _lemma_1_constants(evidence: Evidence) -> Constants:
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
 
 
-def entry_indices(evidence: Evidence) -> NDArray[np.int64]:
+def entry_indices(evidence: Evidence) -> IntArray:
     """For each neuron the first snapshot at which it is in its extremal sector; -1 if never."""
     entered = np.full(evidence.network.num_neurons, -1)
     for index, snapshot in enumerate(evidence.run.snapshots):

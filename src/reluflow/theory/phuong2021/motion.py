@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.event import EventKind
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
@@ -88,7 +87,7 @@ def _general_position(evidence: Evidence) -> Judgement:
     return Judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
 
 
-def _triples(evidence: Evidence) -> list[tuple[float, Network, Network, Network, FloatArray, NDArray[np.bool_]]]:
+def _triples(evidence: Evidence) -> list[tuple[float, Network, Network, Network, FloatArray, BoolArray]]:
     """Half-width, the three networks, the outputs in the middle, and the neurons without an event in between."""
     by_time = {s.time: s for s in evidence.run.snapshots}
     events = evidence.run.events

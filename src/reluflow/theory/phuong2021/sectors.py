@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.activation_pattern import activation_pattern
 from reluflow.geometry.extremal import ExtremalVectors
@@ -64,7 +64,7 @@ def strict_extrema(extremal: ExtremalVectors, sign: Sign) -> FloatArray:
     return np.asarray(extremal.vectors[rows] * (extremal.sides[rows] / extremal.norms[rows])[:, None])
 
 
-def groups(network: Network, X: FloatArray, positive: SignArray, negative: SignArray) -> NDArray[np.int64]:
+def groups(network: Network, X: FloatArray, positive: SignArray, negative: SignArray) -> IntArray:
     """J_+ (1), J_- (-1), dead (0) or none of these (2) for each neuron, shape (num_neurons,).
 
     Parameters
@@ -85,7 +85,7 @@ def groups(network: Network, X: FloatArray, positive: SignArray, negative: SignA
     return code
 
 
-def two_groups(network: Network, dataset: Dataset) -> NDArray[np.int64]:
+def two_groups(network: Network, dataset: Dataset) -> IntArray:
     """The same for orthogonally separable data, whose two sectors are explicit."""
     positive, negative = extremal_sector(dataset, 1), extremal_sector(dataset, -1)
     return groups(network, dataset.X, positive[None], negative[None])
