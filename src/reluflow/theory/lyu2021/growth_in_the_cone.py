@@ -214,7 +214,8 @@ def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
     return r, entry_norm(end - foretold), b
 
 
-def _growth_plan(evidence: Evidence) -> FlowPlan:
+def growth_plan(evidence: Evidence) -> FlowPlan:
+    """Lemma G.5's two times, T0 and T0 + T1, at four scales."""
     cone, m = correct_cone(evidence), evidence.network.num_neurons
     log_sigma = evidence.network.log_scale + 0.5 * np.log(cone.factor)
     duration = (np.log(_radius(evidence)) - 0.5 * np.log(m) - log_sigma) / cone.growth(1)
@@ -223,7 +224,7 @@ def _growth_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(start, start + max(duration, 1e-3 / cone.growth(1))), sweep=halvings)
 
 
-def _growth_scale(evidence: Evidence) -> float:
+def growth_scale(evidence: Evidence) -> float:
     """The log factor that makes r half of r_max."""
     constants = growth_constants(evidence)
     log_sigma = constants["log_C_1"] - np.log(2.0) + 3.0 * np.log(0.5 * constants["r_max"])
