@@ -209,7 +209,7 @@ def _ratio_law(evidence: Evidence) -> Measurement:
 
 def _angles(evidence: Evidence) -> Measurement:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
-    w_star, worst = _separator(evidence), 0.0
+    w_star, worst = _separator(evidence), -np.inf
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
         cosines = np.sign(network.a) * (network.w @ w_star) / row_norms(network.w)
