@@ -176,7 +176,8 @@ def closes_in(distances: Sequence[float], *, share: float = 0.9, floor: float = 
     >>> closes_in([0.3, 0.3]).holds, closes_in([0.3, 0.1]).holds
     (False, True)
     """
-    need(len(distances) >= 2, "two states on the way to the limit")
+    if len(distances) < 2:
+        return missing("two states on the way to the limit")
     first, last = float(distances[0]), float(distances[-1])
     words = detail or f"distance {first:.3g} at first, {last:.3g} at last, at most {share:g} of it"
     return at_most(last, max(share * first, floor), detail=words)
