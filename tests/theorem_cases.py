@@ -104,7 +104,7 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
 
 
 def assert_a_cut_run_is_no_pass(theorem: Theorem, evidence: Evidence) -> None:
-    """Twenty-five conclusions once held of a run without a state: the largest of nothing is 0; others raised."""
+    """Twenty-eight conclusions once held of a run without a state: the largest of nothing is 0; others raised."""
     plan = theorem.plan(evidence)
     asked = len(plan.times) if isinstance(plan, FlowPlan) else 0
     for count in range(min(asked, 2)):
