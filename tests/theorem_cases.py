@@ -19,7 +19,7 @@ from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import VerdictKind
@@ -88,6 +88,7 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
     assert all(c.detail for c in verdict.conclusions)
     assert any(c.slack is not None for c in verdict.conclusions)
     assert [c.name for c in verdict.conclusions if c.is_empty] == [], "on its case every conclusion measures something"
+    assert_a_cut_run_is_no_pass(theorem, evidence)
     for name, forgery in forgeries_of(theorem.paper)[theorem.key].items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # forged numbers may leave the domain of a logarithm
@@ -100,6 +101,18 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
             forged = theorem.check(case.forge(evidence))
         assert forged.kind is VerdictKind.FAILS, forged.why
         assert forged.failing_conclusions
+
+
+def assert_a_cut_run_is_no_pass(theorem: Theorem, evidence: Evidence) -> None:
+    """Twenty-eight conclusions once held of a run without a state: the largest of nothing is 0; others raised."""
+    plan = theorem.plan(evidence)
+    asked = len(plan.times) if isinstance(plan, FlowPlan) else 0
+    for count in range(min(asked, 2)):
+        assert evidence.trajectory is not None
+        cut = replace(evidence.trajectory, snapshots=evidence.trajectory.snapshots[:count])
+        verdict = theorem.check(replace(evidence, trajectory=cut))
+        assert verdict.kind in (VerdictKind.INCONCLUSIVE, VerdictKind.NOT_APPLICABLE), verdict.why
+        assert all(c.holds is None for c in verdict.conclusions)
 
 
 def assert_not_applicable(case: TheoremCase) -> None:

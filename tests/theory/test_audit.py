@@ -17,7 +17,7 @@ from reluflow.losses import ExponentialLoss, SquareLoss
 from reluflow.network import balanced_initialization, initialization_named, neuron_rng
 from reluflow.theory.boursier2024.errata_cases import FINDING_DATA
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import all_of, closes_in, none_of, nothing
+from reluflow.theory.measurement import all_of, at_least, at_most, closes_in, none_of, nothing
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 from reluflow.theory.verdict import VerdictKind
@@ -166,3 +166,32 @@ def test_a_norm_that_stands_still_is_noticed():
     )
     still = replace(evidence, trajectory=replace(evidence.run, snapshots=snapshots))
     assert "norm" in theorem.check(still).failing_conclusions
+
+
+def test_the_largest_of_nothing_is_no_pass():
+    """`dwell-time/cap` held of data of one class, `lemmaB.17/alive` of a run of one state: -1 and inf were measured."""
+    assert at_most(-np.inf, 1.0).is_empty
+    assert at_least(np.inf, 1.0).is_empty
+    assert at_most(-np.inf, 1.0).holds is None
+    assert at_least(-np.inf, 1.0).holds is False
+    assert at_most(np.inf, 1.0).holds is False
+
+
+@pytest.mark.parametrize(
+    ("key", "conclusion", "change"),
+    [
+        ("phuong2021:lemma1", "dead-stay", {"dataset": "phuong-toy"}),
+        ("lyu2021:lemmaG.8", "losers", {"signs": 1.0}),
+    ],
+)
+def test_nobody_there_is_said_and_not_passed(key, conclusion, change):
+    """ "No neuron is dead" and "no neuron is negative" counted as `holds`."""
+    theorem = theorem_named(key)
+    problem = own_problem(theorem)
+    if "dataset" in change:
+        problem = replace(example_problem(theorem, load(change["dataset"])), network=problem.network)
+    else:
+        problem = replace(problem, network=problem.network.replace(a=np.abs(problem.network.a)))
+    measured = next(c for c in theorem.conclusions if c.name == conclusion)
+    evidence = gather(theorem, problem).with_parameters(theorem.parameter_values({}))
+    assert measured.measure(evidence).is_empty

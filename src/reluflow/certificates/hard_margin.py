@@ -19,6 +19,8 @@ from reluflow.certificates.separator_search import search_multipliers
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, binary_label_error
 
+OFF_MARGIN = 1e-6  # relative excess of a row's margin that puts it off the support; 1e-11 was seen on it, 2 off it
+
 
 class Separability(StrEnum):
     """What the numbers prove about a set of vectors and the half-spaces through the origin."""
@@ -170,9 +172,17 @@ def _on_badly_scaled(rows: FloatArray, guess: FloatArray) -> tuple[FloatArray, f
     if solved is not None:
         candidate, weights = solved
         if is_separator(rows, candidate):
-            best, multipliers = candidate / np.linalg.norm(candidate), weights
+            best, multipliers = candidate / np.linalg.norm(candidate), _on_the_support(rows, candidate, weights)
     margin = float(np.min(rows @ best))
     return best, max(margin, float(np.finfo(np.float64).tiny)), multipliers
+
+
+def _on_the_support(rows: FloatArray, w: FloatArray, weights: FloatArray) -> FloatArray:
+    """The multipliers of an interior point without what it leaves on rows off the margin, which is rounding."""
+    margins = rows @ w
+    is_off = (margins > (1.0 + OFF_MARGIN) * np.min(margins)) & (weights < OFF_MARGIN * np.max(weights))
+    kept = np.where(is_off, 0.0, weights)
+    return np.asarray(kept / kept.sum())
 
 
 def _without_margin(rows: FloatArray, multipliers: FloatArray, scale: float) -> HardMargin:

@@ -59,24 +59,28 @@ class Measurement:
 def at_most(measured: float, bound: float, *, allowance: float = 0.0, detail: str = "") -> Measurement:
     """Measured <= bound, forgiving an `allowance` for rounding; slack = bound - measured.
 
-    Not a number is never a pass.
+    Not a number is never a pass, and neither is -inf: it is the largest of no values, or the logarithm of 0.
 
     >>> at_most(1.0, 3.0).slack
     2.0
     """
     measured, bound = float(measured), float(bound)
+    if measured == -math.inf:
+        return nothing(detail or "the largest of no values")
     slack = bound - measured if not (math.isinf(bound) and bound == measured) else 0.0
     holds = bool(measured <= bound + allowance)
     return Measurement(holds, measured, bound, slack, detail or f"{measured:.6g} against at most {bound:.6g}")
 
 
 def at_least(measured: float, bound: float, *, allowance: float = 0.0, detail: str = "") -> Measurement:
-    """Measured >= bound, forgiving an `allowance` for rounding; slack = measured - bound.
+    """Measured >= bound, forgiving an `allowance` for rounding; slack = measured - bound. Of +inf it says nothing.
 
     >>> at_least(1.0, 3.0).holds
     False
     """
     measured, bound = float(measured), float(bound)
+    if measured == math.inf:
+        return nothing(detail or "the least of no values")
     slack = measured - bound if not (math.isinf(bound) and bound == measured) else 0.0
     holds = bool(measured >= bound - allowance)
     return Measurement(holds, measured, bound, slack, detail or f"{measured:.6g} against at least {bound:.6g}")

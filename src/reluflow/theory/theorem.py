@@ -233,10 +233,25 @@ class Theorem:
         judged = _judge_all((*_run_hypotheses(evidence), *self.hypotheses), evidence)
         if any(h.holds is False and not h.is_regime for h in judged):
             return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
+        short = self._shortage(evidence)
+        if short:
+            unmeasured = tuple(_as_measured(conclusion, missing(short)) for conclusion in self.conclusions)
+            return Verdict(self, _kind(judged, unmeasured), judged, {}, {}, unmeasured)
         constants = dict(self.constants(evidence))
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
         return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+
+    def _shortage(self, evidence: Evidence) -> str:
+        """Why nothing can be read off the run: it ended before the second of the states its plan asks for.
+
+        The largest of no states is 0, which every upper bound allows.
+        """
+        if evidence.trajectory is None or (recorded := len(evidence.trajectory.snapshots)) > 1:
+            return ""
+        plan = self.plan(evidence)
+        asked = len(plan.times) if isinstance(plan, FlowPlan) else 0
+        return f"the run recorded {recorded} of the {asked} states asked for" if recorded < min(asked, 2) else ""
 
 
 def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[JudgedHypothesis, ...]:
@@ -274,6 +289,10 @@ def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
         m = conclusion.measure(evidence)
     except Undecided as without:
         m = missing(str(without))
+    return _as_measured(conclusion, m)
+
+
+def _as_measured(conclusion: Conclusion, m: Measurement) -> MeasuredConclusion:
     return MeasuredConclusion(
         conclusion.name,
         conclusion.statement,

@@ -18,7 +18,6 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import (
     Measurement,
     at_least,
@@ -31,7 +30,7 @@ from reluflow.theory.measurement import (
     none_of,
     nothing,
 )
-from reluflow.theory.stating import needs
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
@@ -50,18 +49,13 @@ def _alignment_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(times.tolist()), sweep=sweep)
 
 
+@hypothesis("scale", "lambda is below Eq. (22) with alpha_0 = 1 and small enough for t_2 <= tau (E2)", is_regime=True)
+@on_positive_data
 def _scale_is_proved(evidence: Evidence) -> Judgement:
     threshold = log_early_threshold(evidence, evidence.parameter("eps"))
     log_lambda = log_scale_of(evidence.network)
     detail = f"ln lambda = {log_lambda:.6g}, ln of the threshold {threshold:.6g}"
     return Judgement(log_lambda <= threshold, threshold - log_lambda, detail)
-
-
-SCALE = regime(
-    "scale",
-    "lambda is below Eq. (22) with alpha_0 = 1 and small enough for t_2 <= tau (E2)",
-    on_positive_data(_scale_is_proved),
-)
 
 
 def misalignment(state: PhaseState) -> float:
@@ -114,8 +108,10 @@ def negative_shrinkage(states: tuple[PhaseState, ...], *, log_factor: float = 0.
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
-    if any(state.has_lost_neurons for state in states):
-        return missing("negative neurons too light for a double beside the positive ones; take a larger scale")
+    need(
+        not any(state.has_lost_neurons for state in states),
+        "negative neurons too light for a double beside the positive ones; take a larger scale",
+    )
     flipped = sum(int(np.sum(state.network.a[members] > 0.0)) for state in states)
     if flipped:
         return none_of(flipped, detail=f"{flipped} output weights of N are positive")
@@ -128,8 +124,10 @@ def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     members = states[0].sets.resting
     if not np.any(members):
         return nothing("no positive neuron starts dead")
-    if any(np.any(state.network.a[members] == 0.0) for state in states):
-        return missing("dead neurons too light for a double beside the positive ones; take a larger scale")
+    need(
+        not any(np.any(state.network.a[members] == 0.0) for state in states),
+        "dead neurons too light for a double beside the positive ones; take a larger scale",
+    )
     grown = max(float(np.max(np.abs(s.log_output_weights - s.log_start_weights)[members])) for s in states)
     start = states[0].directions[members]
     turned = max(float(np.max(np.abs(s.directions[members] - start))) for s in states)
@@ -155,6 +153,8 @@ def _early_numbers(evidence: Evidence) -> Constants:
     }
 
 
+@hypothesis("large-eps_2", "eps_2 >= c' lambda^(eps/2)", is_regime=True)
+@on_positive_data
 def _eps_2_is_large(evidence: Evidence) -> Judgement:
     least = log_least_eps_2(evidence)
     margin = float(np.log(evidence.parameter("eps_2"))) - least
@@ -177,9 +177,6 @@ def _lemma_15_scale(evidence: Evidence) -> float:
 
 def _lemma4_negative(evidence: Evidence) -> Measurement:
     return negative_shrinkage(_up_to_tau(evidence))
-
-
-LARGE_EPS_2 = regime("large-eps_2", "eps_2 >= c' lambda^(eps/2)", on_positive_data(_eps_2_is_large))
 
 
 def _lemma15_constants(evidence: Evidence) -> Constants:

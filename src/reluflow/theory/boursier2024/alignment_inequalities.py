@@ -32,7 +32,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 )
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, need, nothing
 from reluflow.theory.theorem import Constants
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
@@ -195,8 +195,7 @@ def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Measuremen
     bend, slack = bend_bound(evidence, constants), (np.inf, np.inf)
     for entry, later, new in _after_settling(evidence):
         slack = _smaller(slack, entry, later, new, bend)
-    if np.isinf(slack[1]):
-        return missing("no neuron with the condition is alive in its last cone before tau")
+    need(not np.isinf(slack[1]), "no neuron with the condition is alive in its last cone before tau")
     return compared(*slack, f"<w/a, D> exceeds c_j tanh by {slack[0]:.4g} or more")
 
 
@@ -209,8 +208,7 @@ def _exponential(evidence: Evidence, constants: AlignmentConstants) -> Measureme
         c = bent_speed(entry.speeds[new], bend)
         bound = c * (1.0 - factor * np.exp(-c * (later.time - entry.time)))
         worst = min(worst, float(np.min(later.alignments[new] - bound)))
-    if np.isinf(worst):
-        return missing("no neuron with the condition is alive in its last cone before tau")
+    need(not np.isinf(worst), "no neuron with the condition is alive in its last cone before tau")
     return at_least(worst, 0.0, allowance=1e-14)
 
 

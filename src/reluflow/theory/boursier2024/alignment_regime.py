@@ -14,8 +14,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
-from reluflow.theory.measurement import Measurement, missing, need
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.measurement import Measurement, need
+from reluflow.theory.stating import hypothesis
 
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 
@@ -169,21 +169,24 @@ def on_run(measure: Callable[[Evidence, AlignmentConstants], Measurement]) -> Ca
 
     def measured(evidence: Evidence) -> Measurement:
         constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
-        if evidence.trajectory is None:
-            return missing("no run was made: there is an alignment phase only for lambda < 1")
-        need(reaches_tau(evidence), f"the run was not recorded at tau: {evidence.trajectory.outcome.sentence}")
-        if any(np.any(states.shape.is_lost) for states in states_of(evidence)):
-            return missing("neurons have grown apart by more than e^700, which one network of doubles cannot hold")
+        run = need(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
+        need(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
+        need(
+            not any(np.any(states.shape.is_lost) for states in states_of(evidence)),
+            "neurons have grown apart by more than e^700, which one network of doubles cannot hold",
+        )
         return measure(evidence, constants)
 
     return measured
 
 
+@hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined")
 def _judge_nonzero(evidence: Evidence) -> Judgement:
     zeros = int(np.sum(evidence.network.a == 0.0))
     return Judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
 
 
+@hypothesis("positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive")
 def _judge_constants(evidence: Evidence) -> Judgement:
     constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
@@ -191,6 +194,7 @@ def _judge_constants(evidence: Evidence) -> Judgement:
     return Judgement(smallest > 0.0, smallest, words)
 
 
+@hypothesis("small-scale", "lambda < lambda* of Eq. (22), and lambda < 1", is_regime=True)
 def _judge_scale(evidence: Evidence) -> Judgement:
     constants = need(constants_of(evidence), "lambda* needs every cone, and there are too many")
     here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
@@ -206,17 +210,12 @@ def _judge_settling(bound: Bound) -> Callable[[Evidence], Judgement]:
     return judge
 
 
-POSITIVE_CONSTANTS = Hypothesis(
-    "positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive", _judge_constants
-)
-SMALL_SCALE = regime("small-scale", "lambda < lambda* of Eq. (22), and lambda < 1", _judge_scale)
 SETTLED = regime("settled-before-tau", "the bound on t_2 is at most tau (E2)", _judge_settling(settling_time))
 SETTLED_WITH_SADDLES = regime(
     "settled-before-tau",
     "the bound on t_2, 2 D_max/(D_min alpha_min)^2, is at most tau (E2)",
     _judge_settling(settling_time_with_saddles),
 )
-GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), POSITIVE_CONSTANTS)
-NONZERO = Hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined", _judge_nonzero)
-ALIGNMENT_SETTING = (*GENERIC_DATA, NONZERO, dominated_start())
+GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), _judge_constants)
+ALIGNMENT_SETTING = (*GENERIC_DATA, _judge_nonzero, dominated_start())
 NO_SADDLE = (data_assumption("no-saddle"), data_assumption("no-dead-saddle"))

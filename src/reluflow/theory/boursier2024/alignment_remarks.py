@@ -28,8 +28,8 @@ from reluflow.theory.boursier2024.neuron_states import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 
 @kept
@@ -53,6 +53,7 @@ def _covered(evidence: Evidence, needed: float) -> Measurement:
     return none_of(left, detail=f"{left} living neurons lack Condition 1(1) for alpha_0 just below {needed:.4g}")
 
 
+@hypothesis("generic-start", "no neuron starts exactly opposite to its D, as almost surely")
 def _start_is_generic(evidence: Evidence) -> Judgement:
     needed = _needed_alpha(evidence)
     if needed is None:
@@ -127,6 +128,7 @@ def _falling_sums(evidence: Evidence) -> Constants:
     return {"neurons_with_falling_sum": int(np.sum(np.any(np.diff(sums, axis=0) < -1e-9, axis=0)))}
 
 
+@hypothesis("one-sample", "one sample in dimension 1")
 def _one_sample(evidence: Evidence) -> Judgement:
     n, d = evidence.dataset.n, evidence.dataset.d
     return Judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
@@ -198,10 +200,4 @@ def _entropy_bound(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(-x * np.log(x))), _constants(evidence)[INVERSE_E], allowance=1e-15)
 
 
-GENERIC_START = Hypothesis(
-    "generic-start", "no neuron starts exactly opposite to its D, as almost surely", _start_is_generic
-)
-
-
 _remark1_log_scale = bring_to(just_below_lambda_star)
-ONE_SAMPLE = Hypothesis("one-sample", "one sample in dimension 1", _one_sample)

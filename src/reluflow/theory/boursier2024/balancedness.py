@@ -22,7 +22,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 def _conserved(evidence: Evidence) -> Measurement:
     """Largest change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
     start = evidence.network
-    worst = 0.0
+    worst = -np.inf
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
         square = np.exp(2.0 * (network.log_scale - start.log_scale))  # one common scale for both networks

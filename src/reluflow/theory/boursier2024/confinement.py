@@ -24,8 +24,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, need, none_of, nothing
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.stating import hypothesis, needs
 
 LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
 LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
@@ -69,8 +68,10 @@ def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
-    if any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states):
-        return missing("negative neurons too light for a double; take a larger scale")
+    need(
+        not any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states),
+        "negative neurons too light for a double; take a larger scale",
+    )
     factor = float(np.exp(min(largest_negative_growth(evidence, states), LARGEST_EXPONENT)))
     moved = [np.array([np.max(part[members]) for part in _moves(s, states[0])[:2]]) for s in states]
     slack = np.array([np.min(np.array([factor, 1.0 + factor]) - values) for values in moved])
@@ -90,6 +91,13 @@ def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return float(np.hypot(on_positive, negative * np.hypot(factor, 1.0 + factor)))
 
 
+@hypothesis(
+    "confined",
+    "eps_3 is so small against eps_4 that Lemma 24 keeps theta within eps_4 of theta(tau_3)",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _stays_within_eps_4(evidence: Evidence) -> Judgement:
     states = late_states(evidence)
     if not states:
@@ -97,15 +105,6 @@ def _stays_within_eps_4(evidence: Evidence) -> Judgement:
     bound = farthest_move(evidence, states)
     margin = evidence.parameter("eps_4") - bound
     return Judgement(margin > 0.0, margin, f"Lemma 24 allows |theta - theta(tau_3)| up to {bound:.4g}")
-
-
-CONFINED = Hypothesis(
-    "confined",
-    "eps_3 is so small against eps_4 that Lemma 24 keeps theta within eps_4 of theta(tau_3)",
-    on_a_run(_stays_within_eps_4),
-    is_regime=True,
-    needs_trajectory=True,
-)
 
 
 def _never_ends(evidence: Evidence) -> Measurement:

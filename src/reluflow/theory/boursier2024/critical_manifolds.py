@@ -21,7 +21,7 @@ from reluflow.theory.boursier2024.alignment_regime import (
 from reluflow.theory.boursier2024.critical_points import extremal_of, forces_of, kind_by_sampling, size_of
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.measurement import Measurement, at_most, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, at_most, need, none_of, nothing
 
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up
 
@@ -75,8 +75,7 @@ def _outputs(evidence: Evidence, *, keep_signs: bool = False) -> FloatArray:
 
 def _sides_are_kept(evidence: Evidence) -> Measurement:
     """D_u in M_u, -M_u or 0 at zero output stays there at every small output."""
-    if constants_of(evidence) is None:
-        return missing("there are too many cones to visit")
+    need(constants_of(evidence), "there are too many cones to visit")
     table, X = cone_table(evidence), evidence.dataset.X
     critical = table.is_zero | (table.sides != 0)
     patterns, wrong = table.patterns[critical], 0
@@ -90,9 +89,8 @@ def _sides_are_kept(evidence: Evidence) -> Measurement:
 
 def _bend_is_bounded(evidence: Evidence) -> Measurement:
     """|D_u^theta - D_u| <= c sum_k |h(x_k)| |x_k| for all cones; the largest ratio."""
-    if constants_of(evidence) is None:
-        return missing("there are too many cones to visit")
-    table, largest = cone_table(evidence), 0.0
+    need(constants_of(evidence), "there are too many cones to visit")
+    table, largest = cone_table(evidence), -np.inf
     weight = evidence.loss.sample_weight(evidence.dataset.n)
     for outputs in _outputs(evidence):
         moved = np.linalg.norm(_bent(evidence, table.patterns, outputs) - table.pulls, axis=1)
@@ -130,8 +128,7 @@ def _critical_patterns(evidence: Evidence) -> Iterator[SignArray]:
 
 def _one_sign(evidence: Evidence) -> Measurement:
     """Around each critical cone all slopes have one sign; slack is the least of the larger of min and -max."""
-    if constants_of(evidence) is None:
-        return missing("there are too many cones to visit")
+    need(constants_of(evidence), "there are too many cones to visit")
     worst, count = -np.inf, 0
     for pattern in _critical_patterns(evidence):
         signs = set()

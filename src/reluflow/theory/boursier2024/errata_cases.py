@@ -11,6 +11,7 @@ from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.theory.boursier2024 import conditions
+from reluflow.theory.boursier2024.spurious_constants import spurious_constants
 from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
@@ -120,6 +121,39 @@ def _best_loss(sign: float) -> Measurement:
     return at_most(loss - line, 1e-12, detail=f"one {name} neuron leaves the loss {loss:.4g}, the line {line:.4g}")
 
 
+def _least_facet_pull(*, printed: bool) -> Measurement:
+    """alpha_4 of Eq. (51) on three points, which Lemma 20 needs positive.
+
+    As printed, the least <D_u, x_k> over every cone with an active sample and every facet k off its boundary; or the
+    least u_k <D, x_k> over the cones across the data and the facets they touch.
+    """
+    facts = _facts(load("three-points"))
+    constants, X = spurious_constants(facts), facts.dataset.X
+    patterns = facts.cones.patterns[np.any(facts.cones.patterns > 0, axis=1)]
+    pulls = (patterns > 0) * constants.residuals @ X / facts.dataset.n
+    products = (pulls @ X.T)[:, constants.facets]
+    least = float(np.min(products, where=patterns[:, constants.facets] != 0, initial=np.inf))
+    value = least if printed else constants.alpha_4
+    read = "every cone and facet" if printed else "the facets that mixed cones touch"
+    return at_least(value, 1e-9, detail=f"alpha_4 over {read} is {value:.4g} on three points")
+
+
+def _line_at_the_end(*, printed: bool) -> Measurement:
+    """|beta* - beta_I| where the first clause of tau_3 has just fired, against the eps_3 = 0.01 of Lemma 6.
+
+    A neuron of I along the line and a negative one with a^2 = lambda^(2(1 - eps)), lambda = 0.01 and eps = 1/4, which
+    the other clauses allow. The clause watches the sum of a w over both, or over I.
+    """
+    beta, eps_3, light = _facts(load("three-points")).least_squares, 0.01, 0.01**1.5
+    length = float(np.linalg.norm(beta))
+    square = length - eps_3 - (light if printed else 0.0)  # of a in I, where the clause fires
+    a = np.array([np.sqrt(square), -np.sqrt(light)])
+    parts = a[:, None] * Network(np.outer(a, beta / length), a).w
+    watched, reached = (float(np.linalg.norm(beta - total)) for total in (parts.sum(axis=0), parts[0]))
+    words = f"with the sum over {'I and N' if printed else 'I'} at {watched if printed else reached:.5g} from beta*"
+    return at_most(reached, eps_3, allowance=1e-12, detail=f"|beta* - beta_I| = {reached:.5g} {words}")
+
+
 def _projection(*, printed: bool) -> Measurement:
     """<w_i, x_k> or <w_i/a_i, x_k> of 100 equal neurons along D* with sum a^2 = 1e-3, against delta_k of Lemma 5."""
     data = load("three-point-box-worst:eta=0.09")
@@ -175,6 +209,8 @@ CASES: dict[str, Cases] = {
     "E6": on_each(_boundary_pull, 1.0, -1.0),
     "E7": on_each(_line_and_network, (0.0, -1.0), (-0.4, 1.0)),
     "E8": on_each(_best_loss, -1.0, 1.0),
+    "E9": both(_least_facet_pull),
+    "E10": both(_line_at_the_end),
     "E11": both(_projection),
     "E12": on_each(_difference, 1.0, 0.5),
     "E13": on_each(_threshold, "orthogonal-triple", "three-points"),

@@ -8,16 +8,11 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    largest_eps_2,
-    on_positive_data,
-    start_residual,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import largest_eps_2, on_positive_data, start_residual
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Measurement, largest_over, least_over, need, none_of, nothing
-from reluflow.theory.stating import needs
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 
@@ -73,15 +68,12 @@ def largest_delta_prime(evidence: Evidence) -> float:
     return float(np.min(limits, initial=np.inf))
 
 
+@hypothesis("delta_prime", "delta' is so small that <wbar_i, x_k> grows at it (Eq. 44)", is_regime=True)
+@on_positive_data
 def _delta_prime_is_small(evidence: Evidence) -> Judgement:
     largest = largest_delta_prime(evidence)
     margin = largest - evidence.parameter("delta_prime")
     return Judgement(margin > 0.0, margin, f"delta' must be below {largest:.6g}")
-
-
-SMALL_DELTA = regime(
-    "delta_prime", "delta' is so small that <wbar_i, x_k> grows at it (Eq. 44)", on_positive_data(_delta_prime_is_small)
-)
 
 
 def stays_active(evidence: Evidence) -> Measurement:

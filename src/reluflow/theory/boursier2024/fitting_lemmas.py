@@ -7,24 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from reluflow.theory.boursier2024.aligned_lemmas import negative_shrinkage
-from reluflow.theory.boursier2024.fitting_bounds import (
-    fitting_states,
-    largest_positive_mass,
-    log_negative_level,
-)
+from reluflow.theory.boursier2024.fitting_bounds import fitting_states, largest_positive_mass, log_negative_level
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    on_positive_data,
-    scale_factor,
-    start_residual,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import on_positive_data, scale_factor, start_residual
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import regime
 from reluflow.theory.measurement import Measurement, all_of, at_most, least_over, need
-from reluflow.theory.stating import needs
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
@@ -71,6 +62,8 @@ def _budget(evidence: Evidence) -> float:
     return max(reach / eps, 2.0 * reach / (1.0 - 2.0 * eps))
 
 
+@hypothesis("scale", "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)", is_regime=True)
+@on_positive_data
 def _scale_outlasts_the_fit(evidence: Evidence) -> Judgement:
     margin = -log_scale_of(evidence.network) - _budget(evidence)
     return Judgement(margin >= 0.0, margin, f"-ln lambda must be at least {_budget(evidence):.6g}")
@@ -132,13 +125,6 @@ def _fit_numbers(evidence: Evidence) -> Constants:
         "d_bar": constants.d_bar(start_residual(evidence)),
         "least_minus_log_lambda": _budget(evidence),
     }
-
-
-SCALE = regime(
-    "scale",
-    "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)",
-    on_positive_data(_scale_outlasts_the_fit),
-)
 
 
 def _lemma6_predictions(evidence: Evidence) -> Constants:

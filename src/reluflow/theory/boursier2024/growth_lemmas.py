@@ -8,22 +8,9 @@ from reluflow.theory.boursier2024.aligned_lemmas import negative_shrinkage
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    largest_eps_2,
-    least_projections,
-    scale_factor,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import largest_eps_2, least_projections, scale_factor
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import (
-    Measurement,
-    all_of,
-    at_least,
-    at_most,
-    fitted_slope,
-    least_over,
-    need,
-    nothing,
-)
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, fitted_slope, least_over, need, nothing
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
 

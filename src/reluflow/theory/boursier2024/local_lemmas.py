@@ -6,20 +6,15 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.stationarity import stationarity
-from reluflow.theory.boursier2024.mixed_lemmas import (
-    LATE_LOG_SCALE,
-    descent_rate,
-    late_states,
-    moved_outputs,
-)
+from reluflow.theory.boursier2024.mixed_lemmas import LATE_LOG_SCALE, descent_rate, late_states, moved_outputs
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, scale_factor
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, need
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -80,6 +75,8 @@ def _resolved(evidence: Evidence) -> tuple[PhaseState, ...]:
     return tuple(s for s in late_states(evidence) if np.linalg.norm(line_error(s)) > RESOLVED)
 
 
+@hypothesis("near-the-line", "eps_3 and eps_4 leave |beta^t| >= |beta*|/2", is_regime=True, needs_trajectory=True)
+@on_a_run
 def _heavy_enough(evidence: Evidence) -> Judgement:
     states = late_states(evidence)
     if not states:
@@ -88,15 +85,6 @@ def _heavy_enough(evidence: Evidence) -> Judgement:
     moved = float(np.max(moved_outputs(evidence, states[0]) / constants.lengths))
     margin = 0.5 * constants.beta_norm - evidence.parameter("eps_3") - moved
     return Judgement(margin >= 0.0, margin, f"|beta*|/2 = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}")
-
-
-HEAVY = Hypothesis(
-    "near-the-line",
-    "eps_3 and eps_4 leave |beta^t| >= |beta*|/2",
-    on_a_run(_heavy_enough),
-    is_regime=True,
-    needs_trajectory=True,
-)
 
 
 @needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")

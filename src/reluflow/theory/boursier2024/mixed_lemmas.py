@@ -13,18 +13,12 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    FITTED,
-    RESIDUAL,
-    on_a_run,
-    scale_factor,
-    start_residual,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import FITTED, RESIDUAL, on_a_run, scale_factor, start_residual
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.measurement import Measurement, at_least, at_most, least_over, none_of, nothing
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 LATE_LOG_SCALE = -60.0  # ln lambda at which the phase-3 results are shown; their regime is judged on the run
 ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
@@ -88,10 +82,18 @@ def facet_push(evidence: Evidence, entry: PhaseState) -> float:
     return constants.alpha_4 / longest - force_error(evidence, entry) - turning
 
 
+@hypothesis("plane", "the samples lie in the plane, where Eq. (52) is minimised exactly")
 def _in_the_plane(evidence: Evidence) -> Judgement:
     return Judgement(evidence.dataset.d == 2, None, f"dimension {evidence.dataset.d}")
 
 
+@hypothesis(
+    "small-steps",
+    "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _small_steps(evidence: Evidence) -> Judgement:
     states = late_states(evidence)
     if not states:
@@ -103,15 +105,7 @@ def _small_steps(evidence: Evidence) -> Judgement:
     return Judgement(margin > 0.0, margin, detail)
 
 
-PLANE = Hypothesis("plane", "the samples lie in the plane, where Eq. (52) is minimised exactly", _in_the_plane)
-SMALL_STEPS = Hypothesis(
-    "small-steps",
-    "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19",
-    on_a_run(_small_steps),
-    is_regime=True,
-    needs_trajectory=True,
-)
-LATE = (*RESIDUAL, PLANE, FITTED, SMALL_STEPS)
+LATE = (*RESIDUAL, _in_the_plane, FITTED, _small_steps)
 
 
 @needs(late_states, "two states of Phase 3", at_least=2)

@@ -23,15 +23,12 @@ from reluflow.theory.boursier2024.residual_forecast import (
     plateau,
 )
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    on_a_run,
-    on_positive_data,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, on_positive_data
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import dominated_start
 from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.stating import hypothesis
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
@@ -164,17 +161,27 @@ def _is_trapped(evidence: Evidence) -> Measurement:
     return all_of([(spread.is_trapped, words)], detail=words)
 
 
+@hypothesis("misfit", "the least-squares line does not fit the data")
+@on_positive_data
 def _line_misfits(evidence: Evidence) -> Judgement:
     share = constants_of(evidence).loss_star / (0.5 * constants_of(evidence).mean_square_label)
     return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
 
 
+@hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|")
 def _is_unbalanced(evidence: Evidence) -> Judgement:
     found = dominated_start().judge(evidence)
     margin = None if found.margin is None else -found.margin
     return Judgement(not found.holds, margin, found.detail)
 
 
+@hypothesis(
+    "omnidirectional",
+    "beside the line a neuron is on its way to a direction in which it can grow",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _keeps_directions(evidence: Evidence) -> Judgement:
     snapshot, distance = plateau(evidence)
     if distance > NEAR_THE_LINE:
@@ -197,16 +204,3 @@ def _global_minimum(evidence: Evidence) -> Measurement:
 def _sign_flips(evidence: Evidence) -> Measurement:
     flips = int(np.sum(np.sign(evidence.run.network.a) != np.sign(evidence.network.a)))
     return at_least(flips, 1.0, detail=f"{flips} of {evidence.network.num_neurons} output weights changed sign")
-
-
-MISFIT = Hypothesis("misfit", "the least-squares line does not fit the data", on_positive_data(_line_misfits))
-UNBALANCED_SEC5_UNBALANCED = Hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|", _is_unbalanced)
-
-
-OMNIDIRECTIONAL = Hypothesis(
-    "omnidirectional",
-    "beside the line a neuron is on its way to a direction in which it can grow",
-    on_a_run(_keeps_directions),
-    is_regime=True,
-    needs_trajectory=True,
-)

@@ -18,8 +18,8 @@ from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.measurement import Measurement, at_most, equals
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
@@ -130,6 +130,13 @@ def escape(evidence: Evidence) -> Snapshot | None:
     return next(later, None)
 
 
+@hypothesis(
+    "plateau",
+    "the run comes to the least-squares line and leaves it again after three e-folds or more",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _leaves_a_plateau(evidence: Evidence) -> Judgement:
     (start, distance), end = plateau(evidence), escape(evidence)
     rates = line_forecast(evidence).rates
@@ -197,12 +204,3 @@ def _forecast_numbers(evidence: Evidence) -> Constants:
     forecast = line_forecast(evidence)
     angles = forecast.angles.tolist() if evidence.dataset.d == 2 else None
     return {"rates": forecast.rates.tolist(), "signs": forecast.signs.tolist(), "angles": angles}
-
-
-PLATEAU = Hypothesis(
-    "plateau",
-    "the run comes to the least-squares line and leaves it again after three e-folds or more",
-    on_a_run(_leaves_a_plateau),
-    is_regime=True,
-    needs_trajectory=True,
-)

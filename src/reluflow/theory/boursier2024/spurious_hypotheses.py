@@ -20,11 +20,13 @@ from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import need
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(width=20)
 
 
+@hypothesis("loss", "L = (1/2n) sum_k (h(x_k) - y_k)^2")
 def _is_mean_half_square(evidence: Evidence) -> Judgement:
     loss = evidence.loss
     holds = loss.name == "square" and loss.reduction == "mean" and loss.factor == 1.0
@@ -32,18 +34,13 @@ def _is_mean_half_square(evidence: Evidence) -> Judgement:
     return Judgement(holds=holds, margin=None, detail=detail)
 
 
+@hypothesis("positive-neuron", "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)")
 def _has_positive_active_neuron(evidence: Evidence) -> Judgement:
     count = int(np.sum(neuron_sets(evidence.problem).positive))
     return Judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons")
 
 
-LOSS = Hypothesis("loss", "L = (1/2n) sum_k (h(x_k) - y_k)^2", _is_mean_half_square)
-OCCUPIED = Hypothesis(
-    "positive-neuron",
-    "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
-    _has_positive_active_neuron,
-)
-BASIC = (LOSS, relu_activation, dominated_start(), OCCUPIED)
+BASIC = (_is_mean_half_square, relu_activation, dominated_start(), _has_positive_active_neuron)
 ACUTE = (*BASIC, data_assumption("boursier-a4"))
 FACETS = (*ACUTE, data_assumption("boursier-a5"))
 RESIDUAL = (*FACETS, data_assumption("boursier-a6"))
@@ -133,11 +130,20 @@ def start_residual(evidence: Evidence) -> float:
     return float(np.linalg.norm(evidence.dataset.y - evidence.network.outputs(evidence.dataset.X)))
 
 
+@hypothesis("eps_2", "eps_2 < eps_2*: outputs stay below labels and delta_k > 0", is_regime=True)
+@on_positive_data
 def _eps_2_is_small(evidence: Evidence) -> Judgement:
     margin = largest_eps_2(evidence) - evidence.parameter("eps_2")
     return Judgement(margin > 0.0, margin, f"eps_2* = {margin + evidence.parameter('eps_2'):.6g}")
 
 
+@hypothesis(
+    "aligned",
+    "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _is_aligned(evidence: Evidence) -> Judgement:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
     state = need(phase_clock(evidence).aligned(), "the run ended before tau")
@@ -148,21 +154,6 @@ def _is_aligned(evidence: Evidence) -> Judgement:
     is_shrunk = state.log_square_sum(state.sets.negative) <= 2.0 * log_lambda + 1e-9
     detail = f"at tau = {state.time:.6g} the least <wbar_i, x_k> - delta_k is {margin:.4g}"
     return Judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
-
-
-SMALL_EPS_2 = Hypothesis(
-    "eps_2",
-    "eps_2 < eps_2*: outputs stay below labels and delta_k > 0",
-    on_positive_data(_eps_2_is_small),
-    is_regime=True,
-)
-ALIGNED = Hypothesis(
-    "aligned",
-    "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small",
-    on_a_run(_is_aligned),
-    is_regime=True,
-    needs_trajectory=True,
-)
 
 
 def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
@@ -196,6 +187,13 @@ def settled_plan(evidence: Evidence) -> FlowPlan:
     return replace(phase_plan(evidence), companions=(smaller,))
 
 
+@hypothesis(
+    "scale-settled",
+    "the scale is so small that the same draw at its square ends at the same outputs",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@on_a_run
 def _is_settled(evidence: Evidence) -> Judgement:
     """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
     smaller = need(evidence.companions.get(SMALLER), "no run at the square of the scale was made")
@@ -205,12 +203,3 @@ def _is_settled(evidence: Evidence) -> Judgement:
     gap = float(np.max(np.abs(smaller.predictions - evidence.run.predictions)))
     allowed = SETTLED_RTOL * float(np.max(np.abs(evidence.dataset.y)))
     return Judgement(gap <= allowed, allowed - gap, f"at the square of the scale the outputs end {gap:.3g} away")
-
-
-SETTLED = Hypothesis(
-    "scale-settled",
-    "the scale is so small that the same draw at its square ends at the same outputs",
-    on_a_run(_is_settled),
-    is_regime=True,
-    needs_trajectory=True,
-)

@@ -16,15 +16,13 @@ from reluflow.theory.boursier2024.confinement import LIMIT_ATOL
 from reluflow.theory.boursier2024.mixed_lemmas import output_errors
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import active_probability, constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import (
-    log_early_threshold,
-    settled_plan,
-)
+from reluflow.theory.boursier2024.spurious_hypotheses import log_early_threshold, settled_plan
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
@@ -107,8 +105,7 @@ def wider_network(evidence: Evidence) -> Network:
 def _same_limit(evidence: Evidence) -> Measurement:
     need("wider" in evidence.companions, "the run of a wider network")
     wide = evidence.companions["wider"]
-    if wide.outcome is not Outcome.STATIONARY:
-        return missing(f"a wider run that comes to rest ({wide.outcome})")
+    need(wide.outcome is Outcome.STATIONARY, f"a wider run that comes to rest ({wide.outcome})")
     gap = float(np.max(np.abs(wide.predictions - evidence.run.predictions)))
     widths = f"{evidence.network.num_neurons} and {wide.network.num_neurons} neurons"
     return at_most(gap, LIMIT_ATOL, detail=f"the outputs of {widths} at the end differ by at most {gap:.3g}")
@@ -120,6 +117,7 @@ def _width_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(*plan.companions, wider))
 
 
+@hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6")
 def _outside_the_box(evidence: Evidence) -> Judgement:
     inside = conditions.three_point_box(evidence.facts)
     margin = None if inside.margin is None else -inside.margin
@@ -205,9 +203,6 @@ def _residual_signs(evidence: Evidence) -> Measurement:
     balance = max(abs(r[0] + weights[0] * r[1]), abs(r[2] + weights[1] * r[1]))
     detail = f"r_2 = {r[1]:.6g}, largest imbalance {balance:.2g}"
     return at_least(float(r[1]) if balance < 1e-12 else -float(balance), 0.0, detail=detail)
-
-
-OUTSIDE_BOX = Hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6", _outside_the_box)
 
 
 def _lemma8_constants(evidence: Evidence) -> Constants:

@@ -8,7 +8,8 @@ from reluflow.theory.chistikov2023.conditions import correlated_teacher, spannin
 from reluflow.theory.chistikov2023.scene import DELTA_TERMS, scene
 from reluflow.theory.condition import Judgement, positive, undecided
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, regime, relu_activation
+from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Hypothesis, Setting
 
 SETTING = Setting(width=4, scale="1e-3")
@@ -55,6 +56,7 @@ def _single_crossings(evidence: Evidence) -> Judgement:
     return positive(shortest, f"the shortest stage of a yardstick lasts {shortest:.4g}")
 
 
+@hypothesis("chistikov-a2", "lambda <= (m n^(9 n Delta^2/delta^3))^(-3/epsilon)", is_regime=True)
 def _small_scale(evidence: Evidence) -> Judgement:
     """Assumption 2, as logarithms."""
     if any(h.judge(evidence).holds is not True for h in ASSUMPTION_1):
@@ -79,8 +81,7 @@ ASSUMPTION_1 = (
     Hypothesis("chistikov-a1iv", "no yardstick meets two samples at once", _single_crossings),
 )
 DATA_AND_START = (*STATED_FOR, *ASSUMPTION_1)
-ASSUMPTION_2 = regime("chistikov-a2", "lambda <= (m n^(9 n Delta^2/delta^3))^(-3/epsilon)", _small_scale)
-HYPOTHESES = (*DATA_AND_START, ASSUMPTION_2)
+HYPOTHESES = (*DATA_AND_START, _small_scale)
 
 
 def own_scale(evidence: Evidence) -> float:

@@ -10,7 +10,8 @@ from reluflow.theory.chistikov2023.interpolators import MAX_DIMENSION, interpola
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
-from reluflow.theory.measurement import Measurement, at_most, missing, none_of
+from reluflow.theory.measurement import Measurement, at_most, need, none_of
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Hypothesis
 
 NUM_DRAWS = 2000
@@ -88,8 +89,7 @@ def _constants(evidence: Evidence) -> Constants:
 def _no_better(evidence: Evidence) -> Measurement:
     """Largest gain of a unit neuron for the multipliers of the teacher: 1 at the teacher itself."""
     gains = interpolation(evidence).gains
-    if not gains.is_exact:
-        return missing("the patterns are too many to enumerate")
+    need(gains.is_exact, "the patterns are too many to enumerate")
     words = f"largest gain {gains.upper:.12g}, so every interpolator has |theta|^2 >= {2.0 / gains.upper:.10g}"
     return at_most(gains.upper, 1.0, allowance=GAIN, detail=words)
 
@@ -149,6 +149,7 @@ def _active_part(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(parts @ about.teacher))), 1.0, allowance=1e-12)
 
 
+@hypothesis("plane", "d = 2")
 def _plane(evidence: Evidence) -> Judgement:
     d = evidence.dataset.d
     return Judgement(d == 2, float(2 - d), f"d = {d}")
@@ -160,6 +161,3 @@ def _negative(evidence: Evidence) -> Measurement:
 
 def _thm8ii_predictions(evidence: Evidence) -> Constants:
     return {"xi": witness(evidence)[0]}
-
-
-PLANE = Hypothesis("plane", "d = 2", _plane)

@@ -9,7 +9,7 @@ from reluflow.theory.chistikov2023.bundle import bundle_of, escape_time, path_of
 from reluflow.theory.chistikov2023.phase_one import LIGHTEST, ROUNDING, log_norms
 from reluflow.theory.chistikov2023.scene import scene
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
 from reluflow.theory.theorem import Constants
 
 DECADES = (3.0, 4.0, 5.0)  # scales 10^-x of the sweep
@@ -58,8 +58,7 @@ def _ratios(evidence: Evidence) -> Measurement:
 def _ratios_order(evidence: Evidence) -> Measurement:
     if len(scene(evidence).positive) < 2:
         return nothing("J+ holds one neuron")
-    if len(evidence.sweep) < 2:
-        return missing("no sweep of scales")
+    need(len(evidence.sweep) >= 2, "no sweep of scales")
     slope = fitted_slope(
         [scene(e).log_scale for e in evidence.sweep], np.log([max(ratio_gap(e), 1e-300) for e in evidence.sweep])
     )
@@ -104,8 +103,7 @@ def _rank_one(evidence: Evidence) -> Measurement:
 def _rank_one_order(evidence: Evidence) -> Measurement:
     if len(scene(evidence).positive) < 2:
         return nothing("J+ holds one neuron")
-    if len(evidence.sweep) < 2:
-        return missing("no sweep of scales")
+    need(len(evidence.sweep) >= 2, "no sweep of scales")
     slope = fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log([_angle(e) for e in evidence.sweep]))
     return at_least(
         slope, 0.5 * evidence.parameter("epsilon"), detail=f"the largest angle with v* falls like lambda^{slope:.4g}"
@@ -133,6 +131,5 @@ def _others(evidence: Evidence) -> Measurement:
         logs = log_norms(network)[rest]
         gaps = logs - here.log_scale - np.log(np.linalg.norm(here.z[rest], axis=1))
         worst = max(worst, float(np.max(gaps[logs - network.log_scale > LIGHTEST], initial=-np.inf)))
-    if not np.isfinite(worst):
-        return missing("a run in which the other neurons do not underflow beside J+")
+    need(np.isfinite(worst), "a run in which the other neurons do not underflow beside J+")
     return at_most(worst, 0.0, allowance=1e-9, detail=f"largest |w_j|/(lambda |z_j|) is {np.exp(worst):.6g}")

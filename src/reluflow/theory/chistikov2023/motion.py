@@ -24,7 +24,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 
 def _balance(evidence: Evidence) -> Measurement:
-    worst = 0.0
+    worst = -np.inf
     for snapshot in evidence.run.snapshots:
         a, norms = snapshot.network.a, np.linalg.norm(snapshot.network.w, axis=1)
         gap = np.abs(a - np.sign(evidence.network.a) * norms) / np.maximum(np.abs(a), norms)

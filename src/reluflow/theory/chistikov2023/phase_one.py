@@ -13,7 +13,7 @@ from reluflow.theory.chistikov2023.assumptions import HYPOTHESES
 from reluflow.theory.chistikov2023.scene import Scene, scene
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.hypotheses import no_ridge_met
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
 
 TIMES = 1e-8  # crossing times of the flow against closed forms, relative; seen: 1e-12
 ROUNDING = 1e-8  # unit vectors and logarithms of norms of a run; bounds like 1e-400 are below what doubles can show
@@ -99,8 +99,7 @@ def latest_difference(evidence: Evidence) -> float | None:
 
 def _times(evidence: Evidence) -> Measurement:
     largest, here = latest_difference(evidence), scene(evidence)
-    if largest is None:
-        return missing("the run does not meet the samples of the yardsticks")
+    largest = need(largest, "the run does not meet the samples of the yardsticks")
     log_bound = (1.0 - 2.0 * evidence.parameter("epsilon")) * here.log_scale
     words = f"largest |t - tau| is {largest:.2g}, bound exp({log_bound:.4g}), rounding {TIMES:g} relative"
     return at_most(largest, np.exp(log_bound), allowance=TIMES * here.alignment_time, detail=words)
@@ -109,10 +108,11 @@ def _times(evidence: Evidence) -> Measurement:
 def _times_order(evidence: Evidence) -> Measurement:
     """Slope of ln max |t - tau| in ln lambda over the sweep."""
     pairs = [(scene(e).log_scale, latest_difference(e)) for e in evidence.sweep]
-    if len(pairs) < 2:
-        return missing("no sweep of scales")
-    if any(gap is None for _, gap in pairs):
-        return missing("at some scale of the sweep the samples are not met as the yardsticks do")
+    need(len(pairs) >= 2, "no sweep of scales")
+    need(
+        not any(gap is None for _, gap in pairs),
+        "at some scale of the sweep the samples are not met as the yardsticks do",
+    )
     gaps = [float(gap) for _, gap in pairs if gap is not None]
     if min(gaps) <= 0.0:
         return nothing("no neuron meets a sample")
@@ -145,7 +145,7 @@ def _force(evidence: Evidence) -> Measurement:
 
 def _follows(evidence: Evidence) -> Measurement:
     """Largest distance of the unit vectors of neuron and yardstick on [0, T_1]."""
-    here, worst = scene(evidence), 0.0
+    here, worst = scene(evidence), -np.inf
     for snapshot in _until_end(evidence):
         shown = is_shown(snapshot.network)
         for j, path in here.yardsticks.items():
@@ -186,8 +186,7 @@ def _monotone(evidence: Evidence) -> Measurement:
         shown = np.isfinite(after)
         moves = -here.signs[active][shown] * (after[shown] - before[shown])
         worst = max(worst, float(np.max(moves, initial=-np.inf)))
-    if not np.isfinite(worst):
-        return missing("two snapshots of the first phase")
+    need(np.isfinite(worst), "two snapshots of the first phase")
     return at_most(worst, 0.0, allowance=ROUNDING, detail=f"largest move of ln|w_j| against s_j is {worst:.2g}")
 
 
@@ -215,8 +214,7 @@ def _late(evidence: Evidence) -> list[Snapshot]:
 
 def _shrunk(evidence: Evidence) -> Measurement:
     here, late = scene(evidence), _late(evidence)
-    if not late:
-        return missing("no snapshot from T_0 on")
+    need(late, "no snapshot from T_0 on")
     if not len(here.negative):
         return nothing("J- is empty")
     start = here.log_scale + np.log(np.linalg.norm(here.z[here.negative], axis=1))
@@ -226,8 +224,7 @@ def _shrunk(evidence: Evidence) -> Measurement:
 
 def _constant(evidence: Evidence) -> Measurement:
     here, late = scene(evidence), _late(evidence)
-    if len(late) < 2:
-        return missing("two snapshots from T_0 on")
+    need(len(late) >= 2, "two snapshots from T_0 on")
     if not len(here.negative):
         return nothing("J- is empty")
     first, worst = late[0].network, 0.0
@@ -245,8 +242,7 @@ def _all_inside(evidence: Evidence) -> Measurement:
     """Pairs of a neuron of J_+ and a sample that is not inside from T_0 to T_1."""
     here = scene(evidence)
     states = [s for s in _until_end(evidence) if s.time >= here.alignment_time]
-    if not states:
-        return missing("no snapshot between T_0 and T_1")
+    need(states, "no snapshot between T_0 and T_1")
     outside = sum(int(np.sum(here.X @ s.network.w[here.positive].T <= 0.0)) for s in states)
     return none_of(outside, total=len(states) * len(here.positive) * len(here.y))
 
@@ -263,8 +259,7 @@ def misalignment(evidence: Evidence) -> float | None:
 
 def _aligned(evidence: Evidence) -> Measurement:
     largest = misalignment(evidence)
-    if largest is None:
-        return missing("no snapshot at T_1")
+    largest = need(largest, "no snapshot at T_1")
     log_bound = evidence.parameter("epsilon") * scene(evidence).log_scale
     words = f"largest 1 - cos is {largest:.2g}, bound exp({log_bound:.4g}), rounding {ROUNDING**2:g}"
     return at_most(largest, np.exp(log_bound), allowance=ROUNDING**2, detail=words)
@@ -273,8 +268,7 @@ def _aligned(evidence: Evidence) -> Measurement:
 def _aligned_order(evidence: Evidence) -> Measurement:
     pairs = [(scene(e).log_scale, misalignment(e)) for e in evidence.sweep]
     found = [(log_scale, value) for log_scale, value in pairs if value is not None and value > 0.0]
-    if len(found) < 2:
-        return missing("two scales of the sweep with a snapshot at T_1")
+    need(len(found) >= 2, "two scales of the sweep with a snapshot at T_1")
     slope = fitted_slope([log_scale for log_scale, _ in found], np.log([value for _, value in found]))
     return at_least(slope, evidence.parameter("epsilon"), detail=f"1 - cos falls like lambda^{slope:.4g}")
 
@@ -282,8 +276,7 @@ def _aligned_order(evidence: Evidence) -> Measurement:
 def _norm(evidence: Evidence) -> Measurement:
     """Largest |ln |alpha_j| - ln |w_j/lambda|| of J_+ at T_1."""
     here, end = scene(evidence), _at_end(evidence)
-    if end is None:
-        return missing("no snapshot at T_1")
+    end = need(end, "no snapshot at T_1")
     logs = log_norms(end.network) - here.log_scale
     worst = max(abs(here.yardsticks[int(j)].log_norm_at(end.time) - float(logs[j])) for j in here.positive)
     log_bound = (1.0 - 3.0 * evidence.parameter("epsilon")) * here.log_scale

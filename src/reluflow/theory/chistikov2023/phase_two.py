@@ -10,7 +10,7 @@ from reluflow.theory.chistikov2023.bundle import Bundle, bundles, escape_time, p
 from reluflow.theory.chistikov2023.phase_one import ROUNDING
 from reluflow.theory.chistikov2023.scene import scene
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, none_of, nothing
+from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, none_of, nothing
 from reluflow.theory.theorem import Constants
 
 EXACTLY = 1e-9  # relative; seen: 1e-15
@@ -95,8 +95,7 @@ def _rate(b: Bundle) -> float:
 def _grows_first(evidence: Evidence) -> Measurement:
     here = scene(evidence)
     rates = [_rate(b) for b in bundles(evidence) if b.part == 1]
-    if not rates:
-        return missing("no snapshot in S_1")
+    need(rates, "no snapshot in S_1")
     return at_least(min(rates), float((here.eta[-1] * here.nu[-1] / here.speed) ** 2))
 
 
@@ -106,7 +105,7 @@ def _grows(evidence: Evidence) -> Measurement:
 
 def _not_too_fast(evidence: Evidence) -> Measurement:
     """Largest -d|v* - V|^2/dt over |V| |v* - V|^2."""
-    here, worst = scene(evidence), 0.0
+    here, worst = scene(evidence), -np.inf
     for b in bundles(evidence):
         gap = here.teacher - b.V
         worst = max(worst, float(2.0 * gap @ b.per_length / (gap @ gap)))
@@ -148,16 +147,14 @@ def _gradient(evidence: Evidence) -> Measurement:
     for b in _after(evidence):
         gap = here.teacher - b.V
         least = min(least, float(np.exp(b.log_factor)) * b.squares / float(0.5 * gap @ here.H @ gap))
-    if not np.isfinite(least):
-        return missing("no snapshot after T_2")
+    need(np.isfinite(least), "no snapshot after T_2")
     return at_least(least, float(2.0 * here.eta[-1] * here.speed / (5.0 * here.eta[0])))
 
 
 def _escape(evidence: Evidence) -> Measurement:
     """The first snapshot with r_1 >= 1/2, no earlier than T_2."""
     here, after = scene(evidence), _after(evidence)
-    if not after:
-        return missing("no snapshot after T_2")
+    need(after, "no snapshot after T_2")
     d = here.X.shape[1]
     bound = -here.log_scale * (4.0 + evidence.parameter("epsilon")) * d * here.Delta**2 / here.delta**6
     return at_most(after[0].time, bound)
@@ -166,8 +163,7 @@ def _escape(evidence: Evidence) -> Measurement:
 def _decays(evidence: Evidence) -> Measurement:
     """Largest ln L - ln of the bound from T_2 on, T_2 taken as the last snapshot before it."""
     here, before, after = scene(evidence), _before(evidence), _after(evidence)
-    if not before or not after:
-        return missing("snapshots before and after T_2")
+    need(before and after, "snapshots before and after T_2")
     start, losses = before[-1].time, {s.time: s.loss for s in evidence.run.snapshots}
     rate = 0.4 * here.delta**4 / here.Delta**2
     worst = max(

@@ -76,7 +76,7 @@ def _times(evidence: Evidence) -> Measurement:
 
 def _direction(evidence: Evidence) -> Measurement:
     state, time = boosted(evidence), scene(evidence).alignment_time
-    worst = 0.0
+    worst = -np.inf
     for j, path in _paths(evidence).items():
         unit = state.w[j] / np.linalg.norm(state.w[j])
         worst = max(worst, float(np.linalg.norm(unit - path.direction_at(time))))
@@ -85,7 +85,7 @@ def _direction(evidence: Evidence) -> Measurement:
 
 def _norm(evidence: Evidence) -> Measurement:
     state, time = boosted(evidence), scene(evidence).alignment_time
-    worst = 0.0
+    worst = -np.inf
     for j, path in _paths(evidence).items():
         log_norm = float(state.log_norms[j] + np.log(np.linalg.norm(state.w[j])))
         worst = max(worst, abs(log_norm - path.log_norm_at(time)))

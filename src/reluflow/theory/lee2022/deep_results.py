@@ -7,11 +7,7 @@ import numpy as np
 from reluflow.single_neuron.comparison import escape_time
 from reluflow.single_neuron.full_parameter_flow import ParameterTrajectory
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import (
-    flow,
-    magnitudes,
-    start_constants,
-)
+from reluflow.theory.lee2022.flow_measurements import flow, magnitudes, start_constants
 from reluflow.theory.lee2022.implicit_time import implicit_error
 from reluflow.theory.lee2022.model import layers, start, student
 from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, run_of

@@ -20,16 +20,12 @@ from reluflow.single_neuron.descent_bounds import (
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022.flow_measurements import start_constants
-from reluflow.theory.lee2022.model import (
-    largest_step_rate,
-    layers,
-    once_turning,
-    start,
-)
+from reluflow.theory.lee2022.model import largest_step_rate, layers, once_turning, start
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, need
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
@@ -51,14 +47,11 @@ def descent_allowance(neuron: BalancedNeuron, eta: float) -> float:
     return 2.0 * eta * largest_step_rate(neuron) * (1.0 + float(np.log(limits.largest / limits.smallest)))
 
 
+@hypothesis("small-step", f"eta << 1/rate, read as eta times the fastest rate <= {SMALL}")
+@once_turning
 def _small_step(evidence: Evidence) -> Judgement:
     product = step_size(evidence) * largest_step_rate(start(evidence))
     return Judgement(product <= SMALL, SMALL - product, f"eta times the fastest rate is {product:.4g}")
-
-
-SMALL_STEP = Hypothesis(
-    "small-step", f"eta << 1/rate, read as eta times the fastest rate <= {SMALL}", once_turning(_small_step)
-)
 
 
 def _plan(evidence: Evidence) -> PopulationPlan:
@@ -177,6 +170,8 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
     return PopulationPlan(DESCENT, {"q": layers(evidence), "eta": step_size(evidence), "steps": steps})
 
 
+@hypothesis("magnitude-range", "r < |w(T)|, v_k(T) along the run", needs_trajectory=True)
+@once_turning
 def _stays_above(evidence: Evidence) -> Judgement:
     need(isinstance(evidence.population, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
@@ -192,11 +187,6 @@ def _aligned_after(evidence: Evidence) -> Measurement:
     first = run.steps[np.flatnonzero(run.gap < evidence.parameter("angle"))]
     words = f"bound T > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at T = {first[:1]}"
     return at_most(largest, evidence.parameter("angle"), detail=words)
-
-
-MAGNITUDE_RANGE = Hypothesis(
-    "magnitude-range", "r < |w(T)|, v_k(T) along the run", once_turning(_stays_above), needs_trajectory=True
-)
 
 
 def _cor4_3_constants(evidence: Evidence) -> Constants:

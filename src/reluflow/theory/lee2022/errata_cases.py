@@ -175,6 +175,27 @@ def _eigenvalues(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-12, detail=words)
 
 
+def _large_start(*, printed: bool) -> Measurement:
+    """|w_0| over |w*| (root mean squares of 10,000 draws, d = 100) at k = 2k*, which Sec. 5.1 calls |w_0| > 2|w*|."""
+    rng, k_star = np.random.default_rng(0), 0.3
+    sizes = [np.sqrt(k) if printed else k for k in (2.0 * k_star, k_star)]
+    start, target = (np.sqrt(np.mean(np.sum((s * rng.standard_normal((10_000, 100))) ** 2, axis=1))) for s in sizes)
+    name = "variance" if printed else "standard deviation"
+    return equals(start / target, 2.0, atol=0.02, detail=f"|w_0| = {start / target:.4g} |w*| with k the {name}")
+
+
+def _loose_curve(*, printed: bool) -> Measurement:
+    """Distance of a bound of Theorem 3.3 from |w| at t = 15, |w_0| = v* = 1, phi_0 = pi/2, over v*.
+
+    Sec. 5.2 calls the green curves of Figure 2 too loose: in its caption they are the upper bounds.
+    """
+    start = BalancedNeuron(0, 1.0, phi=0.5 * np.pi)
+    band, value = magnitude_band(start, [15.0]), float(one_layer_flow(start, [15.0]).magnitude[0])
+    gap = float(band.upper[0]) - value if printed else value - float(band.lower[0])
+    name = "upper" if printed else "lower"
+    return at_least(gap, 0.1, detail=f"at t = 15 the {name} bound is {gap:.4f} v* away from |w|")
+
+
 def _balance(norm: float) -> Measurement:
     """dv/dt of a scalar layer v = 1, q = 1, against Eq. (9): the layers agree with each other, |w| is `norm`."""
     one, other = NeuronParameters([norm, 0.0], [1.0]), NeuronParameters([0.0, 1.2], [1.0])
@@ -197,9 +218,11 @@ CASES: dict[str, Cases] = {
     "E9": both(_comparison),
     "E10": both(_convex),
     "E11": on_each(_phases, 2.6, 1.0),
+    "E12": both(_large_start),
     "E13": both(_angle),
     "E14": on_each(_balance, 0.5, 1.0),
     "E15": both(_eigenvalues),
     "E16": on_each(_layer_velocity, 0.0, 1e-9),
+    "E17": both(_loose_curve),
     "E18": on_each(_strict, 0.0, 0.1),
 }

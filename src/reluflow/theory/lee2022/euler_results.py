@@ -17,7 +17,8 @@ from reluflow.theory.lee2022.model import layers, once_turning, start
 from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
 from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,15 @@ def _bounds(curve: TwoLayerCurve) -> tuple[float, float, float]:
     return float(np.max(1.0 / np.abs(slope))), float(np.max(np.abs(slope + x * bend))), float(np.max(np.abs(bend)))
 
 
+@hypothesis("moving-start", "the scalar equation does not start at its fixed point")
+@once_turning
 def _moves(evidence: Evidence) -> Judgement:
     bend = _curve(evidence).bend
     return Judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
 
 
+@hypothesis("small-step", "eta < 1/(c M_1 M_2)", is_regime=True)
+@once_turning
 def _small_step(evidence: Evidence) -> Judgement:
     first, second, _ = _bounds(_curve(evidence))
     bound = 1.0 / (first * second)
@@ -136,15 +141,11 @@ def _ordered(evidence: Evidence) -> Measurement:
 def _closed_forms(evidence: Evidence) -> Measurement:
     """Integrated curves against the elementary solution."""
     curves, neuron = run_of(evidence, ComparisonCurves), start(evidence)
-    worst = 0.0
+    worst = -np.inf
     for level, curve in ((neuron.overlap, curves.lower), (1.0, curves.upper)):
         exact = comparison_solution(neuron.q, neuron.magnitude, level * neuron.teacher_power, curves.times)
         worst = max(worst, float(np.max(np.abs(curve / exact - 1.0))))
     return at_most(worst, 1e-8, detail=f"largest relative difference {worst:.2g}")
-
-
-MOVING_START = Hypothesis("moving-start", "the scalar equation does not start at its fixed point", once_turning(_moves))
-SMALL_STEP = Hypothesis("small-step", "eta < 1/(c M_1 M_2)", once_turning(_small_step), is_regime=True)
 
 
 def _thm4_1_plan(evidence: Evidence) -> PopulationPlan:

@@ -19,7 +19,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.model import student, teacher
 from reluflow.theory.measurement import Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
 STANDARD_ERRORS = 6.0
@@ -99,11 +100,9 @@ def _by_sample(evidence: Evidence) -> Measurement:
     return at_most(max(first, second), STANDARD_ERRORS, detail=f"{first:.3g} and {second:.3g} standard errors, n = {n}")
 
 
+@hypothesis("dimension", "d >= 2, so that two directions can differ")
 def _dimension(evidence: Evidence) -> Judgement:
     return Judgement(evidence.dataset.d >= 2, float(evidence.dataset.d - 2), f"d = {evidence.dataset.d}")
-
-
-DIMENSION = Hypothesis("dimension", "d >= 2, so that two directions can differ", _dimension)
 
 
 # Proposition B.1 ------------------------------------------------------------------------------------------------------

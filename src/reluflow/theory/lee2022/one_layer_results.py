@@ -10,10 +10,7 @@ from reluflow.single_neuron.magnitude_angle_flow import balanced_flow
 from reluflow.single_neuron.one_layer import one_layer_flow, vanishing_start_upper_bound_holds_late
 from reluflow.single_neuron.population import population_gradient
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import (
-    above_lower,
-    flow,
-)
+from reluflow.theory.lee2022.flow_measurements import above_lower, flow
 from reluflow.theory.lee2022.model import layers, start, student, teacher
 from reluflow.theory.lee2022.runs import VECTOR_FLOW, run_of
 from reluflow.theory.measurement import Measurement, at_most, need, none_of

@@ -11,14 +11,7 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import (
-    DRAW_SEED,
-    m_norm,
-    neuron_rows,
-    pull,
-    unit_ball,
-    velocity,
-)
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm, neuron_rows, pull, unit_ball, velocity
 from reluflow.theory.measurement import Measurement, at_most, missing, need
 from reluflow.theory.stating import hypothesis
 
@@ -44,7 +37,7 @@ def _pairs(evidence: Evidence) -> list[FloatArray]:
 
 def _same_function(evidence: Evidence) -> Measurement:
     """Largest |f of the embedded - f of the pair| / |theta|^2."""
-    X, b, worst = unit_ball(evidence).X, symmetric_flow(evidence).embedding, 0.0
+    X, b, worst = unit_ball(evidence).X, symmetric_flow(evidence).embedding, -np.inf
     for rows in _pairs(evidence):
         outputs = [network_of(r, evidence.leak).outputs(X) for r in (rows, _embedding(evidence)(rows, b))]
         worst = max(worst, float(np.max(np.abs(outputs[0] - outputs[1])) / np.sum(rows**2)))
@@ -63,7 +56,7 @@ def _same_norm(evidence: Evidence) -> Measurement:
 
 def _same_gradient(evidence: Evidence) -> Measurement:
     """Largest |grad L(pi_b(theta)) - pi_b(grad L(theta))|_M over |grad L(theta)|_M."""
-    ball, b, worst = unit_ball(evidence), symmetric_flow(evidence).embedding, 0.0
+    ball, b, worst = unit_ball(evidence), symmetric_flow(evidence).embedding, -np.inf
     for rows in _pairs(evidence):
         gradients = []
         for network in (network_of(rows, evidence.leak), network_of(_embedding(evidence)(rows, b), evidence.leak)):
@@ -114,7 +107,7 @@ def _flow_commutes(evidence: Evidence) -> Measurement:
 def _embedded_is_a_trajectory(evidence: Evidence) -> Measurement:
     """Largest |v(pi_b(theta)) - pi_b(v(theta))|_M, v the velocity, relative to |theta|_M, along the pair's run."""
     run = need(evidence.companions.get("pair"), "the pair was not run")
-    b, worst = symmetric_flow(evidence).embedding, 0.0
+    b, worst = symmetric_flow(evidence).embedding, -np.inf
     for s in run.snapshots:
         moved = velocity(s.network, s.outputs, evidence.dataset, evidence.loss)
         wide = network_of(embed(neuron_rows(s.network), b), evidence.leak, log_scale=s.network.log_scale)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
+from reluflow.data.published.lyu2021 import table1_split
 from reluflow.data.published.lyu2021_hinted import figure1_right, hinted
 from reluflow.data.registry import load
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
-from reluflow.network.network import Network, leaky_relu
+from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lyu2021 import conditions
+from reluflow.theory.lyu2021.early_constants import correct_cone
+from reluflow.theory.lyu2021.growth_in_the_cone import entry_sizes, growth_plan, growth_scale, window
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 LEAK = 0.5
@@ -213,6 +222,66 @@ def _pair_coefficient(sign: float) -> Measurement:
     )
 
 
+_MEAN_BESIDE_ZERO = Dataset([[1.0, 0.002], [-0.996, 0.002]], [1.0, 1.0]).symmetrized()  # |mu| = 0.003
+
+
+def _phase_one_error(*, printed: bool) -> Measurement:
+    """|Delta theta|_M sqrt(m)/r^3 of Lemma 5.2 for one neuron along mu-bar, r = 0.01, on data with a small mean.
+
+    Against the C that serves `lyu-symmetric`, for it is called universal, or against their own 4/lambda_0 + sqrt 2.
+    """
+    data, r = _MEAN_BESIDE_ZERO, 0.01
+    mean = data.y @ data.X / data.n
+    unit, growth = mean / np.linalg.norm(mean), 0.25 * (1.0 + LEAK) * float(np.linalg.norm(mean))
+
+    def velocity(_: float, neuron: FloatArray) -> FloatArray:
+        w, a = neuron[:2], neuron[2]
+        pre = data.X @ w
+        forces = data.y / (1.0 + np.exp(data.y * a * leaky_relu(pre, LEAK))) / data.n
+        slopes = np.where(pre > 0.0, 1.0, LEAK)
+        return np.append(a * ((forces * slopes) @ data.X), forces @ leaky_relu(pre, LEAK))
+
+    start, time = r**3 * np.append(unit, 1.0), -2.0 * np.log(r) / growth
+    end = solve_ivp(velocity, (0.0, time), start, rtol=1e-10, atol=1e-16).y[:, -1]
+    error = end - r * np.append(unit, 1.0)  # b-bar = 1
+    value = max(float(np.linalg.norm(error[:2])), abs(float(error[2]))) / r**3
+    other = load("lyu-symmetric")
+    served = 0.25 * (1.0 + LEAK) * float(np.linalg.norm(other.y @ other.X / other.n))
+    bound = 4.0 / (served if printed else growth) + np.sqrt(2.0)
+    name = f"the {bound:.4g} of lyu-symmetric" if printed else f"{bound:.4g}"
+    return at_most(value, bound, detail=f"error/r^3 = {value:.4g} against {name} at lambda_0 = {growth:.3g}")
+
+
+def _growth_window(*, printed: bool) -> Measurement:
+    """T0 + T1, where Lemma G.5 uses Lemma G.7, against the end of the window, with T0 added to it or not.
+
+    Two neurons, one far outside the cone of correct signs, at the scale where r is half of r_max.
+    """
+    w = np.array([[-1.0, 0.6], [0.3, -0.2]])
+    network = Network(w, row_norms(w) * [1.0, -1.0], leak=LEAK)
+    problem = TrainingProblem(load("lyu-counterexample-sharp"), LogisticLoss(), network)
+    evidence = Evidence(replace(problem, network=network.scaled(growth_scale(Evidence(problem)))))
+    entry, used = growth_plan(evidence).times
+    log_size = evidence.network.log_scale + 0.5 * np.log(correct_cone(evidence).factor) + entry_sizes(evidence).max()
+    end = window(evidence, float(log_size)) + (0.0 if printed else entry)
+    return at_most(used, end, detail=f"T0 + T1 = {used:.4g}, T0 = {entry:.4g}, the window ends at {end:.4g}")
+
+
+def _linear_pair(*, printed: bool) -> Measurement:
+    """By how much the max-margin linear classifier, as two neurons, misses the KKT conditions every limit meets.
+
+    On the samples of Table 1, n = 20 in R^51 with leak 1/2, or on the same with (-x, -y) added.
+    """
+    data = table1_split(np.random.default_rng(0), n=20, num_test=1, shift=0.45, d=50).train
+    data = data if printed else data.symmetrized()
+    separator = linear_separator(data).w
+    residual = kkt_certificate(
+        Network([separator, -separator], [1.0, -1.0], leak=LEAK), data, active_rtol=1e-6
+    ).residual
+    name = "Table 1's samples" if printed else "the symmetrised ones"
+    return at_most(residual, 1e-6, detail=f"the linear classifier misses KKT by {residual:.3g} on {name}")
+
+
 CASES: dict[str, Cases] = {
     "E1": on_each(_pull_of_mean, 0.5, 0.25),
     "E2": on_each(_gradient_on_the_cone, 1.0, 0.5),
@@ -222,13 +291,16 @@ CASES: dict[str, Cases] = {
     "E6": both(_suboptimal),
     "E7": on_each(_excluded_ray, 1.0, -1.0),
     "E8": on_each(_gradient_on_the_opposite_cone, 1, -1),
+    "E9": both(_phase_one_error),
     "E10": both(_embedded),
     "E11": both(_probability),
     "E12": on_each(_norm_of_best, 1.0, 2.0),
     "E13": both(_forces),
     "E14": on_each(_rate, 2.0, 1.0),
     "E15": both(_implication),
+    "E16": both(_growth_window),
     "E17": on_each(_pair_coefficient, -1.0, 1.0),
     "E18": on_each(_smoothed_gradient, 1.0, -1.0),
     "E19": on_each(_output_sign, -1.0, -0.5),
+    "E20": both(_linear_pair),
 }

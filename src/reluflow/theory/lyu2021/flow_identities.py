@@ -90,7 +90,7 @@ def _rate_integral(evidence: Evidence) -> Measurement:
 
 def _drift(evidence: Evidence) -> Measurement:
     """Largest change of a_k^2 - |w_k|^2 over the snapshots, relative to the neuron's own squared norm."""
-    start, worst = evidence.network, 0.0
+    start, worst = evidence.network, -np.inf
     for s in evidence.run.snapshots:
         factor = np.exp(2.0 * (s.network.log_scale - start.log_scale))
         change = np.abs(factor * s.network.balancedness() - start.balancedness())
@@ -134,7 +134,7 @@ def _stays_away_from_zero(evidence: Evidence) -> Measurement:
 
 def _keeps_balance(evidence: Evidence) -> Measurement:
     """Largest ||a_k| - |w_k|| / |z_k| over the snapshots."""
-    worst = 0.0
+    worst = -np.inf
     for s in evidence.run.snapshots:
         rows = neuron_rows(s.network)
         gaps = np.abs(np.abs(rows[:, -1]) - np.linalg.norm(rows[:, :-1], axis=1))

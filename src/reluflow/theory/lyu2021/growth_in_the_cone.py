@@ -15,7 +15,7 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation, regime
+from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation
 from reluflow.theory.lyu2021.cones_of_appendix_g import binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
@@ -28,7 +28,7 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
 from reluflow.theory.measurement import Measurement, all_of, at_most, equals, fitted_slope, missing, need
-from reluflow.theory.stating import needs
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 12
@@ -143,7 +143,7 @@ _STARTS = (balanced_start(), off_the_rays())
 def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
     """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
     cone = correct_cone(evidence)
-    z, worst = stacked(network, cone), 0.0
+    z, worst = stacked(network, cone), -np.inf
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
         moved = evidence.witness("linearised", lambda: boosted)(z, cone, elapsed)
@@ -214,7 +214,8 @@ def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
     return r, entry_norm(end - foretold), b
 
 
-def _growth_plan(evidence: Evidence) -> FlowPlan:
+def growth_plan(evidence: Evidence) -> FlowPlan:
+    """Lemma G.5's two times, T0 and T0 + T1, at four scales."""
     cone, m = correct_cone(evidence), evidence.network.num_neurons
     log_sigma = evidence.network.log_scale + 0.5 * np.log(cone.factor)
     duration = (np.log(_radius(evidence)) - 0.5 * np.log(m) - log_sigma) / cone.growth(1)
@@ -223,21 +224,22 @@ def _growth_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(start, start + max(duration, 1e-3 / cone.growth(1))), sweep=halvings)
 
 
-def _growth_scale(evidence: Evidence) -> float:
+def growth_scale(evidence: Evidence) -> float:
     """The log factor that makes r half of r_max."""
     constants = growth_constants(evidence)
     log_sigma = constants["log_C_1"] - np.log(2.0) + 3.0 * np.log(0.5 * constants["r_max"])
     return float(log_sigma - 0.5 * np.log(correct_cone(evidence).factor) - evidence.network.log_scale)
 
 
+@hypothesis("radius", "r < r_max with sigma = C_1 r^3/2", is_regime=True)
+@where_entry_exists
 def _below_r_max(evidence: Evidence) -> Judgement:
     r, largest = _radius(evidence), growth_constants(evidence)["r_max"]
     return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
 
 
 def _error_bound(evidence: Evidence) -> Measurement:
-    if evidence.network.log_scale < SMALLEST_LOG:
-        return missing(_TOO_SMALL)
+    need(evidence.network.log_scale >= SMALLEST_LOG, _TOO_SMALL)
     r, error, _ = decomposition_error(evidence)
     bound = growth_constants(evidence)["C_2"] * r**3
     if bound < error < RESOLVED * r:
@@ -246,20 +248,17 @@ def _error_bound(evidence: Evidence) -> Measurement:
 
 
 def _error_order(evidence: Evidence) -> Measurement:
-    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
-        return missing(_TOO_SMALL)
+    need(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
     need(len(points) >= 3, "a sweep of at least three scales is needed")
-    if any(error < RESOLVED * r for r, error in points):
-        return missing(_UNRESOLVED)
+    need(not any(error < RESOLVED * r for r, error in points), _UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
 
 def _sizes_of_b(evidence: Evidence) -> Measurement:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
-    if min(e.network.log_scale for e in (evidence, *evidence.sweep)) < SMALLEST_LOG:
-        return missing(_TOO_SMALL)
+    need(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
     statements = []
     for each in (evidence, *evidence.sweep):
         c, b = growth_constants(each), np.abs(decomposition_error(each)[2])
@@ -268,9 +267,6 @@ def _sizes_of_b(evidence: Evidence) -> Measurement:
         inside = np.all((b >= scale * c["A_bar"]) & (b <= scale * c["B_bar"]))
         statements.append((bool(inside), f"some b-bar is out of bounds at log sigma {log_sigma:.4g}"))
     return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
-
-
-RADIUS = regime("radius", "r < r_max with sigma = C_1 r^3/2", where_entry_exists(_below_r_max))
 
 
 def _lemmag_5_constants(evidence: Evidence) -> Constants:

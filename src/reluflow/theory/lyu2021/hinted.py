@@ -22,7 +22,7 @@ from reluflow.theory.lyu2021.non_symmetric_limit import (
     limit_margin,
     side_of,
 )
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing, need
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, missing, need, nothing
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
 
@@ -120,7 +120,7 @@ def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
 def _late_law(evidence: Evidence) -> Measurement:
     """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
     if np.all(evidence.network.a > 0.0):
-        return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative, so their share is 0 throughout")
+        return nothing("no neuron is negative")
     exponent, expected = late_exponent(evidence, 1), 2.0 * (evidence.leak - 1.0)
     exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"

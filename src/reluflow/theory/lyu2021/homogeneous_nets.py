@@ -15,14 +15,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import (
-    DRAW_SEED,
-    neuron_rows,
-    output_gradients,
-    states,
-    unit_ball,
-    velocity,
-)
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, neuron_rows, output_gradients, states, unit_ball, velocity
 from reluflow.theory.measurement import Measurement, at_least, at_most, missing
 from reluflow.theory.stating import needs
 from reluflow.theory.theorem import Constants
@@ -43,7 +36,7 @@ def _rescaled(network: Network, factor: float) -> Network:
 def _homogeneous_gradient(evidence: Evidence) -> Measurement:
     """Largest |grad f(c theta) - c grad f(theta)| / |grad f(c theta)| over the drawn networks and factors."""
     gradient, X = _gradient(evidence), unit_ball(evidence).X
-    worst = 0.0
+    worst = -np.inf
     for state in states(evidence):
         for factor in (0.01, 0.3, 7.0):
             there, here = gradient(_rescaled(state.network, factor), X), factor * gradient(state.network, X)
@@ -55,7 +48,7 @@ def _homogeneous_gradient(evidence: Evidence) -> Measurement:
 def _euler(evidence: Evidence) -> Measurement:
     """Largest |<grad f(x_i), theta> - 2 f(x_i)| / |theta|^2."""
     gradient, X = _gradient(evidence), unit_ball(evidence).X
-    worst = 0.0
+    worst = -np.inf
     for state in states(evidence):
         rows = neuron_rows(state.network)
         euler = np.einsum("ikp,kp->i", gradient(state.network, X), rows)
@@ -77,7 +70,7 @@ def _velocities_scale(evidence: Evidence) -> Measurement:
     """v on cX at theta equals sqrt(c) v on X at sqrt(c) theta, relative to the largest component."""
     c, ball = evidence.parameter("factor"), unit_ball(evidence)
     small, large = Dataset(ball.X, ball.y), Dataset(c * ball.X, ball.y)
-    worst = 0.0
+    worst = -np.inf
     for state in states(evidence):
         inside = _rescaled(state.network, float(np.sqrt(c)))
         left = velocity(state.network, c * state.outputs, large, evidence.loss)

@@ -12,11 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
 from reluflow.theory.lyu2021.phase_two import threshold_time
-from reluflow.theory.lyu2021.symmetric_flow import (
-    embed,
-    own_network,
-    symmetric_flow,
-)
+from reluflow.theory.lyu2021.symmetric_flow import embed, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import m_norm
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import hypothesis, needs
@@ -116,8 +112,10 @@ _MISSING = "the pair, or the sweep of scales, was not run"
 @needs(_errors, _MISSING)
 def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     """Smallest order in sigma, over the recorded t, at which theta(T12 + t) tends to pi_b(theta~(t))."""
-    if float(np.min(errors)) < INTEGRATION:
-        return missing("the difference is below the error of the integration; the order shows at larger scales only")
+    need(
+        float(np.min(errors)) >= INTEGRATION,
+        "the difference is below the error of the integration; the order shows at larger scales only",
+    )
     scales = [symmetric_flow(each).log_size for each in (evidence, *evidence.sweep)]
     slopes = [fitted_slope(scales, np.log(column)) for column in errors.T]
     worst = min(slopes)

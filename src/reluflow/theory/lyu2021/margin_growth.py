@@ -9,14 +9,8 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.lyu2021.smoothed_margin import (
-    SLIDING,
-    TIME_STEP,
-    MarginState,
-    smooth_states_of,
-    states_of,
-)
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
+from reluflow.theory.lyu2021.smoothed_margin import SLIDING, TIME_STEP, MarginState, smooth_states_of, states_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, nothing
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -57,7 +51,7 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
             ratios.append(gained / needed)
     need(len(_triples(evidence)) >= 3, f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
     if not ratios:
-        return at_least(1.0, 1.0, detail="1 - beta is rounding throughout")
+        return nothing("1 - beta is rounding throughout")
     return at_least(
         min(ratios), 1.0, allowance=1e-3, detail=f"ratio at least {min(ratios):.6g} on {len(ratios)} pieces"
     )

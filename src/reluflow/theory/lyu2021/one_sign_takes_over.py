@@ -15,7 +15,6 @@ from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import regime
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import (
@@ -27,7 +26,7 @@ from reluflow.theory.lyu2021.growth_in_the_cone import (
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, nothing
-from reluflow.theory.stating import needs
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
@@ -77,6 +76,8 @@ def _times(evidence: Evidence) -> FloatArray:
     return np.asarray(middle + np.array([-1.0, 0.0, 1.0]) / cone.growth(1))
 
 
+@hypothesis("late", "the first of the times comes after T0", is_regime=True)
+@where_entry_exists
 def _after_entry(evidence: Evidence) -> Judgement:
     margin = float(_times(evidence)[0] - entry_time(evidence))
     return Judgement(margin > 0.0, margin, f"T12 - 1/lambda comes {margin:.4g} after T0")
@@ -109,7 +110,7 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Exponent in sigma of the size of the negative neurons at T12, between the two smallest scales: kappa."""
     negative = evidence.network.a < 0.0
     if not np.any(negative):
-        return Measurement(True, 0.0, 0.0, 0.0, "no neuron is negative")
+        return nothing("no neuron is negative")
     sizes = np.log([entry_norm(state[1][negative]) for state in states])
     exponents = np.diff(sizes) / np.diff(_log_sigmas(evidence))
     kappa = growth_constants(evidence)["kappa"]
@@ -136,7 +137,7 @@ def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measureme
 @needs(_late_states, _TOO_FEW)
 def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
-    positive, worst = evidence.network.a > 0.0, 0.0
+    positive, worst = evidence.network.a > 0.0, -np.inf
     for state in states[-1]:
         z = state[positive]
         shares = z[:, -1]
@@ -227,9 +228,6 @@ def _same_function(evidence: Evidence) -> Measurement:
     return at_most(
         worst, SAME_OUTPUTS, detail=f"outputs of {len(others)} maximisers nearby differ by up to {worst:.3g}"
     )
-
-
-LATE = regime("late", "the first of the times comes after T0", where_entry_exists(_after_entry))
 
 
 def _lemmag_8_constants(evidence: Evidence) -> Constants:

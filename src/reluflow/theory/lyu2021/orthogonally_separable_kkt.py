@@ -13,7 +13,7 @@ from reluflow.network.network import Network, row_norms
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
-from reluflow.theory.measurement import Measurement, at_most, equals, missing
+from reluflow.theory.measurement import Measurement, at_most, equals, need
 from reluflow.theory.theorem import Constants, Setting
 
 _SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
@@ -88,8 +88,7 @@ def _same_function(evidence: Evidence) -> Measurement:
 def _global_optimum(evidence: Evidence) -> Measurement:
     """The formula's margin against the largest margin of any network, found without it."""
     best = best_network(evidence)
-    if best.gap > 1e-6:
-        return missing(f"the best margin is known to a relative {best.gap:.2g} only")
+    need(best.gap <= 1e-6, f"the best margin is known to a relative {best.gap:.2g} only")
     margins = [normalized_margin(n, evidence.dataset) for n in kkt_directions(evidence)]
     lowest = min(margins, key=lambda margin: -abs(margin - best.upper))
     words = f"formula {class_vectors(evidence).margin:.9g}, KKT directions {lowest:.9g}, best of all {best.upper:.9g}"

@@ -7,12 +7,9 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.lyu2021.symmetric_flow import (
-    relative_linear_flow,
-    symmetric_flow,
-)
+from reluflow.theory.lyu2021.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -76,7 +73,7 @@ def _angles(evidence: Evidence) -> FloatArray:
 
 def _follows_linear_flow(evidence: Evidence) -> Measurement:
     """Largest |theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
-    flow, worst = symmetric_flow(evidence), 0.0
+    flow, worst = symmetric_flow(evidence), -np.inf
     for k, angle in enumerate(_angles(evidence)):
         if k > 0:
             gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
@@ -170,8 +167,10 @@ def _phase_one_bound(evidence: Evidence) -> Measurement:
 def _phase_one_order(evidence: Evidence) -> Measurement:
     """Order in r of |Delta theta|_M over the sweep."""
     need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
-    if min(phase_one_error(each) for each in (evidence, *evidence.sweep)) < INTEGRATION:
-        return missing("the error is below that of the integration; the order shows at larger scales only")
+    need(
+        min(phase_one_error(each) for each in (evidence, *evidence.sweep)) >= INTEGRATION,
+        "the error is below that of the integration; the order shows at larger scales only",
+    )
     radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]
     errors = [np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.sweep), radii, strict=True)]
     slope = fitted_slope(radii, errors)

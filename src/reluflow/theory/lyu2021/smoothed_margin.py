@@ -195,7 +195,7 @@ def _never_falls(evidence: Evidence) -> Measurement:
 
 def _gap(evidence: Evidence) -> Measurement:
     """Largest (gamma - gamma~)/bound; the bound is [q_min + ln((1 + e^-q_min)^n - 1)]/|theta|^2."""
-    n, worst = evidence.dataset.n, 0.0
+    n, worst = evidence.dataset.n, -np.inf
     for _, state in states_of(evidence):
         q = float(state.q.min())
         bound = (q - smoothed_margin(np.full(n, q))) / state.norm**2

@@ -16,15 +16,7 @@ from reluflow.losses import LogisticLoss
 from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.lyu2021.unit_ball import (
-    State,
-    m_norm,
-    neuron_rows,
-    pull,
-    states,
-    unit_ball,
-    velocity,
-)
+from reluflow.theory.lyu2021.unit_ball import State, m_norm, neuron_rows, pull, states, unit_ball, velocity
 from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing
 from reluflow.theory.stating import hypothesis
 
@@ -66,7 +58,7 @@ def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
 
 
 def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Measurement:
-    worst = 0.0
+    worst = -np.inf
     for state in states(evidence):
         gap, rows = _gradient_gap(state, evidence), neuron_rows(state.network)
         lengths = np.linalg.norm(rows[:, :-1], axis=1)
@@ -87,7 +79,7 @@ def _whole_gap(evidence: Evidence, *, factor: float) -> Measurement:
 def _velocity_gap(evidence: Evidence) -> Measurement:
     """Largest |v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
     ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
-    worst = 0.0
+    worst = -np.inf
     for s in states(evidence):
         gap = velocity(s.network, s.outputs, data, evidence.loss) - pull(
             s.network, ball.X, evidence.loss.label_forces(ball.y)

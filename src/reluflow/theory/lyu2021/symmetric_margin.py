@@ -18,11 +18,9 @@ from reluflow.theory.hypotheses import data_assumption, width_at_least
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.kkt_directions import until_limit
 from reluflow.theory.lyu2021.limits import best_network, limit_of
-from reluflow.theory.lyu2021.symmetric_flow import (
-    symmetric_flow,
-)
+from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing, need
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, need
 from reluflow.theory.theorem import Constants
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
@@ -165,8 +163,7 @@ def _shares_follow_embedding(evidence: Evidence) -> Measurement:
     """Order in sigma at which the shares within each sign tend to b_k^2/b_+^2: first order or better."""
     need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     scales, errors = np.array(_share_errors(evidence)).T
-    if errors[0] < RESOLVED_SHARE:
-        return missing("the shares differ by rounding alone; the order shows at larger scales only")
+    need(errors[0] >= RESOLVED_SHARE, "the shares differ by rounding alone; the order shows at larger scales only")
     slope = fitted_slope(scales, np.log(errors))
     return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
 

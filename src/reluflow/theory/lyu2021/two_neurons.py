@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.network.network import Network, leaky_relu, row_norms
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.limit import unit_norm
@@ -151,9 +151,8 @@ def _opposite_pair(evidence: Evidence) -> Judgement:
 @hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", needs_trajectory=True)
 def _ahead(evidence: Evidence) -> Judgement:
     """From the first snapshot on, as a starting point of the autonomous flow."""
-    if evidence.trajectory is None:
-        return undecided("no run was made")
-    network = evidence.run.snapshots[0].network
+    run = need(evidence.trajectory, "no run was made")
+    network = need(run.snapshots, "the run recorded no state")[0].network
     cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w)
     return Judgement(
         bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
@@ -209,7 +208,7 @@ def _ratio_law(evidence: Evidence) -> Measurement:
 
 def _angles(evidence: Evidence) -> Measurement:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
-    w_star, worst = _separator(evidence), 0.0
+    w_star, worst = _separator(evidence), -np.inf
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
         cosines = np.sign(network.a) * (network.w @ w_star) / row_norms(network.w)

@@ -13,13 +13,12 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, missing, none_of
+from reluflow.theory.measurement import Measurement, at_least, missing, need, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments
 from reluflow.theory.min2024.patterns import disagreements, pattern_history
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.stating import hypothesis, needs
 
 ROUNDING = 1e-10  # relative; increments of <w_j, x_i> were at least -3e-16 of |w_j||x_i| where they vanish
 
@@ -58,8 +57,7 @@ def _pushed(evidence: Evidence) -> Measurement:
             pulls = moment.pulls[alive]
             lengths = np.linalg.norm(pulls, axis=1, keepdims=True)
             smallest = min(smallest, float(np.min(pulls / lengths @ moment.data.unit_signed.T)))
-    if math.isinf(smallest):
-        return missing("every neuron is dead at every snapshot")
+    need(not math.isinf(smallest), "every neuron is dead at every snapshot")
     return at_least(
         smallest, 0.0, detail=f"smallest cosine of a pull with a y_i x_i is {smallest:.6g}, must be positive"
     )
@@ -119,6 +117,7 @@ def _no_branch(evidence: Evidence) -> Measurement:
     return none_of(ridges, detail=f"{ridges} branching points met; the run ended with {run.outcome}")
 
 
+@hypothesis("off-hyperplanes", "no neuron starts on the hyperplane of a sample (Remark 7)")
 def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
     norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
@@ -126,6 +125,7 @@ def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     return Judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
 
 
+@hypothesis("orthogonal", "any two samples are orthogonal: mu = 0")
 def _orthogonal_classes(evidence: Evidence) -> Judgement:
     if not evidence.dataset.is_binary:
         return Judgement(False, None, "the labels are not -1 and 1")
@@ -156,9 +156,3 @@ def _membership_is_decided(evidence: Evidence) -> Measurement:
         could = np.all(first.active[:, own], axis=1) & chosen
         wrong += int(np.sum((last.cones == sign) & chosen & ~could))
     return none_of(wrong, detail=f"{wrong} neurons reached their cone without all own samples at the start")
-
-
-OFF_BOUNDARIES = Hypothesis(
-    "off-hyperplanes", "no neuron starts on the hyperplane of a sample (Remark 7)", _starts_off_boundaries
-)
-ORTHOGONAL = Hypothesis("orthogonal", "any two samples are orthogonal: mu = 0", _orthogonal_classes)

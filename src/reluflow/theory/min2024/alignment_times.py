@@ -18,7 +18,7 @@ from reluflow.theory.min2024.constants import data_constants, longest_path_by_se
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, cones_of, moments_until
 from reluflow.theory.min2024.patterns import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.scale_choice import unit_rate
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.stating import hypothesis
 
 ANGLES = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the two samples of App. A.2; mu = sin t
 AT_BOUNDARY = 1e-7  # cosine within which a snapshot at a predicted crossing stands on the hyperplane
@@ -112,7 +112,7 @@ def _turning_away(evidence: Evidence) -> Measurement:
 def _cap_not_entered(evidence: Evidence) -> Measurement:
     """cos(w_j, x_-) <= sqrt(1 - zeta) on [0, T] for positive neurons, mirrored for negative ones."""
     data, constants = data_constants(evidence), proof_constants(evidence)
-    largest = -1.0
+    largest = -math.inf
     for moment in moments_until(evidence, constants.horizon):
         for sign in (1, -1):
             chosen = moment.signs == sign
@@ -154,7 +154,7 @@ def _paths_end(evidence: Evidence) -> Measurement:
 def _travel_times(evidence: Evidence) -> Measurement:
     """Settling time of every neuron over the travel time of its own path; a neuron in its trap has neither."""
     rate, settled = unit_rate(evidence), pattern_history(evidence).settling_times()
-    worst = 0.0
+    worst = -np.inf
     for path, time in zip(paths_of(evidence), settled, strict=True):
         travel = sum(4.0 / (rate * (own + other)) for own, other in path[:-1])
         worst = max(worst, float(time) / travel if travel > 0.0 else (0.0 if time == 0.0 else math.inf))
@@ -183,6 +183,7 @@ def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
     return at_most(measured, time, detail=words)
 
 
+@hypothesis("two-samples", "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)")
 def _at_least_two(evidence: Evidence) -> Judgement:
     n = evidence.dataset.n
     return Judgement(n >= 2, float(n - 2), f"n = {n}")
@@ -205,9 +206,6 @@ def _times_of_two_points() -> FloatArray:
     angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) + 0.05
     w = np.column_stack([np.cos(angles), np.sin(angles)])
     return np.array([float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES])
-
-
-TWO_SAMPLES = Hypothesis("two-samples", "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)", _at_least_two)
 
 
 def _eq30_aligned(evidence: Evidence) -> Measurement:

@@ -13,10 +13,11 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of, nothing
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 NUM_DRAWS = 400
 ROUNDING = 1e-12
@@ -129,7 +130,7 @@ def _cap_is_inside(evidence: Evidence) -> Measurement:
 def _cap_is_sharp(evidence: Evidence) -> Measurement:
     zeta = 1.02 * data_constants(evidence).cap
     if zeta >= 1.0:
-        return at_least(1.0, 1.0, detail="zeta_1* is above 1/1.02: no larger cap to try")
+        return nothing("zeta_1* is above 1/1.02, no larger cap to try")
     escaped = _cap_escapes(evidence, zeta)
     return at_least(escaped, 1.0, detail=f"{escaped} points of the caps at 1.02 zeta_1* leave their cone")
 
@@ -171,6 +172,7 @@ def _xi_is_attained(evidence: Evidence) -> Measurement:
     return equals(1.0 - best**2, data.mu**2, atol=1e-8)
 
 
+@hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel")
 def _pair_below_one(evidence: Evidence) -> Judgement:
     mu = data_constants(evidence).mu
     return Judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
@@ -236,6 +238,3 @@ def _geometry_constants(evidence: Evidence) -> Constants:
         "X_min": data.smallest_norm,
         "X_max": data.largest_norm,
     }
-
-
-MU_BELOW_1 = Hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel", _pair_below_one)

@@ -11,10 +11,7 @@ from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, 
 from reluflow.theory.min2024.alignment_times import aligned_by
 from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.fitting import (
-    PLANE,
-    stable_rank,
-)
+from reluflow.theory.min2024.fitting import PLANE, stable_rank
 from reluflow.theory.min2024.growth import fit_bound
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, cones_of, moments, moments_from

@@ -13,7 +13,7 @@ from reluflow.theory.measurement import Measurement, at_least, missing, need, no
 from reluflow.theory.min2024.cone_geometry import ROUNDING, seeded, unit_rows
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.stating import hypothesis
 
 
 @drawn("selections")
@@ -77,9 +77,7 @@ def _exit_is_unique(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=tried) if tried else missing("no intersection of two hyperplanes beside 0")
 
 
+@hypothesis("d-at-least-3", "hyperplanes meet outside 0")
 def _dimension_three(evidence: Evidence) -> Judgement:
     d = evidence.dataset.d
     return Judgement(d >= 3, float(d - 3), f"d = {d}; two hyperplanes of the plane meet in 0 only")
-
-
-D_AT_LEAST_3 = Hypothesis("d-at-least-3", "hyperplanes meet outside 0", _dimension_three)

@@ -12,17 +12,15 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, nothing
-from reluflow.theory.min2024.assumptions import (
-    BOTH_CONES,
-)
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
+from reluflow.theory.min2024.assumptions import BOTH_CONES
 from reluflow.theory.min2024.class_neurons import dead_neurons, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
 from reluflow.theory.min2024.scale_choice import alignment_constants_of
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
@@ -42,6 +40,7 @@ def _best_factor(evidence: Evidence) -> float:
     return 1.0 if evidence.loss.name == "exponential" else 1.0 / (4.0 * LN2**2)
 
 
+@hypothesis("linear", "the activation is the identity, leak 1")
 def _is_linear(evidence: Evidence) -> Judgement:
     return Judgement(evidence.leak == 1.0, None, f"leak {evidence.leak:g}")
 
@@ -203,8 +202,7 @@ def _group_rank(evidence: Evidence, sign: int) -> Measurement:
         log_spectral = 2.0 * (math.log(float(singular[0])) + moment.network.log_scale)
         rest = float(np.sum((singular[1:] / singular[0]) ** 2))
         worst = max(worst, rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
-    if math.isinf(worst):
-        return missing("no snapshot after t_1 that holds the whole group")
+    need(not math.isinf(worst), "no snapshot after t_1 that holds the whole group")
     words = f"the rest of the spectrum exceeds its bound by {worst:.3g} of |W|_2^2 (rounding leaves {RANK_ROUNDING:g})"
     return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
 
@@ -277,9 +275,6 @@ def _late_ranks(evidence: Evidence) -> Measurement:
     if evidence.dataset.d < 3:
         return nothing(PLANE)
     return at_most(max(stable_rank(moment.network.w) for moment in moments(evidence)), 2.0)
-
-
-LINEAR = Hypothesis("linear", "the activation is the identity, leak 1", _is_linear)
 
 
 def _lemma15_decrease_sharp(evidence: Evidence) -> Measurement:

@@ -48,7 +48,7 @@ def _norms_grow(evidence: Evidence) -> Measurement:
 @needs(groups, "no snapshot after t_1")
 def _loss_splits(evidence: Evidence, found: tuple[Group, ...]) -> Measurement:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
-    worst = 0.0
+    worst = -np.inf
     for moment in found[0].moments:
         total, data, network = 0.0, moment.data, moment.network
         for sign in (1, -1):
@@ -63,7 +63,7 @@ def _loss_splits(evidence: Evidence, found: tuple[Group, ...]) -> Measurement:
 
 def _gradient_splits(evidence: Evidence) -> Measurement:
     """The pull on a neuron of S_+- is the sum over its own class; relative difference."""
-    worst = 0.0
+    worst = -np.inf
     for group in groups(evidence):
         for moment in group.moments:
             alone = moment.forces[group.own] @ moment.data.X[group.own]
@@ -76,10 +76,9 @@ def _norm_at_fit(evidence: Evidence) -> Measurement:
     """From t_2^+- on the group's sum of |w_j|^2 is at least 1/(4 X_max)."""
     data, smallest = data_constants(evidence), math.inf
     for group in groups(evidence):
-        if group.fitted is None:
-            return missing("the run did not reach t_2")
-        later = [moment for moment in group.moments if moment.time >= group.fitted]
-        smallest = min(smallest, *(group.log_norm_square(moment) for moment in later))
+        fitted = need(group.fitted, "the run did not reach t_2")
+        later = [moment for moment in group.moments if moment.time >= fitted]
+        smallest = min([smallest, *(group.log_norm_square(moment) for moment in later)])
     bound = -math.log(4.0 * data.largest_norm)
     words = f"smallest log sum |w_j|^2 is {smallest:.6g}, at least {bound:.6g}"
     return at_least(smallest, bound, detail=words) if groups(evidence) else missing("no neuron in its cone at t_1")
@@ -104,18 +103,16 @@ def _fit_is_late(evidence: Evidence) -> Measurement:
 def _fit_is_early(evidence: Evidence) -> Measurement:
     worst: tuple[float, float] | None = None
     for group in groups(evidence):
-        if group.fitted is None:
-            return missing("the run did not reach t_2")
-        bound = fit_bound(evidence, group.sign)
-        if worst is None or bound - group.fitted < worst[1] - worst[0]:
-            worst = (group.fitted, bound)
+        fitted, bound = need(group.fitted, "the run did not reach t_2"), fit_bound(evidence, group.sign)
+        if worst is None or bound - fitted < worst[1] - worst[0]:
+            worst = (fitted, bound)
     return at_most(*worst) if worst is not None else missing("no neuron in its cone at t_1")
 
 
 def _fit_slope(evidence: Evidence) -> Measurement:
     """d t_2^+- / d log(1/eps) = 1/|x_+-| over the sweep, for each class; the relative difference is printed."""
     runs = (evidence, *evidence.sweep)
-    worst = 0.0
+    worst = -np.inf
     for group in groups(evidence):
         times = [fitted_time(run, group.sign) for run in runs]
         known = [(run.network.log_scale, t) for run, t in zip(runs, times, strict=True) if t is not None]

@@ -101,8 +101,7 @@ def _quarter_speed(evidence: Evidence) -> Measurement:
             across = np.linalg.norm(pull - (pull @ unit) * unit)
             slowest = (1.0 - 1.0 / 16.0) * (pull @ unit) - 0.25 * math.sqrt(15.0 / 16.0) * across
             smallest = min(smallest, float(slowest) / bound)
-    if math.isinf(smallest):
-        return missing("no snapshot in [t_1, t_2]")
+    need(not math.isinf(smallest), "no snapshot in [t_1, t_2]")
     return at_least(smallest, 1.0, detail=f"slowest turn at cos = 1/4 over its bound is {smallest:.6g}")
 
 

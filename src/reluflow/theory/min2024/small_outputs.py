@@ -18,13 +18,14 @@ from reluflow.theory.measurement import Measurement, at_least, at_most, equals, 
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
-from reluflow.theory.stating import needs
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
 SWEEP = (-3.0, -6.0, -9.0)  # three more scales, e^-3 apart
 
 
+@hypothesis("unit-slope", "the force at zero output is the label")
 def _unit_slope(evidence: Evidence) -> Judgement:
     labels = np.array([-1.0, 1.0])
     gap = float(np.max(np.abs(evidence.loss.factor * evidence.loss.force_at_zero(labels) - labels)))
@@ -38,7 +39,7 @@ def _output_grid(evidence: Evidence) -> FloatArray:
 def _force_is_near_the_label(evidence: Evidence) -> Measurement:
     outputs = _output_grid(evidence)
     outputs = outputs[outputs != 0.0]
-    worst = 0.0
+    worst = -np.inf
     for label in (-1.0, 1.0):
         force = evidence.loss.factor * evidence.loss.force(outputs, np.full_like(outputs, label))
         worst = max(worst, float(np.max(np.abs(force - label) / np.abs(outputs))))
@@ -133,7 +134,7 @@ def _error_identity(evidence: Evidence) -> Measurement:
     found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
     if not found:
         found = list(_small_moments(evidence)[-1:])
-    worst = 0.0
+    worst = -np.inf
     for moment in found:
         direct = moment.turning - moment.signs[:, None] * moment.across(moment.active_sums)
         excess = moment.slopes * force_excess(evidence.loss, moment.outputs, moment.data.y)
@@ -173,7 +174,7 @@ def _error_exponent(evidence: Evidence) -> Measurement:
 def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
     data = data_constants(evidence)
-    worst = 0.0
+    worst = -np.inf
     for moment in found:
         error = moment.relative_error_vectors()
         for vectors in _references(moment):
@@ -217,7 +218,6 @@ def _whenever_plan(evidence: Evidence) -> FlowPlan:
 
 _lemma1_error = _lemma_1_error(4.0)
 _lemma1_error_sharp = _lemma_1_error(2.0)
-UNIT_SLOPE = Hypothesis("unit-slope", "the force at zero output is the label", _unit_slope)
 _lemma3_norms = _norms_stay_small(2.0)
 _lemma3_outputs = _outputs_stay_small(2.0)
 _lemma3_norms_sharp = _norms_stay_small(1.0)

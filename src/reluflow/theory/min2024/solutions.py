@@ -30,7 +30,7 @@ def _short_plan(evidence: Evidence) -> FlowPlan:
 
 
 def _stays_balanced(evidence: Evidence) -> Measurement:
-    worst = 0.0
+    worst = -np.inf
     for snapshot in evidence.run.snapshots:
         w_square = np.sum(snapshot.network.w**2, axis=1)
         present = w_square > 0.0
@@ -212,7 +212,7 @@ def _filippov_rests(evidence: Evidence) -> Measurement:
 
 def _leaving_solves(evidence: Evidence) -> Measurement:
     """Residual of 'wait, then leave' for three waits."""
-    end, worst = evidence.parameter("time"), 0.0
+    end, worst = evidence.parameter("time"), -np.inf
     for wait in (0.0, 0.25 * end, 0.7 * end):
         path = evidence.witness(f"leaving {wait:g}", partial(LeavingPath, wait))
         breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0)))

@@ -10,7 +10,7 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, at_most, need, none_of
+from reluflow.theory.measurement import Measurement, at_most, need, none_of, nothing
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.sectors import (
     DEAD,
@@ -23,7 +23,8 @@ from reluflow.theory.phuong2021.sectors import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
@@ -46,6 +47,7 @@ def sorting_time(evidence: Evidence) -> float:
     return float(np.max(_frozen(evidence).times)) + 0.1 / _growth(evidence)
 
 
+@hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique")
 def _generic_draw(evidence: Evidence) -> Judgement:
     if not _is_orthogonally_separable(evidence) and not evidence.facts.has_affordable_cones:
         return undecided("the extremal sectors are too many to enumerate")
@@ -60,6 +62,12 @@ def _outputs_at(evidence: Evidence, time: float) -> float | None:
     return float(np.max(np.abs(at[0].outputs))) if at else None
 
 
+@hypothesis(
+    "small-scale",
+    "the outputs are still below `smallness` when the vanishing-scale limit has sorted every neuron",
+    is_regime=True,
+    needs_trajectory=True,
+)
 def _forces_still_frozen(evidence: Evidence) -> Judgement:
     largest = need(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
@@ -116,9 +124,9 @@ def _dead_stay(evidence: Evidence) -> Measurement:
     need(after, "no snapshot at the sorting time")
     dead = np.all(sector_of(after[0].w, evidence.dataset.X) <= 0, axis=1)
     if not np.any(dead):
-        return at_most(0.0, DEAD_STAYS, detail="no neuron is dead")
+        return nothing("no neuron is dead")
     first = np.hstack([after[0].w, after[0].a[:, None]])[dead]
-    worst = 0.0
+    worst = -np.inf
     for network in after[1:]:
         later = np.exp(network.log_scale - after[0].log_scale) * np.hstack([network.w, network.a[:, None]])[dead]
         worst = max(worst, float(np.max(np.linalg.norm(later - first, axis=1) / np.linalg.norm(first, axis=1))))
@@ -179,18 +187,6 @@ def sorting_times(evidence: Evidence) -> tuple[float, ...]:
     rise = max(-evidence.network.log_scale, 1.0) / growth
     late = evidence.parameter("until") * rise
     return tuple(np.concatenate([np.linspace(0.0, rise, 9), np.geomspace(1.2 * rise, max(late, 2.0 * rise), 8)]))
-
-
-GENERIC_DRAW = Hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique", _generic_draw)
-
-
-SMALL_SCALE = Hypothesis(
-    "small-scale",
-    "the outputs are still below `smallness` when the vanishing-scale limit has sorted every neuron",
-    _forces_still_frozen,
-    is_regime=True,
-    needs_trajectory=True,
-)
 
 
 def _lemma3_plan(evidence: Evidence) -> FlowPlan:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
+from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.conditions import support_spans
 from reluflow.theory.phuong2021.death import exact_death
+from reluflow.theory.phuong2021.sectors import extremal_sector, sector_of
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, squared_norms
 
 
@@ -113,13 +116,152 @@ def _weights_of_limit(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
 
 
+def _case_zero(*, printed: bool) -> Measurement:
+    """Samples with the value 0 in Eqs. (13) and (14), over 200 random datasets of Theorem 1's kind in R^2 and R^3."""
+    rng, found, total = np.random.default_rng(0), 0, 0
+    for d in (2, 3) * 100:
+        X = rng.uniform(0.0, 1.0, size=(8, d)) * (rng.uniform(size=(8, d)) > 0.2) * np.repeat([1.0, -1.0], 4)[:, None]
+        if not np.all(np.any(X != 0.0, axis=1)):
+            continue
+        data = Dataset(X, np.repeat([1.0, -1.0], 4))
+        facts = _facts(data)
+        if orthogonal_separability(facts).holds and support_spans(facts).holds:
+            zeros = [extremal_sector(data, 1) == 0, extremal_sector(data, -1) == 0]
+            found, total = found + int(np.sum(zeros)), total + 2 * data.n
+    words = f"{found} of {total} entries are 0 under the span assumption"
+    return at_least(float(found), 1.0, detail=words) if printed else none_of(found, total=total, detail=words)
+
+
+def _steady_direction(*, printed: bool) -> Measurement:
+    """Angle in degrees between w_- of `phuong-toy` and the direction of norm 1e4 along which one neuron's pull points.
+
+    For the loss 1/(1 + q), whose derivative is bounded, Lipschitz and of the right sign, or for the logistic one.
+    """
+    found, data = _facts(load("phuong-toy")).one_class.negative, load("phuong-toy")
+    w = np.zeros(data.d) if found is None else found.w
+    X, target = data.X[data.y < 0], float(np.arctan2(w[1], w[0]))
+
+    def across(angle: float) -> float:
+        unit = np.array([np.cos(angle), np.sin(angle)])
+        q = 1e4 * X @ unit
+        forces = (1.0 + q) ** -2.0 if printed else np.exp(np.min(q) - q)
+        return float(forces @ X @ [-unit[1], unit[0]])
+
+    reach = np.radians(30.0)  # within it both samples stay active, and the pull turns from one side to the other
+    angle = float(brentq(across, target - reach, target + reach, xtol=1e-14))
+    away = float(np.degrees(abs(angle - target)))
+    name = "1/(1 + q)" if printed else "the logistic loss"
+    return at_most(away, 0.1, detail=f"{name} holds a neuron {away:.3g} degrees from w_- at norm 1e4")
+
+
+def _own_sector(*, printed: bool) -> Measurement:
+    """Samples whose sign along sigma-hat in R^n, or along the extremal w-hat, is not sigma-hat's; n = d = 2."""
+    data = Dataset([[1.0, 3.0], [-0.5, -1.0]], [1.0, -1.0])
+    sigma = extremal_sector(data, 1).astype(float)
+    vector = sigma if printed else data.X[0]
+    wrong = int(np.sum(np.sign(data.X @ vector) != sigma))
+    name = "sigma-hat" if printed else "w-hat"
+    return none_of(wrong, total=data.n, detail=f"{name} has another sign than sigma-hat on {wrong} of {data.n} samples")
+
+
+def _kkt_sum(*, printed: bool) -> Measurement:
+    """|theta~ - sum_i lambda_i y_i g_i| of Lemma C.1 on `phuong-toy`, theta~ one neuron a class.
+
+    With g_i of Eq. (90) made with the activations of sample 1 for every i, as the index of its definition reads, or
+    with those of sample i.
+    """
+    facts = _facts(load("phuong-toy"))
+    data, plus, minus = facts.dataset, facts.one_class.positive, facts.one_class.negative
+    if plus is None or minus is None:
+        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
+    W = np.array([plus.w / np.sqrt(plus.norm), minus.w / np.sqrt(minus.norm)])
+    a = np.array([np.sqrt(plus.norm), -np.sqrt(minus.norm)])
+    multipliers = plus.multipliers / plus.norm + minus.multipliers / minus.norm  # Eq. (89)
+    total = np.zeros((2, data.d + 1))
+    for x, y, multiplier in zip(data.X, data.y, multipliers, strict=True):
+        is_on = W @ (data.X[0] if printed else x) > 0.0
+        total += multiplier * y * np.column_stack([np.outer(is_on * a, x), np.maximum(W @ x, 0.0)])
+    gap = float(np.linalg.norm(total - np.column_stack([W, a])))
+    whose = "sample 1" if printed else "each sample"
+    return at_most(gap, 1e-9, detail=f"with the activations of {whose} the sum misses theta~ by {gap:.3g}")
+
+
+def _linear_on_a_sector(*, printed: bool) -> Measurement:
+    """How far from linear between two points of one sector: f in the input x, or f at the samples in the weights w."""
+    data, one, other = load("phuong-toy"), np.array([1.0, -0.3]), np.array([0.5, 0.9])
+    middle = 0.5 * (one + other)
+    if not np.array_equal(sector_of(one, data.X), sector_of(other, data.X)):
+        raise InvalidInputError("`one` and `other` must lie in one sector.")
+    neurons = np.array([[1.0, -0.5], [-0.2, 1.0]])
+
+    def values(point: FloatArray) -> FloatArray:
+        return np.maximum(point @ neurons.T, 0.0) if printed else np.maximum(data.X @ point, 0.0)
+
+    gap = float(np.max(np.abs(values(middle) - 0.5 * (values(one) + values(other)))))
+    space = "inputs" if printed else "weights"
+    return at_most(gap, 1e-12, detail=f"between two {space} of one sector the network is {gap:.3g} from linear")
+
+
+def _third_singular_value(*, printed: bool) -> Measurement:
+    """s_3 of W after 500 steps of descent on 60 samples of Sec. 5.1, 100 neurons from weights times 0.05.
+
+    Over s_1, or over s_3 at the start.
+    """
+    data = load("phuong-orthants:n=60")
+    rng, width = np.random.default_rng(0), 100
+    W = 0.05 * rng.uniform(-1.0, 1.0, size=(width, data.d)) / np.sqrt(data.d)
+    a = 0.05 * rng.uniform(-1.0, 1.0, size=width) / np.sqrt(width)
+    before = np.linalg.svd(W, compute_uv=False)[2]
+    for _ in range(500):
+        pre = data.X @ W.T
+        active = np.maximum(pre, 0.0)
+        forces = data.y / (1.0 + np.exp(data.y * (active @ a))) / data.n
+        W, a = W + a[:, None] * ((pre > 0.0) * forces[:, None]).T @ data.X, a + forces @ active
+    after = np.linalg.svd(W, compute_uv=False)
+    words = f"s_1 = {after[0]:.4g}, s_2 = {after[1]:.4g}, s_3 = {after[2]:.4g}, which was {before:.4g} at the start"
+    if printed:
+        return at_most(float(after[2] / after[1]), 1e-3, detail=words)
+    return equals(float(after[2] / before), 1.0, atol=0.25, detail=words)
+
+
+def _from_scale_one(*, printed: bool) -> Measurement:
+    """Distance of W/|W| to the limit of Theorem 1 on `phuong-toy`, from one neuron of each sign and norm 1.
+
+    The flow in the time in which the largest force is 1; printed, it should stay away from 0 without a small scale.
+    """
+    data = load("phuong-toy")
+    found = _facts(data).one_class
+    if found.positive is None or found.negative is None:
+        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
+    u, z = np.sqrt(squared_norms(found.positive.norm, found.negative.norm))
+    limit = TwoNeuronLimit(found.positive.w, found.negative.w, np.array([u, 0.0]), np.array([0.0, z])).W
+    W, a = np.array([[0.8, -0.6], [-0.6, 0.8]]), np.array([1.0, -1.0])
+    distances = [float(np.linalg.norm(W / np.linalg.norm(W) - limit))]
+    for _ in range(20_000):
+        pre = data.X @ W.T
+        margins = data.y * (np.maximum(pre, 0.0) @ a)
+        logs = -np.logaddexp(0.0, margins)
+        forces = data.y * np.exp(logs - logs.max()) * 1e-2 / float(a @ a)
+        W, a = W + a[:, None] * ((pre > 0.0) * forces[:, None]).T @ data.X, a + forces @ np.maximum(pre, 0.0)
+    distances.append(float(np.linalg.norm(W / np.linalg.norm(W) - limit)))
+    words = f"from scale 1 the distance to the limit falls from {distances[0]:.3g} to {distances[1]:.3g}"
+    return at_least(distances[1] / distances[0], 0.5, detail=words) if printed else closes_in(distances, detail=words)
+
+
 CASES: dict[str, Cases] = {
     "P1": on_each(_growth, 1.0, 2.0),
     "P2": both(_negative_side),
     "P3": on_each(_ascent, (1.0, 0.0), (0.0, -1.0)),
     "P4": both(_strict_maximum),
+    "P5": both(_case_zero),
     "P6": both(_orthants),
     "P7": both(_someone_lives),
+    "P8": both(_steady_direction),
+    "P10": both(_own_sector),
+    "P11": both(_kkt_sum),
+    "P12": both(_linear_on_a_sector),
     "P13": on_each(_span, "phuong-orthants", "phuong-toy"),
+    "P14": both(_third_singular_value),
+    "P15": both(_from_scale_one),
     "P16": both(_weights_of_limit),
 }

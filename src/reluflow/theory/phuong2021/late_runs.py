@@ -16,6 +16,7 @@ from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Measurement, at_most, need
 from reluflow.theory.phuong2021.sectors import LEFT, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, limit_of
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Hypothesis
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
@@ -45,6 +46,7 @@ def _is_late(evidence: Evidence) -> Judgement:
     return Judgement(count >= 2, float(count - 2), f"{count} late snapshots; the run ended: {evidence.run.outcome}")
 
 
+@hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)
 def _all_sorted(evidence: Evidence) -> Judgement:
     need(_is_late(evidence).holds, "there is no late snapshot")
     code = two_groups(late_networks(evidence)[-1][1], evidence.dataset)
@@ -67,13 +69,6 @@ HYPOTHESES = (
     data_assumption("support-spans"),
     Hypothesis("late-run", "the run reaches at least two of its late times", _is_late, needs_trajectory=True),
     Hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", _someone_lives, needs_trajectory=True),
-)
-SMALL_SCALE = Hypothesis(
-    "small-scale",
-    "every neuron has been sorted by the end of the run",
-    _all_sorted,
-    is_regime=True,
-    needs_trajectory=True,
 )
 
 

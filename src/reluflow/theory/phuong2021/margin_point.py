@@ -12,7 +12,8 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 
@@ -93,16 +94,14 @@ def _constants(evidence: Evidence) -> Constants:
     }
 
 
+@hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero")
 def _two_neurons(evidence: Evidence) -> Judgement:
     m = evidence.network.num_neurons
     return Judgement(m >= 2, float(m - 2), f"{m} neurons")
 
 
+@hypothesis("both-classes", "both classes have samples")
 def _two_classes(evidence: Evidence) -> Judgement:
     vectors = evidence.facts.one_class if evidence.dataset.is_binary else None
     both = vectors is not None and vectors.positive is not None and vectors.negative is not None
     return Judgement(both, None, "both classes have samples" if both else "a class is missing")
-
-
-BOTH_CLASSES = Hypothesis("both-classes", "both classes have samples", _two_classes)
-TWO_NEURONS = Hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero", _two_neurons)

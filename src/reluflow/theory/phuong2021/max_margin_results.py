@@ -8,17 +8,9 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.dataset import Dataset
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, need
+from reluflow.theory.measurement import Measurement, at_most, need, nothing
 from reluflow.theory.phuong2021.death import both_groups_chance, one_neuron_death
-from reluflow.theory.phuong2021.late_runs import (
-    SOLVED,
-    distances,
-    falls,
-    late_networks,
-    limit,
-    relative,
-    solved_limit,
-)
+from reluflow.theory.phuong2021.late_runs import SOLVED, distances, falls, late_networks, limit, relative, solved_limit
 from reluflow.theory.phuong2021.sectors import Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
 from reluflow.theory.theorem import Constants
@@ -73,7 +65,7 @@ def _growth(evidence: Evidence, sign: Sign) -> Measurement:
     squares = [group_square(network, evidence, sign) for _, network in late]
     lengths = [vector.norm for vector in class_vectors(evidence)]
     if squares[-1] == 0.0:
-        return at_most(0.0, _still_allowed(evidence), detail="the group is empty: 0")
+        return nothing("the group is empty")
     rate = (squares[1] - squares[0]) / (late[1][0] + np.log(late[1][0]) - late[0][0] - np.log(late[0][0]))
     expected = lengths[0] if sign == 1 else lengths[1]
     words = f"{rate:.8g} against |w| = {expected:.8g}; |W|^2/log t is {squares[1] / late[1][0]:.6g}"

@@ -17,7 +17,8 @@ from reluflow.theory.facts import MAX_SUBSETS
 from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
 from reluflow.theory.phuong2021.early_sorting import sorting_times
 from reluflow.theory.phuong2021.extremal_directions import pulling_gradient
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 
@@ -79,6 +80,7 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
     return tuple((t, t + width, t + 2.0 * width) for t in grid[1:])
 
 
+@hypothesis("general-position", "any d of the samples are linearly independent")
 def _general_position(evidence: Evidence) -> Judgement:
     found = need(
         smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
@@ -137,7 +139,7 @@ def largest_rate(evidence: Evidence) -> float:
 
 
 def _stays_balanced(evidence: Evidence) -> Measurement:
-    worst = 0.0
+    worst = -np.inf
     for snapshot in evidence.run.snapshots:
         a, norms = snapshot.network.a, row_norms(snapshot.network.w)
         worst = max(
@@ -149,7 +151,7 @@ def _stays_balanced(evidence: Evidence) -> Measurement:
 def growth_ratio(evidence: Evidence) -> float:
     """Largest |log|a_j| changed| per n B V t, over all pairs of successive snapshots and neurons."""
     snapshots = evidence.run.snapshots
-    worst = 0.0
+    worst = -np.inf
     for before, after in pairwise(snapshots):
         logs = np.log(np.abs(after.network.a)) - np.log(np.abs(before.network.a))
         change = np.abs(logs + after.network.log_scale - before.network.log_scale)
@@ -169,9 +171,6 @@ def _rate(evidence: Evidence) -> Measurement:
 
 def _a_4_constants(evidence: Evidence) -> Constants:
     return {"nBV": largest_rate(evidence), "rate_of_a_squared": 2.0 * largest_rate(evidence)}
-
-
-GENERAL_POSITION = Hypothesis("general-position", "any d of the samples are linearly independent", _general_position)
 
 
 def _lemmaa_3_plan(evidence: Evidence) -> FlowPlan:
