@@ -24,9 +24,10 @@ footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label
 rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
 MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
 KNOWN = {*HTML.split(), *MATHML.split()}
-# a name with an index or a power, or an inner product
+# a name with an index or a power, an inner product, a raised or signed thing of any kind
 UNSET = re.compile(
     rf"(?<![\w./-])(?:[A-Za-zα-ω]{{1,2}}|{'|'.join(GREEK)})[_^][A-Za-z0-9{{(+-]|<\w+[_,]|\b(?:sum|prod|int)_|\|\w+\|_"
+    r"|\w?\^|<[^\s-]|\(<|\+-|\bint\b|\bexp\(\S"
 )
 
 
@@ -79,12 +80,26 @@ def test_no_source_has_an_unknown_tag_or_an_unset_formula(path):
     assert problems_of(rendered(path.read_text())) == []
 
 
+CELL = re.compile(r"`[^`]*`|\\\||(\|)")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_every_row_of_a_table_has_the_cells_of_its_heading(path):
+    """The norm in "a_j^2 - |w_j|^2" ended two cells, and the numbers after it stood in wrong columns or were gone."""
+    for block in re.findall(r"(?:^\|.*\n)+", path.read_text() + "\n", flags=re.M):
+        heading, *rows = [sum(bool(mark) for mark in CELL.findall(row)) for row in block.splitlines()]
+        assert all(count == heading for count in rows), block[:200]
+        assert re.search(r"\w", block.partition("\n")[0]), f"no heading: {block[:200]}"
+
+
 def test_the_check_sees_what_it_is_for():
     """Without the extension the inner product is gone and the sum is unset; both are seen."""
     plain = markdown.markdown("h(x) = sum_j a_j max(0, <w, x>)")
     assert any("unknown tag <w" in problem for problem in problems_of(plain))
     assert any("unset" in problem for problem in problems_of(plain))
     assert problems_of(rendered("h(x) = sum_j a_j max(0, <w, x>)")) == []
+    for left in ("phi(<x, w^→);", "(pi +- theta)", "scale^(2u)", "exp(-nL)", "alpha + int beta u"):
+        assert problems_of(f"<p>{left.replace('<', '&lt;')}</p>"), left
 
 
 def test_tables_code_and_links_are_left_alone():
