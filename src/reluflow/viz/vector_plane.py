@@ -190,7 +190,7 @@ class VectorPlane:
             np.radians(np.linspace(sector.first, sector.last, 41)[4:-4]), np.linspace(0.4, 1.2, 17) * self.reach
         )
         places = np.column_stack([(radii * np.cos(angles)).ravel(), (radii * np.sin(angles)).ravel()])
-        places = places[np.all(np.abs(places) <= [0.86 * self.reach, 0.9 * self.reach], axis=1)]
+        places = places[np.all(np.abs(places) <= [0.82 * self.reach, 0.9 * self.reach], axis=1)]
         room = np.linalg.norm(places, axis=1) * 0.2
         if taken:
             away = (places[:, None] - np.concatenate(taken)[None]) * [0.6, 1.0]  # a name is wider than high

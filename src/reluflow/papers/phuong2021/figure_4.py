@@ -95,10 +95,9 @@ def draw(settings: ConvolutionalSettings, results: Results, folder: Path) -> tup
     from reluflow.viz.saving import save_figure
     from reluflow.viz.singular_values import SingularValues
 
-    few = f"\n({len(results['signs'])} rows: too few to show the three clusters)" if settings == QUICK else ""
     parts: list[Part] = [
         SingularValues("(a) first dense layer $W_7$", results["singular_values"][:10], float(results["start_norm"])),
-        DirectionsPlane(f"(b) rows of $W_7$, $a_j$ the weight in layer 8{few}", results["plane"], results["signs"]),
+        DirectionsPlane("(b) rows of $W_7$, $a_j$ the weight in layer 8", results["plane"], results["signs"]),
     ]
     return (save_figure(plot_parts(parts, columns=2, part_size=(3.8, 3.1)), folder / "fig4.png"),)
 
