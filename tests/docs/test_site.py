@@ -115,8 +115,21 @@ def test_parameters_described_together_keep_their_own_types(tmp_path):
     """On the page of the API `max_steps` was a float of default 1e-09, as `rtol` beside it is."""
     griffe = pytest.importorskip("griffe")
     about = ["Parameters", "----------", "rtol, max_steps", "    Tolerance, and how many steps.", '"""']
-    lines = ["from dataclasses import dataclass", "", "def run(*, rtol: float = 1e-9, max_steps: int = 5):", '    """Run.']
-    lines += ["", *(f"    {line}" for line in about), "", "@dataclass(frozen=True)", "class Flow:", '    """A flow.', ""]
+    lines = [
+        "from dataclasses import dataclass",
+        "",
+        "def run(*, rtol: float = 1e-9, max_steps: int = 5):",
+        '    """Run.',
+    ]
+    lines += [
+        "",
+        *(f"    {line}" for line in about),
+        "",
+        "@dataclass(frozen=True)",
+        "class Flow:",
+        '    """A flow.',
+        "",
+    ]
     lines += [*(f"    {line}" for line in about), "    rtol: float = 1e-9", "    max_steps: int = 5", ""]
     (tmp_path / "small.py").write_text("\n".join(lines))
     package = griffe.load(

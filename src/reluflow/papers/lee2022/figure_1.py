@@ -257,7 +257,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 ],
                 [Guide(180.0, "180: the teacher")],
                 y_limits=(lowest, 184.0),
-                legend="lower right" if column == 0 else "",
+                legend="below" if column == 7 else "",
             )
         )
     times = results["scaling_times"]
