@@ -40,7 +40,7 @@ def test_a_ray_is_seen_beyond_a_sample_along_it_and_a_marked_one_has_a_diamond()
 
 
 def test_a_level_curve_shows_no_step():
-    """Boursier & Flammarion, Figure 2 at iteration 0: h is 1e-8, and every point went to the row of pixels next to it."""
+    """Boursier & Flammarion, Figure 2 at iteration 0: h is 1e-8, and each point went to its own row of pixels."""
     with house_style():
         figure = new_figure(3, 151 / 150)  # level 0 lies between two rows
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
