@@ -40,6 +40,8 @@ def shown(text: str) -> str:
         ("at least 2^-|V_+| and (1-eps_0)^(3T)", "at least [[2^-|V_+|]] and [[(1-eps_0)^(3T)]]"),
         ("w = a unit vector", "[[w]] = a unit vector"),
         ("|θ − Σ λ_i ∇q_i| = ε", "[[|θ − Σ λ_i ∇q_i| = ε]]"),
+        ("read from /tmp/ds/moons20.csv, or ds/w.csv", "read from /tmp/ds/moons20.csv, or ds/w.csv"),  # ds was a formula
+        ("ds/dt = D/|D|, a/b", "[[ds/dt = D/|D|]], [[a/b]]"),
         ("which conserves a² - |w|², a constant", "which conserves [[a² - |w|²]], a constant"),
         ("phi(<x, w^+>) - phi(<x, w^->); else", "[[phi(<x, w^+>) - phi(<x, w^->)]]; else"),  # `->` was an arrow there
         ("is (pi - theta +- sin theta)/(2 pi), y = +-1", "is [[(pi - theta +- sin theta)/(2 pi)]], [[y = +-1]]"),
@@ -92,7 +94,7 @@ def test_no_symbol_of_a_statement_is_lost():
 
 def test_no_statement_keeps_an_unset_formula():
     for statement in STATEMENTS:
-        rest = re.sub(r"`[^`]*`", "", MATH.sub("", typeset(statement)))
+        rest = re.sub(r"<code>.*?</code>", "", MATH.sub("", typeset(statement)))
         assert not re.search(r"\w_[\w{(+-]|\w\^[\w({+-]|&lt;\w", rest), statement
 
 
