@@ -40,7 +40,7 @@ def shown(text: str) -> str:
         ("at least 2^-|V_+| and (1-eps_0)^(3T)", "at least [[2^-|V_+|]] and [[(1-eps_0)^(3T)]]"),
         ("w = a unit vector", "[[w]] = a unit vector"),
         ("|θ − Σ λ_i ∇q_i| = ε", "[[|θ − Σ λ_i ∇q_i| = ε]]"),
-        ("read from /tmp/ds/moons20.csv, or ds/w.csv", "read from /tmp/ds/moons20.csv, or ds/w.csv"),  # ds was a formula
+        ("read from /tmp/ds/moons20.csv, or ds/w.csv", "read from /tmp/ds/moons20.csv, or ds/w.csv"),
         ("ds/dt = D/|D|, a/b", "[[ds/dt = D/|D|]], [[a/b]]"),
         ("which conserves a² - |w|², a constant", "which conserves [[a² - |w|²]], a constant"),
         ("phi(<x, w^+>) - phi(<x, w^->); else", "[[phi(<x, w^+>) - phi(<x, w^->)]]; else"),  # `->` was an arrow there

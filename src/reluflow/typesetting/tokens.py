@@ -25,7 +25,8 @@ _TOKEN = re.compile(
     (?P<space>\s+)
   | (?P<code>`+[^`]*`+)
   | (?P<word>https?://\S+ | (?<![\w)\]|}])[~.]{0,2}/(?:[\w.-]+/)+[\w.-]*\w
-      | (?:[\w-]+/)+[\w-]+\.(?:csv|tsv|txt|dat|np[yz]|parquet|json|toml|html|md|png|pt|py)\b | [A-Za-z]\w+(?:\.\w+)+ | [a-z]+\d{4}\w*[:/]\w+
+      | (?:[\w-]+/)+[\w-]+\.(?:csv|tsv|txt|dat|np[yz]|parquet|json|toml|html|md|png|pt|py)\b
+      | [A-Za-z]\w+(?:\.\w+)+ | [a-z]+\d{4}\w*[:/]\w+
       | [A-Za-z][A-Za-z']*-(?!bar\b|hat\b|\d)[A-Za-z]\w*(?:-\w+)* | \d+-(?!GREEK(?:\b|_))[A-Za-z]\w+(?:-\w+)*
       | (?![tT]\d+\b)[A-Za-z]+\d\w* | \d+(?:st|nd|rd|th|D|d|L|px)\b | [A-Za-z]+'s\b | e\.g\. | i\.e\. | [A-Z]\.(?=\d) )
   | (?P<number>(?:\d{1,3}(?:,\d{3})+ | \d+)(?:\.\d+)?(?:e[+-]?\d+\b)?)
