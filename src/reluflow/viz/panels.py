@@ -197,7 +197,9 @@ def _lowered(axes: Axes, inches: float) -> Transform:
     """Fractions of the axes moved down by as much in small panels as in large ones."""
     from matplotlib.transforms import ScaledTranslation
 
-    return axes.transAxes + ScaledTranslation(0.0, -inches, axes.get_figure(root=True).dpi_scale_trans)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return axes.transAxes + ScaledTranslation(0.0, -inches, figure.dpi_scale_trans)
 
 
 def _draw_curve(axes: Axes, curve: Curve, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -20,7 +21,7 @@ class ShownFigure(Figure):
         """Draw it, no curve moved to the nearest pixels: a nearly level one would show a step that it does not have."""
         for axes in self.axes:
             for line in axes.lines:
-                if line.get_snap() is None and len(line.get_xdata()) > 2:
+                if line.get_snap() is None and np.size(line.get_xdata()) > 2:
                     line.set_snap(False)
         super().draw(renderer)
 

@@ -184,7 +184,9 @@ class VectorPlane:
     def _place_of_name(self, sector: Sector) -> tuple[float, float]:
         """Within the cone and the picture, as far as can be from neurons, arrows and paths; rather outside."""
         taken = [np.linspace(0.1, 1.0, 25)[:, None] * ray for ray in self._ray_ends()]
-        taken += [np.linspace(arrow.start, arrow.end, 12) for arrow in self.arrows]
+        taken += [
+            np.linspace(np.asarray(arrow.start, float), np.asarray(arrow.end, float), 12) for arrow in self.arrows
+        ]
         taken += [np.asarray(points, dtype=np.float64).reshape(-1, 2) for _, points, _ in (*self.paths, *self.dots)]
         angles, radii = np.meshgrid(
             np.radians(np.linspace(sector.first, sector.last, 41)[4:-4]), np.linspace(0.4, 1.2, 17) * self.reach
