@@ -12,6 +12,13 @@ from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def commands_of(page: Path) -> str:
+    """Its text, a command that goes on in the next line in one."""
+    return re.sub(r" *\\\n +", " ", page.read_text())
+
+
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{index}")
     for page in PAGES
@@ -21,13 +28,13 @@ LINES = sorted(
     {
         line.partition("#")[0].removeprefix(".venv/bin/").strip()
         for page in PAGES
-        for line in re.findall(r"^reluflow .*$|`((?:\.venv/bin/)?reluflow [a-z][^`]*)`", page.read_text(), flags=re.M)
+        for line in re.findall(r"^reluflow .*$|`((?:\.venv/bin/)?reluflow [a-z][^`]*)`", commands_of(page), flags=re.M)
         if line
     }
     | {
         line.partition("#")[0].strip()
         for page in PAGES
-        for line in re.findall(r"^reluflow .*$", page.read_text(), flags=re.M)
+        for line in re.findall(r"^reluflow .*$", commands_of(page), flags=re.M)
     }
 )
 # run by hand, not by a test; the laboratory serves until it is stopped and has tests of its own

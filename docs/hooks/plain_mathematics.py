@@ -6,6 +6,7 @@ of w* for emphasis, so formulas are set and put aside before it looks.
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -52,6 +53,8 @@ class _Formulas(Preprocessor):
         if not block.strip() or block.lstrip().startswith(":::"):
             return block
         rows = block.split("\n")
+        if block.lstrip().startswith(">>> "):  # an example below the one line of a docstring, no quotation
+            return self.md.htmlStash.store(f"<pre><code>{html.escape(block.strip())}</code></pre>")
         if all(_CODE_LINE.match(row) for row in rows if row.strip()):
             return self._indented(block, rows, before)
         if all(row.lstrip().startswith("|") for row in rows if row.strip()):

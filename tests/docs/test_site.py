@@ -24,9 +24,10 @@ footer form g h1 h2 h3 h4 h5 h6 head header hr html i iframe img input kbd label
 rect s script section small span strong style sub summary sup svg table tbody td th thead title tr ul use"""
 MATHML = "math mfrac mi mn mo mover mrow mspace msqrt msub msubsup msup mtext munderover"
 KNOWN = {*HTML.split(), *MATHML.split()}
-# a name with an index or a power, or an inner product
+# a name with an index or a power, an inner product, a raised or signed thing of any kind
 UNSET = re.compile(
     rf"(?<![\w./-])(?:[A-Za-zα-ω]{{1,2}}|{'|'.join(GREEK)})[_^][A-Za-z0-9{{(+-]|<\w+[_,]|\b(?:sum|prod|int)_|\|\w+\|_"
+    r"|\w?\^|<[^\s-]|\(<|\+-|\bint\b|\bexp\(\S"
 )
 
 
@@ -42,10 +43,11 @@ class Reader(HTMLParser):
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
-        self.tags, self.text, self.inside = set(), [], []
+        self.tags, self.text, self.inside, self.quotes = set(), [], [], 0
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
+        self.quotes += tag == "blockquote"
         if tag in ("code", "pre", "script", "style", "math", "svg", "nav"):
             self.inside.append(tag)
 
@@ -62,6 +64,7 @@ def problems_of(page: str) -> list[str]:
     reader = Reader()
     reader.feed(page)
     found = [f"unknown tag <{tag}>" for tag in sorted(reader.tags - KNOWN)]
+    found += ["an example set as a quotation"] * reader.quotes  # `>>>` below the one line of a docstring
     text = " ".join(reader.text)
     found += [f"unset: {text[max(0, m.start() - 20) : m.end() + 30]!r}" for m in UNSET.finditer(text)]
     return found + [f"put aside and lost: {text!r}" for text in reader.text if "\x02" in text or "wzxhzdk" in text]
@@ -79,12 +82,66 @@ def test_no_source_has_an_unknown_tag_or_an_unset_formula(path):
     assert problems_of(rendered(path.read_text())) == []
 
 
+CELL = re.compile(r"`[^`]*`|\\\||(\|)")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_every_row_of_a_table_has_the_cells_of_its_heading(path):
+    """The norm in "a_j^2 - |w_j|^2" ended two cells, and the numbers after it stood in wrong columns or were gone."""
+    for block in re.findall(r"(?:^\|.*\n)+", path.read_text() + "\n", flags=re.M):
+        heading, *rows = [sum(bool(mark) for mark in CELL.findall(row)) for row in block.splitlines()]
+        assert all(count == heading for count in rows), block[:200]
+        assert re.search(r"\w", block.partition("\n")[0]), f"no heading: {block[:200]}"
+
+
 def test_the_check_sees_what_it_is_for():
     """Without the extension the inner product is gone and the sum is unset; both are seen."""
     plain = markdown.markdown("h(x) = sum_j a_j max(0, <w, x>)")
     assert any("unknown tag <w" in problem for problem in problems_of(plain))
     assert any("unset" in problem for problem in problems_of(plain))
     assert problems_of(rendered("h(x) = sum_j a_j max(0, <w, x>)")) == []
+    for left in ("phi(<x, w^→);", "(pi +- theta)", "scale^(2u)", "exp(-nL)", "alpha + int beta u"):
+        assert problems_of(f"<p>{left.replace('<', '&lt;')}</p>"), left
+
+
+def test_an_example_below_one_line_is_code():
+    page = rendered("How many.\n\n>>> count([1.0], leak=0.5)\n1\n")
+    assert "<pre><code>&gt;&gt;&gt; count([1.0], leak=0.5)\n1</code></pre>" in page
+    assert problems_of(page) == []
+    assert problems_of(markdown.markdown(">>> 1\n1")) == ["an example set as a quotation"] * 3
+
+
+def test_parameters_described_together_keep_their_own_types(tmp_path):
+    """On the page of the API `max_steps` was a float of default 1e-09, as `rtol` beside it is."""
+    griffe = pytest.importorskip("griffe")
+    about = ["Parameters", "----------", "rtol, max_steps", "    Tolerance, and how many steps.", '"""']
+    lines = [
+        "from dataclasses import dataclass",
+        "",
+        "def run(*, rtol: float = 1e-9, max_steps: int = 5):",
+        '    """Run.',
+    ]
+    lines += [
+        "",
+        *(f"    {line}" for line in about),
+        "",
+        "@dataclass(frozen=True)",
+        "class Flow:",
+        '    """A flow.',
+        "",
+    ]
+    lines += [*(f"    {line}" for line in about), "    rtol: float = 1e-9", "    max_steps: int = 5", ""]
+    (tmp_path / "small.py").write_text("\n".join(lines))
+    package = griffe.load(
+        "small",
+        search_paths=[tmp_path],
+        docstring_parser="numpy",
+        extensions=griffe.load_extensions(load_hook("each_parameter").EachParameter()),
+    )
+    for name in ("run", "Flow"):
+        (section,) = (part for part in package[name].docstring.parsed if part.kind.value == "parameters")
+        shown = {item.name: (str(item.annotation), str(item.value)) for item in section.value}
+        assert shown == {"rtol": ("float", "1e-09"), "max_steps": ("int", "5")}
 
 
 def test_tables_code_and_links_are_left_alone():

@@ -8,6 +8,11 @@ from reluflow.viz.style import house_style, new_figure
 from reluflow.viz.vector_plane import VectorPlane
 
 
+def drawn(figure):
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())
+
+
 def test_time_zero_is_not_drawn_on_a_logarithmic_axis():
     """Lee et al., Figure 4: the point at t = 0 was clipped to the edge and made a flat piece that is no data."""
     figure = plot_panels([Panel("", "t", "y", [Curve([0.0, 1.0, 10.0], [5.0, 2.0, 1.0])], x_scale="log")])
@@ -32,3 +37,16 @@ def test_a_ray_is_seen_beyond_a_sample_along_it_and_a_marked_one_has_a_diamond()
     tips = [line.get_xydata()[-1] for line in axes.lines if len(line.get_xydata()) == 1]
     assert np.allclose(sorted(np.hypot(*tip) for tip in tips), 0.93 * 2.0)
     assert len(axes.collections[0].get_offsets()) == 1
+
+
+def test_a_level_curve_shows_no_step():
+    """Boursier & Flammarion, Figure 2 at iteration 0: h is 1e-8, and each point went to its own row of pixels."""
+    with house_style():
+        figure = new_figure(3, 151 / 150)  # level 0 lies between two rows
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.set_axis_off()
+        axes.plot(np.linspace(-1.0, 1.0, 101), 1e-8 * np.linspace(-0.4, 0.8, 101), color="black")
+        axes.set(xlim=(-1, 1), ylim=(-0.5, 0.5))
+        picture = drawn(figure)[:, 5:-5, 0]
+    assert picture.min() < 128
+    assert np.ptp(picture.astype(int), axis=1).max() <= 2

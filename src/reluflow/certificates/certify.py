@@ -66,7 +66,7 @@ def certify(
         A neuron on which something pulls counts as zero below this times the largest one. A neuron on which nothing
         pulls is judged where it stands, at any size.
     with_norm
-        Whether to say of a network that fits every label how far its norm sum |a_j| |w_j| is above the least, where
+        Whether to say of a network that fits every label how far its norm sum_j |a_j| |w_j| is above the least, where
         that takes a second or two.
 
     Examples

@@ -94,7 +94,7 @@ def minimum_norm_network(
     max_patterns: int = MAX_PATTERNS,
     max_rounds: int = MOST_ROUNDS,
 ) -> MinimumNorm:
-    """The network of least sum |a_j| |w_j| that fits the labels, with a dual lower bound.
+    """The network of least sum_j |a_j| |w_j| that fits the labels, with a dual lower bound.
 
     Parameters
     ----------

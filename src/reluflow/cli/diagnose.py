@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 NEARLY = 0.05  # a margin this little below 0 is shown with what holds
-NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
 
 
 def command(
@@ -112,11 +111,12 @@ def _print_short(diagnosis: Diagnosis) -> None:
 
 def _condition_word(condition: Condition) -> str:
     """Yes, no or ?; `n/a` for an assumption on data of another kind, which is not a no."""
-    is_elsewhere = condition.holds is False and condition.detail == NOT_BINARY
-    return "n/a" if is_elsewhere else _WORDS[condition.holds]
+    return "n/a" if condition.is_for_other_labels else _WORDS[condition.holds]
 
 
 def _theorem_word(theorem: Applicability) -> str:
+    from reluflow.theory.condition import NOT_BINARY
+
     is_elsewhere = theorem.applicable is False and (theorem.why.startswith("stated for") or NOT_BINARY in theorem.why)
     return "n/a" if is_elsewhere else _WORDS[theorem.applicable]
 

@@ -114,7 +114,7 @@ class Network:
         return self.replace(w=self.w * factor, a=self.a * factor, log_scale=0.0)
 
     def scaled(self, log_factor: float) -> Network:
-        """Multiply every (w, a) by exp(log_factor): outputs scale by its square."""
+        """Multiply every (w, a) by `exp(log_factor)`: outputs scale by its square."""
         return self.replace(log_scale=self.log_scale + log_factor)
 
     def pre_activations(self, X: ArrayLike) -> FloatArray:
@@ -128,11 +128,11 @@ class Network:
         return np.asarray(self.w @ samples.T)
 
     def patterns(self, X: ArrayLike) -> SignArray:
-        """Activation patterns sign<w_j, x_k>: (num_neurons, n), entries -1, 0, 1."""
+        """Activation patterns sign(<w_j, x_k>): (num_neurons, n), entries -1, 0, 1."""
         return np.sign(self.pre_activations(X)).astype(np.int8)
 
     def shape_outputs(self, X: ArrayLike) -> FloatArray:
-        """Outputs of the shape, shape (n,): h = exp(2 log_scale) times this."""
+        """Outputs of the shape, shape (n,): h = `exp(2 log_scale)` times this."""
         return np.asarray((self.weight * self.a) @ leaky_relu(self.pre_activations(X), self.leak))
 
     def outputs(self, X: ArrayLike) -> FloatArray:
@@ -143,7 +143,7 @@ class Network:
         return self.outputs(X)
 
     def balancedness(self) -> FloatArray:
-        """a_j^2 - |w_j|^2 of the shape, shape (num_neurons,): conserved by the flow, up to exp(2 log_scale)."""
+        """a_j^2 - |w_j|^2 of the shape, shape (num_neurons,): conserved by the flow, up to `exp(2 log_scale)`."""
         return np.asarray(np.square(self.a) - np.einsum("jd,jd->j", self.w, self.w))
 
     def squared_norm(self) -> float:

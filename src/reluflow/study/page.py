@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.typesetting import typeset
+from reluflow.typesetting import plain, typeset
 
 STYLE = """
 :root { color-scheme: light; }
@@ -86,7 +86,7 @@ def _cell(cell: Cell) -> str:
         return f'<td class="{css}">{escape(cell.words or words)}</td>'
     if isinstance(cell, Typeset):
         return f'<td class="words">{typeset(cell.text)}</td>'
-    return f"<td>{escape(cell)}</td>"
+    return f"<td>{plain(cell)}</td>"
 
 
 def figure(path: Path, caption: str) -> str:

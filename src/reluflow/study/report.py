@@ -154,7 +154,7 @@ def _theorems(found: Study) -> str:
             )
             for a in found.advice
         ]
-        names = ("theorem", "asks for sqrt(sum a^2) at most", "checked at", "used in this run", "met")
+        names = ("theorem", "asks for a size of at most", "checked at", "used in this run", "met")
         advice = "<h3>How small must the start be?</h3>" + table(names, rows, label="Scales")
     told = [a for a in found.answers if a.is_applicable or a.word == "inconclusive"]
     silent = [a for a in found.answers if a not in told]
@@ -258,11 +258,13 @@ def _assumptions(found: Study) -> str:
         return [
             (c.key, c.paper, Mark(c.holds), number(c.margin), Typeset(f"{c.statement}. {c.detail}"))
             for c in conditions
-            if c.holds in answers
+            if c.holds in answers and not c.is_for_other_labels
         ]
 
     others = rows(False, None)
     words = f"{len(others)} more that do not hold, or are not decided here"
+    if elsewhere := [c.key for c in conditions if c.is_for_other_labels]:
+        words += f" ({len(elsewhere)} speak of other labels)"
     folded = f"<details><summary>{words}</summary>{table(header, others, label=words)}</details>" if others else ""
     return table(header, rows(True), label="Assumptions that hold, and their margins") + folded
 

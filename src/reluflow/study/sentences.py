@@ -250,7 +250,7 @@ def _about_scale(found: Study) -> list[str]:
     if not found.advice:
         return []
     used = power_of_ten(found.advice[0].log_used)
-    words = f"The start has size sqrt(sum a^2) = {used}."
+    words = f"The start has size sqrt(sum_j a_j^2) = {used}."
     asked = [
         f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}"
         for a in found.advice

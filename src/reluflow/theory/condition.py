@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reluflow.theory.facts import DatasetFacts
 
+NOT_BINARY = "the labels are not -1 and 1"  # the detail of an assumption that asks for two classes
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -43,6 +45,11 @@ class Condition:
             object.__setattr__(self, "holds", bool(self.holds))  # a NumPy boolean is not the True that callers test for
         if self.margin is not None and not math.isfinite(self.margin):
             object.__setattr__(self, "margin", None)
+
+    @property
+    def is_for_other_labels(self) -> bool:
+        """Whether it speaks of labels of another kind than these, which is not to fail."""
+        return self.holds is False and self.detail == NOT_BINARY
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,6 @@
 """
 
 from reluflow.typesetting.formula import mathml
-from reluflow.typesetting.prose import typeset
+from reluflow.typesetting.prose import plain, typeset
 
-__all__ = ["mathml", "typeset"]
+__all__ = ["mathml", "plain", "typeset"]

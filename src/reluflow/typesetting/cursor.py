@@ -8,7 +8,7 @@ from reluflow.typesetting.elements import derived, is_variable
 from reluflow.typesetting.tokens import BIG, FUNCTIONS, GREEK, Token
 
 RELATIONS = ("=", "<", ">", "<=", ">=", "!=", "->", "<<", ">>", "≤", "≥", "≠", "→", "∈", "⊂", "~")
-BINARY = ("+", "-", "*", "/", "±", "·", "−", "×", "∪", "∩")
+BINARY = ("+", "-", "*", "/", "±", "+-", "·", "−", "×", "∪", "∩")
 ARTICLES = ("a", "A", "I")
 WORDS = ("leak", "width", "scale", "step", "own", "weight", "slope")  # they may stand in a bracket: (1 + leak)/2
 
@@ -52,7 +52,7 @@ class Cursor:
                 or bool(derived(token.text))
                 or self.is_product_at(token)
             )
-        return token.text in ("(", "[", "{", "|", "<", "-", "+", "±", "∇", "∑", "Σ", "√", "∞", "−")
+        return token.text in ("(", "[", "{", "|", "<", "-", "+", "±", "+-", "∇", "∑", "Σ", "√", "∞", "−")
 
     def is_product_at(self, token: Token) -> bool:
         back, self.place = self.place, self.pieces.index(token)

@@ -79,7 +79,7 @@ class _Parser(Cursor):
         return part, self.awaits
 
     def _operator(self, token: Token, is_open: bool, is_inside: bool, has_begun: bool) -> str:
-        is_prefix = token.text in ("+", "-", "−", "±") and is_open
+        is_prefix = token.text in ("+", "-", "−", "±", "+-") and is_open
         if is_open and not is_prefix:
             raise NoFormula
         if is_prefix and not is_inside and has_begun and not self.is_space(-1):
@@ -93,7 +93,7 @@ class _Parser(Cursor):
         if ahead is None or not self.starts_operand(ahead) or (is_prefix and self.place > mark):
             raise NoFormula
         self.place = mark
-        if token.text in RELATIONS or (token.text in ("+", "·", "−", "±", "×") and not is_prefix):
+        if token.text in RELATIONS or (token.text in ("+", "·", "−", "±", "+-", "×") and not is_prefix):
             self.is_certain = True
         form = ' form="prefix"' if is_prefix else ' lspace="0" rspace="0"' if token.text == "/" else ""
         return f"<mo{form}>{html.escape(token.sign)}</mo>"
@@ -239,9 +239,11 @@ class _Parser(Cursor):
 
     def _name(self, token: Token, is_inside: bool) -> tuple[str, str]:
         name = token.text
-        follows = self.text(1)
+        following, follows = self.peek(1), self.text(1)
         if name == "Σ" or name in BIG:
-            if name != "Σ" and follows not in ("_", "^") and not (self.is_certain and self.text(2) in ("(", "|", "<")):
+            is_bare = name == "int" and self.is_space(1) and self.argument_after(2)
+            is_bare = is_bare or (self.is_certain and self.text(2) in ("(", "|", "<"))
+            if name != "Σ" and follows not in ("_", "^") and not is_bare:
                 raise NoFormula
             self.take()
             self.is_certain = self.awaits = True
@@ -293,7 +295,8 @@ class _Parser(Cursor):
                 lowered = self._lowered_inside(inner)
                 return f"<mrow><mi>d</mi>{lowered}</mrow>", ""
             raise NoFormula
-        if name in ("a", "A", "I", "s") and not is_inside and follows not in ("_", "^", "'", "~", "*", "(", "/"):
+        has_marks = follows in ("_", "^", "'", "~", "*", "(", "/") or getattr(following, "kind", "") == "power"
+        if name in ("a", "A", "I", "s") and not is_inside and not has_marks:
             if not self.relation_after() and not (name == "I" and self.is_certain and self.ends_term()):
                 raise NoFormula
         elif name not in ARTICLES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Sequence
 
 from reluflow.typesetting.elements import wrapped
@@ -23,10 +24,20 @@ _LABELS = (
     "Table",
     "Sec",
 )
+_CODE = re.compile(r"`([^`]+)`")
 _SIGNS = {"<=": "≤", ">=": "≥", "->": "→", "!=": "≠"}
 
 
-def typeset(text: str, *, keep: Callable[[str], str] = html.escape, store: Callable[[str], str] = str) -> str:
+def plain(prose: str) -> str:
+    """Prose escaped, with what stands between backticks as code.
+
+    >>> plain("raise `max_steps` & go on")
+    'raise <code>max_steps</code> &amp; go on'
+    """
+    return _CODE.sub(r"<code>\1</code>", html.escape(prose))
+
+
+def typeset(text: str, *, keep: Callable[[str], str] = plain, store: Callable[[str], str] = str) -> str:
     """Set every formula of a text.
 
     Parameters

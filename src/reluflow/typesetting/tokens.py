@@ -17,20 +17,22 @@ FUNCTIONS = (
     "sign", "sgn", "inf", "sup", "span", "rank", "argmax", "argmin", "grad", "sqrt", "erf", "cot", "sec", "arctan",
     "subdiff", "cone", "lim",
 )  # fmt: skip
-_SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "<<": "≪", ">>": "≫", "-": "−", "*": "·", "~": "∼"}
+_SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "+-": "±", "<<": "≪", ">>": "≫", "-": "−", "*": "·", "~": "∼"}
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+)
   | (?P<code>`+[^`]*`+)
-  | (?P<word>https?://\S+ | [A-Za-z]\w+(?:\.\w+)+ | [a-z]+\d{4}\w*[:/]\w+
+  | (?P<word>https?://\S+ | (?<![\w)\]|}])[~.]{0,2}/(?:[\w.-]+/)+[\w.-]*\w
+      | (?:[\w-]+/)+[\w-]+\.(?:csv|tsv|txt|dat|np[yz]|parquet|json|toml|html|md|png|pt|py)\b
+      | [A-Za-z]\w+(?:\.\w+)+ | [a-z]+\d{4}\w*[:/]\w+
       | [A-Za-z][A-Za-z']*-(?!bar\b|hat\b|\d)[A-Za-z]\w*(?:-\w+)* | \d+-(?!GREEK(?:\b|_))[A-Za-z]\w+(?:-\w+)*
       | (?![tT]\d+\b)[A-Za-z]+\d\w* | \d+(?:st|nd|rd|th|D|d|L|px)\b | [A-Za-z]+'s\b | e\.g\. | i\.e\. | [A-Z]\.(?=\d) )
   | (?P<number>(?:\d{1,3}(?:,\d{3})+ | \d+)(?:\.\d+)?(?:e[+-]?\d+\b)?)
   | (?P<name>[Α-Ωα-ωℓ∂∇]|[A-Za-z]+)
   | (?P<power>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)
-  | (?P<sign><=|>=|!=|->|<<|>>|[-+*/=<>|(),;:.\[\]{}^_'~!?%&"±·≤≥≠→∈∞−×∑Σ√∪∩⊂])
+  | (?P<sign><=|>=|!=|(?<![\^_])(?:->|\+-)|<<|>>|[-+*/=<>|(),;:.\[\]{}^_'~!?%&"±·≤≥≠→∈∞−×∑Σ√∪∩⊂])
   | (?P<other>.)
     """.replace("GREEK", "(?:" + "|".join(GREEK) + ")"),
     re.VERBOSE | re.DOTALL,

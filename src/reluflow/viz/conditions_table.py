@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from reluflow.theory.condition import Condition
     from reluflow.theory.diagnosis import Diagnosis
 
-VERDICTS = {True: ("✓", GREEN, "holds"), False: ("✗", VERMILLION, "fails"), None: ("?", GREY, "undecided")}
+ELSEWHERE = "elsewhere"  # an assumption on labels of another kind, which does not fail
+VERDICTS: dict[bool | str | None, tuple[str, str, str]] = {
+    True: ("✓", GREEN, "holds"),
+    False: ("✗", VERMILLION, "fails"),
+    None: ("?", GREY, "undecided"),
+    ELSEWHERE: ("·", DARK, "for other labels"),
+}
 PAPERS = {
     "boursier2024": "Boursier & Flammarion (2024)",
     "lee2022": "Lee et al. (2022)",
@@ -31,8 +37,9 @@ STATEMENT_LETTERS = 70
 def plot_conditions(diagnosis: Diagnosis) -> Figure:
     """Draw a diagnosis as a table, one row per condition under its paper.
 
-    A tick, a cross or a question mark, each in its own colour, says that the condition holds, fails or is undecided;
-    on the right stands its signed margin, positive inside the assumption, or a dash where it has no number.
+    A tick, a cross, a question mark or a dot, each in its own colour, says that the condition holds, fails, is
+    undecided or speaks of labels of another kind; on the right stands its signed margin, positive inside the
+    assumption, or a dash where it has no number.
     """
     groups: dict[str, list[Condition]] = {}
     for condition in diagnosis.conditions:
@@ -53,7 +60,8 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
 
         title = setting_title(diagnosis.dataset, diagnosis.loss, diagnosis.leak)
         write(WIDTH / 2, height - 0.08, title, 10.0, ha="center")
-        for place, (mark, colour, word) in enumerate(VERDICTS.values()):
+        used = {verdict_of(condition) for condition in diagnosis.conditions} | {True, False, None}
+        for place, (mark, colour, word) in enumerate(look for verdict, look in VERDICTS.items() if verdict in used):
             write(MARK + 0.95 * place, height - 0.36, mark, 9.0, colour, ha="center", weight="bold")
             write(MARK + 0.95 * place + 0.12, height - 0.375, word, 7.5)
         write(MARGIN, height - 0.375, "signed margin", 7.5, ha="right")
@@ -66,7 +74,7 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
             figure.add_artist(rule)
             y -= 0.8 * GAP
             for condition in conditions:
-                mark, colour, _ = VERDICTS[condition.holds]
+                mark, colour, _ = VERDICTS[verdict_of(condition)]
                 write(MARK, y + 0.015, mark, 8.5, colour, ha="center", weight="bold")
                 write(KEY, y, condition.key, weight="bold" if condition.holds else "normal")
                 for number, line in enumerate(wrapped[condition.key]):
@@ -74,6 +82,11 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
                 write(MARGIN, y, margin_words(condition.margin), ha="right")
                 y -= LINE * len(wrapped[condition.key]) + GAP
     return figure
+
+
+def verdict_of(condition: Condition) -> bool | str | None:
+    """Which of `VERDICTS` a condition has."""
+    return ELSEWHERE if condition.is_for_other_labels else condition.holds
 
 
 def margin_words(margin: float | None) -> str:

@@ -29,6 +29,7 @@ from reluflow.viz.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.transforms import Transform
 
 # Colour, dashes and marker change together, so that a curve is known by any one of them.
 LOOKS: tuple[tuple[str, Any, str], ...] = (
@@ -41,6 +42,7 @@ LOOKS: tuple[tuple[str, Any, str], ...] = (
     (BROWN, (0, (2, 2)), "X"),
     (BLACK, (0, (6, 1, 1, 1)), "*"),
 )
+_BELOW_LABELS = 0.42  # inches from an axis to what stands below its numbers and its name
 BLACK_DOT = 100  # a look beside these, for the one point that a paper marks so
 
 Scale = Literal["linear", "log", "symlog"]
@@ -178,9 +180,26 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     if panel.legend != "" and rows:
         handles, labels = list(rows.values()), list(rows)
         if panel.legend == "below":
-            axes.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=7.5)
+            axes.legend(
+                handles,
+                labels,
+                loc="upper center",
+                bbox_to_anchor=(0.5, 0.0),
+                bbox_transform=_lowered(axes, _BELOW_LABELS),
+                ncols=2,
+                fontsize=7.5,
+            )
         else:
             axes.legend(handles, labels, loc=panel.legend, fontsize=7.5)
+
+
+def _lowered(axes: Axes, inches: float) -> Transform:
+    """Fractions of the axes moved down by as much in small panels as in large ones."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return axes.transAxes + ScaledTranslation(0.0, -inches, figure.dpi_scale_trans)
 
 
 def _draw_curve(axes: Axes, curve: Curve, name: str) -> None:

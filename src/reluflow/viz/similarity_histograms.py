@@ -33,6 +33,8 @@ class SimilarityHistogram:
         Names of the k distributions; empty ones leave the legend out.
     marks
         Numbers marked by a vertical line.
+    mark_label
+        What these are, for the legend; empty for nothing.
     y_label
         What the height is.
     """
@@ -44,6 +46,7 @@ class SimilarityHistogram:
     labels: Sequence[str]
     marks: Sequence[float] = ()
     y_label: str = "share of pairs"
+    mark_label: str = ""
 
     def __post_init__(self) -> None:
         edges, shares = np.shape(self.edges), np.shape(self.shares)
@@ -61,9 +64,10 @@ class SimilarityHistogram:
             look: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.2}
             axes.stairs(shares, edges, label=name or "_", gid=f"histogram-{number + 1}", **look)
             axes.stairs(shares, edges, fill=True, color=colour, alpha=0.15, linewidth=0.0)
-        for mark in self.marks:
-            axes.axvline(mark, color=GREY, linewidth=0.9, linestyle=(0, (3, 3)), zorder=1)
-        if any(self.labels):
+        for number, mark in enumerate(self.marks):
+            name = "_" if number else self.mark_label or "_"
+            axes.axvline(mark, color=GREY, linewidth=0.9, linestyle=(0, (3, 3)), zorder=1, label=name)
+        if any((*self.labels, self.mark_label)):
             axes.legend(loc="best", fontsize=7.0)
         axes.set_ylim(bottom=0.0)
         axes.set_title(self.title)

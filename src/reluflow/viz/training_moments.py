@@ -138,7 +138,6 @@ def draw_function(
     grid = np.asarray(backdrop.grid)
     axes.plot(grid, np.asarray(backdrop.reference), color=GREY, linestyle=(0, (5, 3)), linewidth=1.3, zorder=2)
     curve = axes.plot(grid, np.asarray(moment.outputs), color=BLUE, linewidth=2.2, zorder=3, gid="function")[0]
-    curve.set_snap(False)  # snapped to pixels, a function of size 1e-6 shows a step that it does not have
     other = None
     if moment.prediction is not None:
         other = axes.plot(

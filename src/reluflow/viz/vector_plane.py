@@ -170,22 +170,41 @@ class VectorPlane:
             zorder=0.3,
             gid=f"sector-{sector.name}",
         )
-        # The middle of a wide cone is where its neurons gather, so the name stands aside.
-        share = 0.2 if sector.last - sector.first > 60.0 else 0.5
-        at_angle = np.radians(sector.first + share * (sector.last - sector.first))
-        corner = max(abs(np.cos(at_angle)), abs(np.sin(at_angle)))
-        at = 0.86 * self.reach / corner
         axes.text(
-            at * np.cos(at_angle),
-            at * np.sin(at_angle),
+            *self._place_of_name(sector),
             SECTOR_NAMES.get(sector.name, sector.name),
             ha="center",
             va="center",
             fontsize=10,
             color=DARK,
-            zorder=5,
+            zorder=0.9,  # where there is no room, lines are drawn over the name
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.0},
         )
+
+    def _place_of_name(self, sector: Sector) -> tuple[float, float]:
+        """Within the cone and the picture, as far as can be from neurons, arrows and paths; rather outside."""
+        taken = [np.linspace(0.1, 1.0, 25)[:, None] * ray for ray in self._ray_ends()]
+        taken += [
+            np.linspace(np.asarray(arrow.start, float), np.asarray(arrow.end, float), 12) for arrow in self.arrows
+        ]
+        taken += [np.asarray(points, dtype=np.float64).reshape(-1, 2) for _, points, _ in (*self.paths, *self.dots)]
+        angles, radii = np.meshgrid(
+            np.radians(np.linspace(sector.first, sector.last, 41)[4:-4]), np.linspace(0.4, 1.2, 17) * self.reach
+        )
+        places = np.column_stack([(radii * np.cos(angles)).ravel(), (radii * np.sin(angles)).ravel()])
+        places = places[np.all(np.abs(places) <= [0.82 * self.reach, 0.9 * self.reach], axis=1)]
+        room = np.linalg.norm(places, axis=1) * 0.2
+        if taken:
+            away = (places[:, None] - np.concatenate(taken)[None]) * [0.6, 1.0]  # a name is wider than high
+            room += np.minimum(np.min(np.linalg.norm(away, axis=2), axis=1), 0.15 * self.reach) * 5.0
+        at = places[np.argmax(room)]
+        return float(at[0]), float(at[1])
+
+    def _ray_ends(self) -> FloatArray:
+        """Where the lines of the neurons end: beyond every sample's arrow and name."""
+        rays = np.asarray(self.rays, dtype=np.float64).reshape(-1, 2)
+        lengths = np.linalg.norm(rays, axis=1, keepdims=True)
+        return np.asarray(0.93 * self.reach * rays / np.where(lengths > 0, lengths, 1.0))
 
     def _draw_half_plane(self, axes: Axes, normal: FloatArray) -> None:
         unit = normal / np.linalg.norm(normal)
@@ -202,14 +221,12 @@ class VectorPlane:
         axes.text(float(at[0]), float(at[1]), name, fontsize=8.5, color=DARK, ha="center", va="center", bbox=_PAPER)
 
     def _draw_rays(self, axes: Axes) -> None:
-        rays = np.asarray(self.rays, dtype=np.float64).reshape(-1, 2)
+        ends = self._ray_ends()
         signs = np.sign(np.asarray(self.ray_signs, dtype=np.float64))
-        if signs.shape != (len(rays),):
-            raise InvalidInputError(f"`ray_signs` must hold one sign for each of {len(rays)} rays, got {signs.shape}.")
-        marks = np.zeros(len(rays), dtype=bool)
+        if signs.shape != (len(ends),):
+            raise InvalidInputError(f"`ray_signs` must hold one sign for each of {len(ends)} rays, got {signs.shape}.")
+        marks = np.zeros(len(ends), dtype=bool)
         marks[: len(np.atleast_1d(self.ray_marks))] = np.asarray(self.ray_marks, dtype=bool)
-        lengths = np.linalg.norm(rays, axis=1, keepdims=True)
-        ends = 0.93 * self.reach * rays / np.where(lengths > 0, lengths, 1.0)  # beyond every sample's arrow and name
         for end, sign, is_marked in zip(ends, signs, marks, strict=True):
             colour, dashes = (POSITIVE, "-") if sign > 0 else (NEGATIVE, (0, (4, 2)))
             width = 1.8 if is_marked else 0.8

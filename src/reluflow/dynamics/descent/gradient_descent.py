@@ -52,7 +52,7 @@ class AbstractFullBatchDescent(AbstractSolver):
 
 @dataclass(frozen=True)
 class GradientDescent(AbstractFullBatchDescent):
-    """w <- w + lr a D, a <- a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
+    """w becomes w + lr a D and a becomes a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
 
     With weight decay lambda the weights on the right are (1 - lr lambda) w and (1 - lr lambda) a; a frozen output layer
     leaves a as it is (see `TrainingProblem`).

@@ -231,7 +231,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 results["wide_times"], results["wide_losses"], f"exact flow, {settings.wide_width:,} neurons", look=3
             ),
         ],
-        levels=[Guide(float(times[index]), is_vertical=True) for index in results["panels"][1:4]],
+        levels=[Guide(float(times[index]), "moments above", is_vertical=True) for index in results["panels"][1:4]],
         x_scale="log",
         y_scale="log",
         legend="lower left",

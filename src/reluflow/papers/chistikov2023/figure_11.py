@@ -56,7 +56,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     from reluflow.viz.saving import save_figure
 
     x = results["iterations"]
-    marks = [Guide(value, is_vertical=True) for value in drops(results)]
+    marks = [Guide(value, "half-way down a drop", is_vertical=True) for value in drops(results)]
     groups = [Curve(x, results["largest"][i], f"{NAMES[sign]} neurons", look=i) for i, sign in enumerate(SIGNS)]
     panels = [
         Panel("training loss", "iteration", "L", [Curve(x, results["losses"])], levels=marks, x_scale="log"),
@@ -68,7 +68,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             levels=marks,
             x_scale="log",
             y_scale="log",
-            legend="lower left",
+            legend="below",
         ),
     ]
     return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 3.0)), folder / "fig11.png"),)

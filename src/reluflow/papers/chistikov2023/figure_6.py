@@ -31,7 +31,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         Curve(results["iterations"], results["nuclear"], "nuclear norm of W"),
         Curve(results["iterations"], results["squared"], "squared norm of all weights", look=1),
     ]
-    panel = Panel("norms", "iteration", "", curves, levels=[Guide(1.0), Guide(2.0)], x_scale="log", legend="below")
+    limits = [Guide(1.0, "limits, 1 and 2"), Guide(2.0)]
+    panel = Panel("norms", "iteration", "", curves, levels=limits, x_scale="log", legend="below")
     return (save_figure(plot_panels([panel], columns=1, panel_size=(5.0, 3.2)), folder / "fig6.png"),)
 
 

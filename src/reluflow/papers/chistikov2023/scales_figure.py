@@ -63,7 +63,10 @@ def draw_scales(
             curves = []
             for j, (d, width) in enumerate(settings.sizes):
                 values = results[name][i, j]
-                curves += [Curve(settings.scales, one, look=j, is_faint=True) for one in values]
+                curves += [
+                    Curve(settings.scales, one, "" if j or k else "each draw, thin", look=j, is_faint=True)
+                    for k, one in enumerate(values)
+                ]
                 curves.append(Curve(settings.scales, np.median(values, axis=0), label(d, width), look=j, kind="marked"))
             panels.append(
                 Panel(

@@ -226,6 +226,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 layers,
                 [Guide(1.0, "as at the start")],
                 x_scale=scale,
+                legend="below",
             ),
         ]
     return (save_figure(plot_panels(panels, columns=3, panel_size=(3.3, 2.5)), folder / "fig4.png"),)

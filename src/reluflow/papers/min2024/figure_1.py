@@ -93,12 +93,12 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     ]
     path = on_circle(degrees_of(results["flow"][:, 0]), 0.72)
     plane = VectorPlane(
-        r"$\frac{d}{dt}\,w_j/\|w_j\|$ points to $x_a(w_j)=x_1-x_2$",
+        r"$\frac{d}{dt}\,w_j/\|w_j\|$ (arrow at $w_j$) points to $x_a=x_1-x_2$",
         2.3,
         arrows,
         half_planes=[w],
         lines=[("", [w[1], -w[0]])],
-        paths=[("direction of $w_j$, exact flow", path, "velocity")],
+        paths=[("arc: direction of $w_j$, exact flow", path, "velocity")],
     )
     times = results["times"]
     flow, limit = (degrees_of(results[name]) for name in ("flow", "limit"))

@@ -130,7 +130,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     arrows += samples_as_arrows(data.X, data.y, names=False)
     roles: tuple[Role, Role] = ("positive", "negative")
     arrows += [
-        Arrow(1.15 * total / np.linalg.norm(total), name, role, is_dashed=True)
+        Arrow(0.95 * total / np.linalg.norm(total), name, role, is_dashed=True)
         for total, name, role in zip(totals, ("$x_+$", "$x_-$"), roles, strict=True)
     ]
     paths: list[tuple[str, FloatArray, Role]] = []

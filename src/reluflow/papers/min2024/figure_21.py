@@ -107,7 +107,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         Curve(results["times"], results[f"leaving_{k}"][:, 0], f"leaves at $t_0$ = {wait:g} (closed form)", k)
         for k, wait in enumerate(settings.waits)
     ]
-    curves.append(Curve(results["times"][::4], results["positive"][::4, 0], "leaves (exact flow)", 1, "points"))
+    some = slice(None, None, max(1, len(results["times"]) // 20))
+    curves.append(Curve(results["times"][some], results["positive"][some, 0], "leaves (exact flow)", 100, "points"))
     parts: list[Part] = [
         VectorPlane(
             "two solutions from one start",
@@ -118,7 +119,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             paths=[("leaves", leaves, "velocity")],
             dots=[("stays", [[0.0, 1.0]], "plain")],
         ),
-        Curves(Panel("the first coordinate", "time $t$", "$w_1$", curves, legend="upper left")),
+        Curves(Panel("the first coordinate", "time $t$", "$w_1$", curves, legend="below")),
     ]
     return (save_figure(plot_parts(parts, columns=2, part_size=(4.4, 3.9)), folder / "fig21.png"),)
 

@@ -38,6 +38,7 @@ def draw_hyperplane(settings: Settings, results: Results, path: Path, title: str
                 *field,
             ],
             lines=[(r"$\langle w, x_1\rangle = 0$", [0.0, 1.0])],
+            note="arrows: direction in which $w$ is pulled",
             paths=[
                 ("exact flow of a positive neuron", flow[:, :2], "neuron"),
                 (f"Euler, step {settings.steps[0]:g}", euler[:, :2], "pull"),

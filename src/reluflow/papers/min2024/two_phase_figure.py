@@ -31,10 +31,10 @@ def draw_two_phases(results: Results, path: Path, *, title: str, is_steep: bool 
     steep: Scale = "log" if is_steep else "linear"
     rows: tuple[tuple[str, str, str, Scale], ...] = (
         ("loss", r"$\mathcal{L}$", "losses", "linear"),
-        ("changes in neuron norms", r"$\sum_j \frac{d}{dt}\|w_j\|^2$", "norm_changes", "linear"),
+        ("changes in neuron norms", r"$\Sigma_j\;d\,\|w_j\|^2/\,dt$", "norm_changes", "linear"),
         (
             "changes in neuron directions",
-            r"$\sum_j \|\frac{d}{dt}\frac{w_j}{\|w_j\|}\|$",
+            r"$\Sigma_j\;\|\,d\,(w_j/\|w_j\|)/\,dt\,\|$",
             "direction_changes",
             steep,
         ),

@@ -120,6 +120,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             results["histogram"],
             ("$a_j < 0$", "$a_j > 0$"),
             marks=(0.9,),
+            mark_label="cosine 0.9",
             y_label="neurons",
         ),
         Curves(flow),

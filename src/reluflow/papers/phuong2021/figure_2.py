@@ -64,6 +64,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             results["histogram"][None],
             ("",),
             marks=(0.9,),
+            mark_label="cosine 0.9",
             y_label="neurons",
         )
     )

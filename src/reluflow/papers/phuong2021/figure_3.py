@@ -5,8 +5,8 @@ weights times 0.05) and shows for the images themselves and for every layer l up
 <f^l(x_i), f^l(x_j)> over pairs of images: of different digits, of two 0s, of two 1s. Images of one digit are more alike
 than images of different digits, more so in higher layers, and the features of layer 7 are orthogonally separable.
 
-The quick size has a quarter of the kernels and 320 images. f^l is what layer l gives before its activation. Figure 4
-shows the same run.
+The quick size has a quarter of the kernels and 320 images. f^l is what layer l gives before its activation. At full
+size Figure 4 shows the same run.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 For the run of Figure 3 the paper shows (a) the ten largest singular values of the first dense layer W_7, 128 x 3136, of
 which five to ten are clearly not zero, and (b) its rows in the plane of the two largest: three clusters, a mixed one
 near the origin and two that belong to positive and to negative weights of the last layer.
+
+The quick size has a run of its own, with the small convolutions of Figure 3 and the paper's 128 dense neurons: with
+fewer there are no clusters to see.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from reluflow.arrays import FloatArray, IndexArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.phuong2021.convolutional_run import FULL, QUICK, ConvolutionalSettings, compute
+from reluflow.papers.phuong2021.convolutional_run import FULL, QUICK_DENSE, ConvolutionalSettings, compute
 
 SIGNIFICANT = 0.05  # of the largest: a singular value below it would not be told from zero in the paper's picture
 
@@ -94,12 +97,11 @@ def draw(settings: ConvolutionalSettings, results: Results, folder: Path) -> tup
     from reluflow.viz.saving import save_figure
     from reluflow.viz.singular_values import SingularValues
 
-    few = f"\n({len(results['signs'])} rows: too few to show the three clusters)" if settings == QUICK else ""
     parts: list[Part] = [
         SingularValues("(a) first dense layer $W_7$", results["singular_values"][:10], float(results["start_norm"])),
-        DirectionsPlane(f"(b) rows of $W_7$, $a_j$ the weight in layer 8{few}", results["plane"], results["signs"]),
+        DirectionsPlane("(b) rows of $W_7$, $a_j$ the weight in layer 8", results["plane"], results["signs"]),
     ]
     return (save_figure(plot_parts(parts, columns=2, part_size=(3.8, 3.1)), folder / "fig4.png"),)
 
 
-FIGURE = PaperFigure("phuong2021/fig4", __doc__, QUICK, FULL, compute, claims, draw)
+FIGURE = PaperFigure("phuong2021/fig4", __doc__, QUICK_DENSE, FULL, compute, claims, draw)

@@ -11,11 +11,10 @@ from reluflow.certificates.best_neuron import MAX_PATTERNS
 from reluflow.certificates.hard_margin import Separability, linear_separator
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.geometry.cones import num_open_cones
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.condition import NOT_BINARY, Judgement, fails, positive, undecided
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
 from reluflow.theory.min2024.conditions import ROUNDING, orthogonal_separability
 
-_NOT_BINARY = "the labels are not -1 and 1"
 _SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth
 _MAX_HINT_SAMPLES = 400  # the search for hints is cubic
 
@@ -23,7 +22,7 @@ _MAX_HINT_SAMPLES = 400  # the search for hints is cubic
 def linear_separability(facts: DatasetFacts) -> Judgement:
     """Assumption 3.2: some w has y_i <w, x_i> >= 1 for all i; the margin is gamma* = max_|w|=1 min_i y_i <w, x_i>."""
     if not facts.dataset.is_binary:
-        return fails(_NOT_BINARY)
+        return fails(NOT_BINARY)
     separator = facts.separator
     if separator is None:
         return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
@@ -60,7 +59,7 @@ def symmetry(facts: DatasetFacts) -> Judgement:
 def mean_is_off_boundaries(facts: DatasetFacts) -> Judgement:
     """Assumption 4.5: <mu, x_i> != 0 for every i; the margin is min_i |cos(mu, x_i)|."""
     if not facts.dataset.is_binary:
-        return fails(_NOT_BINARY)
+        return fails(NOT_BINARY)
     mu = facts.mean_signed_sample
     size = float(np.linalg.norm(mu))
     if size <= ROUNDING * float(facts.norms.max()):
@@ -119,7 +118,7 @@ def pairwise_condition(facts: DatasetFacts) -> Judgement:
 def positive_mean_is_longer(facts: DatasetFacts) -> Judgement:
     """Assumption A.3: |mu^+| > |mu^-|."""
     if not facts.dataset.is_binary:
-        return fails(_NOT_BINARY)
+        return fails(NOT_BINARY)
     plus, minus = (float(np.linalg.norm(facts.leaky_mean(sign))) for sign in (1, -1))
     kappa = 1.0 - minus / plus if plus > 0 else -np.inf
     return positive(plus - minus, f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
@@ -205,7 +204,7 @@ def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
 
 def _opposite_sign(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgement:
     if not facts.dataset.is_binary:
-        return fails(_NOT_BINARY)
+        return fails(NOT_BINARY)
     if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:
         return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
     if facts.leak == 0.0:
@@ -226,7 +225,7 @@ def _opposite_sign(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgeme
 
 def _leaky_refusal(facts: DatasetFacts) -> Judgement | None:
     if not facts.dataset.is_binary:
-        return fails(_NOT_BINARY)
+        return fails(NOT_BINARY)
     if facts.leak == 0.0:
         return undecided("stated for a leak in (0, 1); pass --leak")
     return None
