@@ -231,3 +231,12 @@ def test_every_tolerance_comes_to_rest(solver, rtol):
     run = train(problem, choose_flow(problem, solver=solver, rtol=rtol, max_steps=2000).solver)
     assert run.outcome is Outcome.STATIONARY
     assert run.loss == pytest.approx(0.0875213675, abs=1e-8)
+
+
+def test_snapshots_are_had_by_their_time():
+    data = load("three-points")
+    network = balanced_initialization(data, width=5, scale=1e-2, rng=np.random.default_rng(0))
+    run = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(), times=[1.0, 2.0], until=3.0)
+    assert run.snapshot_at(2.0) is run.snapshots[1]
+    with pytest.raises(InvalidInputError, match=r"`time` must be one at which a snapshot was taken \(1, 2\), got 1.5"):
+        run.snapshot_at(1.5)

@@ -11,6 +11,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.tables import RowsToFrame, html_table
 
@@ -236,6 +237,14 @@ class Trajectory(RowsToFrame):
             order = np.argsort(-counts, kind="stable")
             counted.append({tuple(int(u) for u in patterns[k]): int(counts[k]) for k in order})
         return tuple(counted)
+
+    def snapshot_at(self, time: float) -> Snapshot:
+        """The snapshot taken at a requested time."""
+        for snapshot in self.snapshots:
+            if snapshot.time == time:
+                return snapshot
+        taken = ", ".join(f"{snapshot.time:g}" for snapshot in self.snapshots) or "none"
+        raise InvalidInputError(f"`time` must be one at which a snapshot was taken ({taken}), got {time:g}.")
 
     def to_xarray(self) -> xarray.Dataset:
         """The run as labelled arrays (times, losses, outputs, snapshots, events); needs the extra `storage`."""
