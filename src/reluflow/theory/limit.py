@@ -267,7 +267,8 @@ class LimitIdentified(AbstractStoppingRule):
 class _LimitSearch:
     """The attempts of one run: `next_margin` is the smallest margin at which the next is worth its cost.
 
-    Where the cone program is large an attempt is hasty, and the waiting time between two is longer.
+    Where the cone program is large an attempt is hasty, the first waits for the margin of the rule's patience, when the
+    forces tell the active samples apart, and the waiting time between two is longer.
     """
 
     def __init__(self, rule: LimitIdentified) -> None:
@@ -278,6 +279,8 @@ class _LimitSearch:
         rule = self._rule
         n, d, m = run.problem.dataset.n, run.problem.dataset.d, run.problem.network.num_neurons
         is_costly = n * min(n, d) * m > _COSTLY
+        if is_costly:
+            self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
         outputs = run.outputs() * run.problem.dataset.y
         acting = outputs[is_acted_on(outputs)]
         margin = float(np.min(acting, initial=np.inf))
