@@ -113,7 +113,7 @@ def train_deep(
         return trajectory(DeepOutcome.DIVERGED if run.has_diverged else DeepOutcome.FINISHED)
 
 
-class MeasuredRun(equinox.Module):  # type: ignore[misc, unused-ignore]
+class MeasuredRun(equinox.Module):  # type: ignore[misc, unused-ignore]  # without the extra it has no types
     """What a measure sees of a run, on the device."""
 
     _network: Any
