@@ -1,9 +1,12 @@
 """Light neurons that can still change a limit, and samples that are ignored for ever."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from reluflow.certificates.certify import Kind, certify
+from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
@@ -11,10 +14,12 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check
+from reluflow.geometry.alignment import align
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
 from reluflow.theory.limit import LimitIdentified, certified_limit, nearest_direction
 from reluflow.theory.registry import theorem_named
+from reluflow.theory.takeover import _keeps_best
 from reluflow.theory.verdict import VerdictKind
 
 
@@ -140,3 +145,26 @@ class TestIgnoredSamples:
     def test_a_leak_ignores_nothing(self):
         problem = TrainingProblem(self.DATA, LogisticLoss(), self.START.replace(leak=0.1))
         assert certified_limit(end_of(problem)).certificate.ignored == ()
+
+
+@pytest.mark.parametrize(
+    ("sample", "crossings", "keeps"),
+    [
+        (1, 1, True),  # pulls, but far from the smallest margin with the neuron off it
+        (2, 1, True),  # pushes: the problem is convex on both sides
+        (0, 1, False),  # of smallest margin: on the other side another direction may be best
+        (1, 2, False),  # something else was crossed as well
+    ],
+)
+def test_a_way_is_allowed_only_through_patterns_with_the_same_best_direction(sample, crossings, keeps):
+    """Two neurons along (1, 0) and one along (-1, 0); the first crosses the boundary of one sample, as if."""
+    data = Dataset([[1.0, 0.0], [5.0, 1.0], [-1.0, 0.0]], [1.0, 1.0, -1.0])
+    half = np.sqrt(0.5)
+    limit = Network([[half, 0.0], [half, 0.0], [-1.0, 0.0]], [half, half, -1.0])
+    kkt = kkt_certificate(limit, data)
+    assert kkt.residual < 1e-12
+    way = align(data.X, kkt.multipliers * data.y, limit.w, limit.a)
+    patterns = np.sign(limit.w @ data.X.T).astype(np.int8)
+    patterns[0, sample] *= -1
+    forged = replace(way, patterns=patterns, crossings=np.array([crossings, 0, 0]))
+    assert _keeps_best(forged, limit, limit, np.arange(3), data, kkt) is keeps
