@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
     from reluflow.theory.diagnosis import diagnose as diagnose
+    from reluflow.theory.levelling import end_of_training as end_of_training
     from reluflow.theory.limit import LimitIdentified as LimitIdentified
     from reluflow.theory.limit import certified_limit as certified_limit
     from reluflow.theory.registry import theorem_named as theorem_named
@@ -75,6 +76,7 @@ _HOMES = {
     "check": "experiments.check",
     "diagnose": "theory.diagnosis",
     "dominated_initialization": "network.initialization",
+    "end_of_training": "theory.levelling",
     "extremal_vectors": "geometry.extremal",
     "forecast": "jump_process.forecast",
     "kkt_certificate": "certificates.kkt",

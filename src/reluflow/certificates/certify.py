@@ -9,6 +9,7 @@ import numpy as np
 from reluflow.arrays import IndexArray
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.direction import certify_direction, certify_partial_direction, ignored_samples
+from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.minimum_norm_network import is_quick, minimum_norm_network, network_norm
@@ -143,11 +144,20 @@ def _certify_point(
             Kind.NOT_STATIONARY,
             f"Zero is {point.residual:.3g} (relative) away from the subdifferential; {rtol:.3g} was asked.",
         )
+    if loss.fades:
+        try:
+            fall = endless_fall(network, dataset, loss, point.kinks)
+        except UndecidedError as undecided:
+            open_points.append(f"Whether the loss has a minimum in these activation patterns is open: {undecided}")
+        else:
+            if fall is not None:
+                residuals["loss_at_infinity"] = fall.loss_at_infinity
+                return verdict(Kind.NOT_STATIONARY, fall.sentence(point.loss, dataset.n))
     if loss.is_classification and (fading := _fading_neurons(network, dataset, point)).size:
         return verdict(
             Kind.NOT_STATIONARY,
-            f"The forces on neuron {int(fading[0])} fade but do not cancel: it grows for ever, and the loss tends to a "
-            "value that no network on the way attains.",
+            f"The forces on neuron {int(fading[0])} are small but do not cancel: it grows, and a minimum, if there is "
+            "one, is far away.",
         )
     gains = best_new_neuron(network, dataset, point)
     scale = point.force_scale or 1.0

@@ -158,8 +158,10 @@ def command(
     name, reason = method.value, ""
     if method is Method.FLOW:
         from reluflow.dynamics.flow.choice import choose_flow
+        from reluflow.theory.levelling import may_be_stiff
 
-        chosen = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=ridge.value)
+        to_the_end = until in (None, "direction") and may_be_stiff(problem)
+        chosen = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=ridge.value, to_the_end=to_the_end)
         solver: AbstractSolver = chosen.solver
         name, reason = chosen.name.value, chosen.reason
     else:
@@ -242,19 +244,18 @@ def descent_from(
 
 def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
     """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
-    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, FirstOf, Stationary
-    from reluflow.theory.limit import LimitIdentified
+    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
+    from reluflow.theory.levelling import end_of_training
 
     rules: dict[str, AbstractStoppingRule] = {
         "stationary": Stationary(),
         "aligned": Aligned(),
-        # on data that cannot be fitted the loss has a minimum and no direction is ever reached
-        "direction": FirstOf((LimitIdentified(), Stationary())),
+        "direction": end_of_training(problem),
     }
     if until is None and method is not Method.FLOW:
         return Exhausted()
     if until is None:
-        return rules["direction" if problem.loss.is_classification and problem.is_plain else "stationary"]
+        return end_of_training(problem)
     if until == "direction":
         problem.refuse_variant("`--until direction`", "take stationary or a time.")
     if until == "direction" and not problem.loss.is_classification:

@@ -34,6 +34,11 @@ class Outcome(Enum):
         "direction-converged",
         "The norm grows for ever; the direction has stopped turning, or its limit is known.",
     )
+    LEVELLED_OFF = (
+        "levelled-off",
+        "The loss has levelled off above zero and no network attains it: some samples are fitted ever better, and the "
+        "norm grows for ever.",
+    )
     TAKEOVER_AHEAD = (
         "takeover-ahead",
         "A light neuron is bound to change the limiting direction, but later than the run can wait for.",
@@ -61,8 +66,8 @@ class Outcome(Enum):
 
     @property
     def is_limit(self) -> bool:
-        """Whether the run came to its own end: a stationary point, or a direction that no longer turns."""
-        return self in (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED)
+        """Whether the run came to its own end: a stationary point, a direction that no longer turns, a level loss."""
+        return self in (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED, Outcome.LEVELLED_OFF)
 
     @property
     def is_cut_short(self) -> bool:

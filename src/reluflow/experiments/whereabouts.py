@@ -14,19 +14,18 @@ from reluflow.data.given import as_dataset
 from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.phases import FITTED, LARGE_OUTPUT, SMALL_OUTPUT
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import FirstOf, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome, Trajectory
+from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.network import Network
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.diagnosis import default_loss
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
+from reluflow.theory.levelling import end_of_training, may_be_stiff
+from reluflow.theory.limit import CertifiedLimit, certified_limit
 
 ALIGNED = 1e-2  # 1 - cos below which a neuron points where it is pulled
-_ENDED = (Outcome.STATIONARY, Outcome.DIRECTION_CONVERGED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,7 @@ class Whereabouts(RowsToFrame):
             end, flow = self.limit.certificate.kind, self.trajectory
             proof = "" if self.limit.is_proof else " (not a proof)"
             where = f"reaches loss {flow.loss:.6g} at t = {flow.time:.6g} from here ({flow.outcome.code})"
-            if flow.outcome in _ENDED:
+            if flow.outcome.is_limit:
                 said.append(f"The exact flow {where}: {end}{proof}. {self.limit.reason}")
             else:
                 said.append(f"The exact flow {where} and has not ended there; what follows is left open.")
@@ -162,8 +161,8 @@ def whereabouts(
     zero_loss = problem.loss.total(np.zeros(dataset.n), dataset.y)
     trajectory = limit = None
     if flow:
-        rule = FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
-        trajectory = train(problem, choose_flow(problem, max_steps=max_steps).solver, until=rule)
+        solver = choose_flow(problem, max_steps=max_steps, to_the_end=may_be_stiff(problem)).solver
+        trajectory = train(problem, solver, until=end_of_training(problem))
         limit = certified_limit(trajectory)
     aligned_share, dead_share = _shares(problem, outputs)
     squares = np.square(network.a), np.einsum("jd,jd->j", network.w, network.w)
@@ -211,7 +210,7 @@ def _phase(problem: TrainingProblem, outputs: FloatArray, zero_loss: float, flow
         return "alignment"
     if size < LARGE_OUTPUT:
         return "growth"
-    if flow is None or flow.outcome not in _ENDED:
+    if flow is None or not flow.outcome.is_limit:
         return "fitting or convergence"
     left = (problem.initial_loss - flow.loss) / max(zero_loss - flow.loss, 1e-300)
     return "convergence" if left <= FITTED else "fitting"

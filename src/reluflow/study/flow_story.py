@@ -12,12 +12,13 @@ from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, ch
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, FirstOf, Stationary
+from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.descent_from_there import DescentPart, descend_from
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit
+from reluflow.theory.levelling import end_of_training
+from reluflow.theory.limit import CertifiedLimit, certified_limit
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
@@ -122,7 +123,7 @@ def follow_flow(
         allowed = affordable_steps(problem) if max_seconds is None else MOST_STEPS
     seconds = np.inf if max_seconds is None else max_seconds
     exact_seconds = seconds * (1.0 - DESCENT_SHARE) if fallback else seconds
-    keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of(problem)
+    keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of_training(problem)
     try:
         trajectory = train(
             problem,
@@ -174,11 +175,6 @@ def estimated_seconds(story: FlowStory) -> float:
 def _seconds_per_step(problem: TrainingProblem) -> float:
     step, product = STEP_SECONDS[told_flow(problem).name]
     return step + product * problem.dataset.X.size * problem.network.num_neurons
-
-
-def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
-    """A classifier stops when its limiting direction is known, any other network where it is stationary."""
-    return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
 
 
 def _at_phase_ends(trajectory: Trajectory, descent: DescentPart | None) -> list[Snapshot]:

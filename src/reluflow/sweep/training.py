@@ -50,7 +50,7 @@ def finished_run(case: Case, *, progress: Callable[[AbstractRun], None] | None =
 
     problem = problem_of(case)
     horizon = float("inf") if case.horizon is None else case.horizon
-    rule = _rule(case, problem.loss)
+    rule = _rule(case, problem)
     return train(problem, solver_of(case, problem), until=rule, horizon=horizon, progress=progress)
 
 
@@ -73,8 +73,10 @@ def solver_of(case: Case, problem: TrainingProblem) -> AbstractSolver:
     """The method of a case with its settings."""
     if case.method == "flow":
         from reluflow.dynamics.flow.choice import choose_flow
+        from reluflow.theory.levelling import may_be_stiff
 
-        return choose_flow(problem, solver=case.solver, rtol=case.rtol, ridge=cast("Ridge", case.ridge)).solver
+        ridge, to_the_end = cast("Ridge", case.ridge), case.until in (None, "direction") and may_be_stiff(problem)
+        return choose_flow(problem, solver=case.solver, rtol=case.rtol, ridge=ridge, to_the_end=to_the_end).solver
     if case.iterations is None:
         raise InvalidInputError(f"`iterations` must be given with method {case.method}.")
     if case.method == "gd":
@@ -142,20 +144,20 @@ def _network(case: Case, dataset: Dataset) -> Network:
     return scheme(dataset, width=case.width, scale=case.scale, rng=neuron_rng(case.seed), leak=case.leak)
 
 
-def _rule(case: Case, loss: AbstractLoss) -> AbstractStoppingRule:
+def _rule(case: Case, problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train`: the flow runs to its limit by default, descent through its iterations."""
-    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, FirstOf, Stationary
-    from reluflow.theory.limit import LimitIdentified
+    from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
+    from reluflow.theory.levelling import end_of_training
 
     if case.until is None and case.method != "flow":
         return Exhausted()
-    word = case.until or ("direction" if loss.is_classification else "stationary")
+    word = case.until or ("direction" if problem.loss.is_classification else "stationary")
     if word == "stationary":
         return Stationary()
     if word == "aligned":
         return Aligned()
     if word != "direction":
         return AtTime(float(word))
-    if not loss.is_classification:
-        raise InvalidInputError(f"`until` direction needs a classification loss, got {loss.name}.")
-    return FirstOf((LimitIdentified(), Stationary()))
+    if not problem.loss.is_classification:
+        raise InvalidInputError(f"`until` direction needs a classification loss, got {problem.loss.name}.")
+    return end_of_training(problem)

@@ -15,7 +15,7 @@ from reluflow.data.registry import load, registered_datasets, suggested_settings
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, Exhausted, FirstOf, Stationary
+from reluflow.dynamics.stopping import AbstractStoppingRule, Exhausted
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
@@ -23,7 +23,7 @@ from reluflow.network import Network, circle_quadrature, initialization_named, n
 from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
 from reluflow.web.frames import most_frames
-from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RunState, check_size
+from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RTOL, RunState, check_size
 
 OnStep = Callable[[AbstractRun], None]
 
@@ -113,10 +113,11 @@ def solver_of(state: RunState, problem: TrainingProblem) -> AbstractSolver:
     """What a state is run with: the exact flow, as `reluflow train` chooses it, or gradient descent."""
     from reluflow.dynamics.descent.gradient_descent import GradientDescent
     from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.theory.levelling import may_be_stiff
 
     if state.method == "gd":
         return GradientDescent(lr=state.lr, iterations=state.iterations)
-    return choose_flow(problem).solver
+    return choose_flow(problem, rtol=RTOL, to_the_end=may_be_stiff(problem)).solver
 
 
 def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
@@ -138,7 +139,7 @@ def states_on_the_way(trajectory: Trajectory) -> tuple[Snapshot, ...]:
 
     problem, end = trajectory.problem, trajectory.log_time
     keep = Keep(thinned=most_frames(problem.network.num_neurons, problem.dataset.d), evenly="change")
-    return train(problem, choose_flow(problem).solver, until=Exhausted(), log_horizon=end, keep=keep).frames
+    return train(problem, choose_flow(problem, rtol=RTOL).solver, until=Exhausted(), log_horizon=end, keep=keep).frames
 
 
 def states_between(
@@ -150,16 +151,16 @@ def states_between(
     from reluflow.dynamics.train import train
 
     again = TrainingProblem(problem.dataset, problem.loss, network)
-    solver = choose_flow(again).solver
+    solver = choose_flow(again, rtol=RTOL).solver
     trajectory = train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step)
     return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
 
 
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train` does by default."""
-    from reluflow.theory.limit import LimitIdentified
+    from reluflow.theory.levelling import end_of_training
 
-    return FirstOf((LimitIdentified(), Stationary())) if problem.loss.is_classification else Stationary()
+    return end_of_training(problem)
 
 
 def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

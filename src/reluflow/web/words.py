@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from reluflow.losses import LOSSES
-from reluflow.web.state import INFINITE_NODES, RunState
+from reluflow.web.state import INFINITE_NODES, RTOL, RunState
 
 DATA_FILE, NEURON_FILE = "data.csv", "neurons.csv"
 
@@ -15,7 +15,7 @@ def command_line(state: RunState, *, verb: str = "train") -> str:
 
     >>> from reluflow.web.state import read_state
     >>> command_line(read_state({"scale": "1e-400"}))
-    'reluflow train three-points --loss square --width 60 --scale 1e-400 --init balanced --seed 0'
+    'reluflow train three-points --loss square --width 60 --scale 1e-400 --init balanced --seed 0 --rtol 1e-06'
     """
     words = ["reluflow", verb, state.name if state.X is None else DATA_FILE]
     if state.bias:
@@ -34,6 +34,8 @@ def command_line(state: RunState, *, verb: str = "train") -> str:
         words += ["--init", state.init, "--seed", str(state.seed)]
     if state.method == "gd" and verb == "train":
         words += ["--method", "gd", "--lr", repr(state.lr), "--iterations", str(state.iterations)]
+    elif verb == "train":
+        words += ["--rtol", repr(RTOL)]
     return shlex.join(words)
 
 
@@ -81,14 +83,11 @@ def python_lines(state: RunState) -> str:
             "trajectory = reluflow.train(problem, solver, until=Exhausted())",
         ]
     else:
-        if state.loss == "square":
-            lines += ["from reluflow.dynamics.stopping import Stationary", "until = Stationary()"]
-        else:
-            lines += [
-                "from reluflow.dynamics.stopping import FirstOf, Stationary",
-                "until = FirstOf((reluflow.LimitIdentified(), Stationary()))",
-            ]
-        lines.append("trajectory = reluflow.train(problem, reluflow.choose_flow(problem).solver, until=until)")
+        lines += [
+            "from reluflow.theory.levelling import may_be_stiff",
+            f"solver = reluflow.choose_flow(problem, rtol={RTOL!r}, to_the_end=may_be_stiff(problem)).solver",
+            "trajectory = reluflow.train(problem, solver, until=reluflow.end_of_training(problem))",
+        ]
     lines += ["print(trajectory)", "print(reluflow.certified_limit(trajectory))"]
     return "\n".join(lines) + "\n"
 

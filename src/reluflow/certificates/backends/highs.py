@@ -68,3 +68,22 @@ def deepest_combination(rows: FloatArray, *, lift: bool) -> FloatArray | None:
     if result.x is None or result.status != 0:
         return None
     return np.asarray(result.x[:-1] + result.x[-1])
+
+
+def most_raised(rows: FloatArray) -> FloatArray | None:
+    """A v with <v, rows_i> >= 0 for every row and at least 1 for as many as can be above 0; None without an answer.
+
+    Where some v raises a row and another one a second, their sum raises both: one v raises all that can be raised.
+    """
+    n, d = rows.shape
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    cost = np.concatenate([np.zeros(d), -np.ones(n)])
+    blocks = hstack([csr_matrix(-unit), csr_matrix((np.ones(n), (np.arange(n), np.arange(n))), shape=(n, n))])
+    bounds = [(None, None)] * d + [(0.0, 1.0)] * n
+    arguments: dict[str, Any] = {"A_ub": csr_matrix(blocks), "b_ub": np.zeros(n), "bounds": bounds, "options": _TIGHT}
+    result = linprog(cost, method="highs", **arguments)
+    if result.x is None or result.status != 0:
+        return None
+    shortest = np.min(lengths[result.x[d:] > 0.5], initial=np.inf)
+    return np.asarray(result.x[:d]) / (shortest if np.isfinite(shortest) else 1.0)

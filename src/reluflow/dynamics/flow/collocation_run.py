@@ -252,13 +252,13 @@ class CollocationRun(AbstractRun):
             found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)
             is_solved = found.status is StepStatus.SOLVED
             wake = self._samples.first_wake(found.paths) if is_solved else np.inf  # else the paths follow false forces
-            soon = _AT_WAKE * self._first_step() / length
-            if wake <= soon:  # from here on that sample counts
-                self._wake(found, soon)
-                length, is_cut = min(self._step, left) if not self._is_fading else self._step, False
-                continue
             if wake < np.inf:
-                length, is_cut = length * wake * _BEFORE_WAKE, True
+                soon = _AT_WAKE * self._first_step() / length
+                if wake > soon:
+                    length, is_cut = length * wake * _BEFORE_WAKE, True
+                else:  # from here on that sample counts
+                    self._wake(found, soon)
+                    length, is_cut = min(self._step, left) if not self._is_fading else self._step, False
                 continue
             if not is_solved or found.misfit > tolerance:
                 self.rejected += 1
@@ -348,19 +348,18 @@ class CollocationRun(AbstractRun):
     def _record(self, found: Solution, length: float) -> None:
         """Write the events of a step into the log, and the moments on its way where the outputs are known."""
         paths = found.paths
-        inner = POINTS < 1.0
-        moments = zip(*self._times_at(POINTS[inner], found, length), found.outputs[inner], strict=True)
-        self.passed.extend((float(time), float(log_time), outputs) for time, log_time, outputs in moments)
-        rows = np.flatnonzero(paths.num_events)
-        if not rows.size:
-            return
-        counts = paths.num_events[rows]
-        which = np.arange(paths.event_walls.shape[1]) < counts[:, None]
-        walls, taus = paths.event_walls[rows][which], paths.event_taus[rows][which]
-        times, _ = self._times_at(taus, found, length)
-        samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
-        who, kinds = np.repeat(found.moving[rows], counts), paths.event_kinds[rows][which]
-        self.recorder.extend(who, samples, times, kinds)
+        is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
+        is_inner = POINTS < 1.0
+        taus = np.concatenate([POINTS[is_inner], paths.event_taus[is_event]])
+        times, log_times = self._times_at(taus, found, length)
+        outputs = found.outputs[is_inner]
+        moments = slice(len(outputs))
+        self.passed.extend(zip(times[moments].tolist(), log_times[moments].tolist(), outputs, strict=True))
+        if len(taus) > len(outputs):
+            walls = paths.event_walls[is_event]
+            samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
+            who = np.repeat(found.moving, paths.num_events)
+            self.recorder.extend(who, samples, times[len(outputs) :], paths.event_kinds[is_event])
 
     def _settle_paths(self, found: Solution) -> None:
         """Neurons whose paths could not go on alone (a ridge, the origin, a = 0 on a wall): decide from their state."""
