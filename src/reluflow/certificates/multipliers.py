@@ -48,35 +48,36 @@ def least_squares_multipliers(
     samples is explained in any case; the multipliers explain what is orthogonal to it.
     """
     X, y = dataset.X[active], dataset.y[active]
-    num_neurons, k = len(w), active.size
+    k = active.size
     fixed = slopes[:, active].copy()
     fixed[kinks[:, 0], kinks[:, 1]] = 0.0
-    own: list[list[tuple[int, FloatArray]]] = [[] for _ in range(num_neurons)]
+    own: dict[int, list[tuple[int, FloatArray]]] = {}
     for column, (j, place) in enumerate(kinks):
-        own[j].append((column, a[j] * y[place] * X[place]))
+        own.setdefault(int(j), []).append((column, a[j] * y[place] * X[place]))
     for column, (j, row) in enumerate(pressed):
-        own[j].append((len(kinks) + column, a[j] * row))
-    spans = [_Span.of(columns, w.shape[1]) for columns in own]
-    pulls = [a[j] * (fixed[j] * y)[:, None] * X for j in range(num_neurons)]  # (k, d) each
-    tangent = [span.off(pull) for span, pull in zip(spans, pulls, strict=True)]
+        own.setdefault(int(j), []).append((len(kinks) + column, a[j] * row))
+    spans = {j: _Span.of(columns) for j, columns in own.items()}
+    pulls = (a[:, None] * fixed * y)[:, :, None] * X  # (num_neurons, k, d)
+    tangent = pulls.transpose(1, 0, 2).copy()
+    for j, span in spans.items():
+        tangent[:, j] = span.off(pulls[j])
+    tangent = tangent.reshape(k, -1)
     outputs = activated[:, active] * y
-    gram = outputs.T @ outputs + sum((rows @ rows.T for rows in tangent), np.zeros((k, k)))
+    gram = outputs.T @ outputs + tangent @ tangent.T
     lengths = np.sqrt(np.diag(gram))
     if not k or np.min(lengths) == 0.0:
         nothing = np.zeros(k), np.zeros(len(kinks)), np.zeros(len(pressed))
         return LeastSquaresMultipliers(*nothing, False, 0.0)
     values, vectors = np.linalg.eigh(gram / np.outer(lengths, lengths))
-    is_unique = bool(values[0] > _INDEPENDENT) and all(span.is_independent for span in spans)
+    is_unique = bool(values[0] > _INDEPENDENT) and all(span.is_independent for span in spans.values())
     strong = values > _INDEPENDENT
     inverse = (vectors[:, strong] / values[strong]) @ vectors[:, strong].T / np.outer(lengths, lengths)
     found = np.zeros(k)
     for _ in range(_REFINEMENTS):
-        left = outputs.T @ (a - outputs @ found)
-        for j in range(num_neurons):
-            left += tangent[j] @ (w[j] - found @ pulls[j])
+        left = outputs.T @ (a - outputs @ found) + tangent @ (w - found @ pulls).ravel()
         found = found + inverse @ left
     others = np.zeros(len(kinks) + len(pressed))
-    for j, span in enumerate(spans):
+    for j, span in spans.items():
         others[span.columns] = span.solve(w[j] - found @ pulls[j])
     largest = float(np.max(np.abs(found))) or 1.0
     return LeastSquaresMultipliers(
@@ -98,14 +99,12 @@ class _Span:
     is_independent: bool
 
     @classmethod
-    def of(cls, columns: list[tuple[int, FloatArray]], d: int) -> _Span:
-        vectors = np.array([vector for _, vector in columns]).reshape(len(columns), d)
-        if not columns:
-            return cls([], vectors, vectors, True)
+    def of(cls, columns: list[tuple[int, FloatArray]]) -> _Span:
+        vectors = np.array([vector for _, vector in columns])
         unit = vectors / np.linalg.norm(vectors, axis=1)[:, None]
         left, singular, _ = np.linalg.svd(unit.T, full_matrices=False)
         strong = singular > np.sqrt(_INDEPENDENT) * singular[0]
-        is_independent = len(columns) <= d and bool(singular[-1] ** 2 > _INDEPENDENT)
+        is_independent = len(columns) <= vectors.shape[1] and bool(singular[-1] ** 2 > _INDEPENDENT)
         return cls([column for column, _ in columns], vectors, left[:, strong].T, is_independent)
 
     def off(self, rows: FloatArray) -> FloatArray:
@@ -114,6 +113,4 @@ class _Span:
 
     def solve(self, vector: FloatArray) -> FloatArray:
         """Strengths of the span's vectors whose sum is nearest to a vector."""
-        if not self.columns:
-            return np.zeros(0)
         return np.asarray(np.linalg.lstsq(self.vectors.T, vector, rcond=1e-12)[0], dtype=np.float64)

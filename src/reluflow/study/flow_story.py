@@ -26,7 +26,7 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }
-LARGEST_FINE, LARGE_RTOL = 20_000, 1e-6  # n d m beyond which a story is told to this tolerance
+LARGEST_FINE, LARGE_RTOL = 3_000, 1e-6  # n d m beyond which a story is told to this tolerance
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
