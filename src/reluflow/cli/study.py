@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,65 +91,69 @@ def command(
 
     Example: reluflow study three-points --out out/three-points
     """
-    from reluflow.network import initialization_named, is_network_file
-    from reluflow.network.initialization import balanced_initialization
-    from reluflow.study.export import as_json
-    from reluflow.study.growing_report import GrowingReport
-    from reluflow.study.pictures import animate_study
-    from reluflow.study.story import StudyInterrupted, study
+    from reluflow.study.workers import started_workers
 
     if not max_seconds > 0:
         raise InvalidInputError(f"`--max-seconds` must be positive, got {max_seconds:g}.")
-    data = dataset_from(dataset, bias=bias, seed=seed)
-    note_suggested_leak(dataset, leak)
-    folder = out if out is not None else Path("out") / _folder_name(dataset)
-    _make_folder(folder)
-    chosen = loss_from(data, loss, reduction, factor)
-    is_given = is_network_file(init)
-    network = None
-    if is_given:
-        network = network_from(
-            data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
-        )
-    report = GrowingReport(folder, command=_command_line())
-    status = 0
-    with stage_bar() as (on_stage, on_share):
-        try:
-            found = study(
-                data,
-                chosen,
-                leak=leak,
-                initialization=balanced_initialization if is_given else initialization_named(init),
-                network=network,
-                width=width,
-                scale=scale,
-                seed=seed,
-                seeds=0 if quick else seeds,
-                scales=_scales(scales),
-                theorems=_asked(quick=quick, lemmas=lemmas),
-                max_steps=max_steps,
-                max_seconds=max_seconds,
-                processes=1 if quick else processes or _available_cores(),
-                on_stage=on_stage,
-                on_share=on_share,
-                on_found=report.update,
+    number = 1 if quick else processes or _available_cores()
+    with closing(started_workers(number)) as workers:  # they load while this process reads the data
+        from reluflow.network import initialization_named, is_network_file
+        from reluflow.network.initialization import balanced_initialization
+        from reluflow.study.export import as_json
+        from reluflow.study.growing_report import GrowingReport
+        from reluflow.study.pictures import animate_study
+        from reluflow.study.story import StudyInterrupted, study
+
+        data = dataset_from(dataset, bias=bias, seed=seed)
+        note_suggested_leak(dataset, leak)
+        folder = out if out is not None else Path("out") / _folder_name(dataset)
+        _make_folder(folder)
+        chosen = loss_from(data, loss, reduction, factor)
+        is_given = is_network_file(init)
+        network = None
+        if is_given:
+            network = network_from(
+                data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
             )
-        except StudyInterrupted as interrupt:
-            found, status = interrupt.study, 130
-        on_stage("drawing")
-        report.update(found)
-        film = animate_study(found, folder / "run.gif") if animate else None
-    if status:
-        note(f"interrupted; what was done is in {report.path}.")
-    if json:
-        files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
-        print_json(as_json(found) | {"files": [str(path) for path in files]})
+        report = GrowingReport(folder, command=_command_line())
+        status = 0
+        with stage_bar() as (on_stage, on_share):
+            try:
+                found = study(
+                    data,
+                    chosen,
+                    leak=leak,
+                    initialization=balanced_initialization if is_given else initialization_named(init),
+                    network=network,
+                    width=width,
+                    scale=scale,
+                    seed=seed,
+                    seeds=0 if quick else seeds,
+                    scales=_scales(scales),
+                    theorems=_asked(quick=quick, lemmas=lemmas),
+                    max_steps=max_steps,
+                    max_seconds=max_seconds,
+                    processes=workers,
+                    on_stage=on_stage,
+                    on_share=on_share,
+                    on_found=report.update,
+                )
+            except StudyInterrupted as interrupt:
+                found, status = interrupt.study, 130
+            on_stage("drawing")
+            report.update(found)
+            film = animate_study(found, folder / "run.gif") if animate else None
+        if status:
+            note(f"interrupted; what was done is in {report.path}.")
+        if json:
+            files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
+            print_json(as_json(found) | {"files": [str(path) for path in files]})
+            return status
+        for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
+            print(sentence)
+        if animate:
+            print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
         return status
-    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
-        print(sentence)
-    if animate:
-        print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
-    return status
 
 
 def _available_cores() -> int:

@@ -83,8 +83,6 @@ class Telling:
         The network of the first run.
     seeds, scales
         What the run is repeated with.
-    theorems
-        Which to ask.
     allowed
         What it may cost.
     workers
@@ -99,7 +97,6 @@ class Telling:
         *,
         seeds: int,
         scales: Sequence[str],
-        theorems: Sequence[Theorem],
         allowed: Allowed,
         workers: AbstractWorkers,
     ) -> None:
@@ -107,7 +104,7 @@ class Telling:
         self._draw = draw
         self._problem = TrainingProblem(study.dataset, study.loss, network)
         self._repeats = [(study.seed + k, scale) for k in range(seeds) for scale in scales]
-        self._theorems = {theorem.key: theorem for theorem in theorems}
+        self._theorems: dict[str, Theorem] = {}
         self._allowed = allowed
         self._workers = workers
         self._open: list[str] = []
@@ -127,8 +124,9 @@ class Telling:
             self._preparing.add(part.__name__)
             self._workers.submit(StudyTask(part.__name__, partial(part, self._study.loss, self._study.leak)))
 
-    def begin(self) -> None:
+    def begin(self, theorems: Sequence[Theorem]) -> None:
         """Queue everything that needs nothing else first, what is quick and what is long before the rest."""
+        self._theorems = {theorem.key: theorem for theorem in theorems}
         self._add("diagnosis", partial(diagnose, self._study.dataset, self._study.loss, leak=self._study.leak))
         if self._preparing:
             self._add_geometry()

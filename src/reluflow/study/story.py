@@ -21,6 +21,7 @@ from reluflow.study.neuron_groups import NeuronGroup
 from reluflow.study.scale_advice import ScaleAdvice
 from reluflow.study.sensitivity import Variation
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.study.workers import AbstractWorkers, started_workers
 from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
 
@@ -137,7 +138,7 @@ def study(
     theorems: Sequence[Theorem] | None = None,
     max_steps: float | None = None,
     max_seconds: float | None = None,
-    processes: int = 1,
+    processes: int | AbstractWorkers = 1,
     on_stage: Callable[[str], None] | None = None,
     on_share: Callable[[float], None] | None = None,
     on_found: Callable[[Study], None] | None = None,
@@ -171,7 +172,8 @@ def study(
         Time allowed to the whole study, on the clock on the wall; more than half of it to its first run. By default
         nothing depends on a clock.
     processes
-        Computed in this process, or in so many others side by side; the numbers are the same.
+        Computed in this process, or in so many others side by side, or by workers that have been started already; the
+        numbers are the same.
     on_stage, on_share
         Called with what is being done, and with the share that is done, for a progress bar.
     on_found
@@ -183,7 +185,6 @@ def study(
         On Ctrl-C; a KeyboardInterrupt that holds the study up to then.
     """
     from reluflow.study.plan import Allowed, Telling, default_width
-    from reluflow.study.workers import ProcessWorkers, SerialWorkers
 
     Allowance(
         np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps
@@ -200,7 +201,7 @@ def study(
         dataset, chosen, start.leak, initialization, start.num_neurons, scale, seed, None, None, None, None, (), None,
         (), (), (), (), is_given=network is not None,
     )  # fmt: skip
-    workers = SerialWorkers() if processes <= 1 else ProcessWorkers(processes)
+    workers = started_workers(processes) if isinstance(processes, int) else processes
     try:
         telling = Telling(
             nothing,
@@ -208,15 +209,14 @@ def study(
             start,
             seeds=seeds,
             scales=scales,
-            theorems=main_theorems() if theorems is None else theorems,
             allowed=Allowed(max_steps, max_seconds),
             workers=workers,
         )
         say = on_stage or (lambda name: None)
+        telling.start_clock(say)
+        telling.begin(main_theorems() if theorems is None else theorems)
         if on_found is not None:
             on_found(replace(nothing, pending=("everything but the data",)))
-        telling.start_clock(say)
-        telling.begin()
         try:
             return telling.run(say, on_share or (lambda share: None), on_found)
         except KeyboardInterrupt as interrupt:

@@ -6,6 +6,7 @@ input closes when the parent ends, however it ends, and the worker leaves after 
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import signal
@@ -74,13 +75,14 @@ def _answer(function: Callable[..., Any], arguments: tuple[Any, ...], more: dict
 
 
 def main() -> None:
-    """Set up the streams and serve."""
+    """Set up the streams, load what every task needs, and serve."""
     tasks = Connection(os.dup(0), writable=False)
     answers = Connection(os.dup(1), readable=False)
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
+    importlib.import_module("reluflow.study.plan")
     try:
         serve(tasks, answers)
     except (BrokenPipeError, ConnectionResetError):

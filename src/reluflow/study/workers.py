@@ -121,14 +121,21 @@ class ProcessWorkers(AbstractWorkers):
         under_way = [member.task.name for member in self._members if member.task is not None]
         return [*under_way, *(task.name for task in self._queue)]
 
+    def submit(self, task: StudyTask) -> None:
+        super().submit(task)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        for member in self._members:
+            if member.task is None and self._queue:
+                task = self._queue.popleft()
+                self.on_start(task.name)
+                member.give(task)
+
     def next_finished(self, timeout: float) -> Finished | None:
         end = time.monotonic() + timeout
         while True:
-            for member in self._members:
-                if member.task is None and self._queue:
-                    task = self._queue.popleft()
-                    self.on_start(task.name)
-                    member.give(task)
+            self._hand_out()
             by_pipe = {member.answers: member for member in self._members if member.task is not None}
             for pipe in wait(list(by_pipe), timeout=min(max(0.0, end - time.monotonic()), 60.0)):
                 member = by_pipe[cast("Connection", pipe)]
@@ -177,6 +184,11 @@ class ProcessWorkers(AbstractWorkers):
         for member in self._members:
             member.end()
         self._members = []
+
+
+def started_workers(num_workers: int) -> AbstractWorkers:
+    """So many processes, which load what they need while the caller goes on; for one, none but this."""
+    return ProcessWorkers(num_workers) if num_workers > 1 else SerialWorkers()
 
 
 class _WorkerProcess:
