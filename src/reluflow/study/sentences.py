@@ -98,6 +98,13 @@ def _about_end(found: Study) -> list[str]:
             *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
+    if trajectory.outcome is Outcome.LEVELLED_OFF:
+        return [
+            f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, and has "
+            "no minimum to come to: samples that contradict each other balance, and its norm grows for ever on others.",
+            *handed_over,
+            *certificate.reasons,
+        ]
     accuracy = f"{_classified(found, flow)} and " if found.loss.is_classification else ""
     ended = f"{who} {accuracy}ends at {kind}{proof}, with loss {trajectory.loss:.6g}, at {_clock(flow)}."
     words = [ended, *handed_over]
