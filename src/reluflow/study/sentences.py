@@ -100,8 +100,8 @@ def _about_end(found: Study) -> list[str]:
         ]
     if trajectory.outcome is Outcome.LEVELLED_OFF:
         return [
-            f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, and has "
-            "no minimum to come to: samples that contradict each other balance, and its norm grows for ever on others.",
+            f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, and "
+            "has no minimum: samples that contradict each other balance, and the norm grows for ever on others.",
             *handed_over,
             *certificate.reasons,
         ]
