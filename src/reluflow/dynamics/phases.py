@@ -75,10 +75,9 @@ def _plateaus(times: FloatArray, left: FloatArray, start: float, stop: float) ->
         return []
     found = []
     first, end = int(inside[0]), int(inside[-1])
+    lowest = np.minimum.accumulate(left)
     while first < end:
-        last = first
-        while last < end and left[first] - left[last + 1] <= _PLATEAU_FALL:
-            last += 1
+        last = min(_before_fall(left, lowest, first), end)
         has_fallen = left[first] < 1.0 - 2 * _PLATEAU_FALL
         has_left = left[last] > FITTED + _PLATEAU_FALL
         if times[last] - times[first] >= _PLATEAU_LENGTH * span and has_fallen and has_left:
@@ -87,3 +86,15 @@ def _plateaus(times: FloatArray, left: FloatArray, start: float, stop: float) ->
         else:
             first += 1
     return found
+
+
+def _before_fall(left: FloatArray, lowest: FloatArray, first: int) -> int:
+    """The last place from which on nothing has fallen by more than a plateau's share, `lowest` being the minima so far.
+
+    A loss falls all the way but for rounding or the steps of a descent, so that the minima tell where, at once.
+    """
+    level = left[first] - _PLATEAU_FALL
+    if lowest[first] >= level:
+        return int(np.searchsorted(-lowest, -level, side="right")) - 1
+    is_below = left[first:] < level
+    return first + int(np.argmax(is_below)) - 1 if is_below.any() else len(left) - 1
