@@ -79,7 +79,7 @@ def choose_flow(
         raise InvalidInputError(f"`solver` must be one of {', '.join(FlowSolver)}, got {solver!r}.") from None
     reason = f"The {name} solver, as asked."
     if name is FlowSolver.COLLOCATION:
-        problem.refuse_variant("the collocation solver", "the event-driven one takes it.")
+
     if name is FlowSolver.AUTO and not problem.is_plain:
         name, reason = FlowSolver.EVENT_DRIVEN, f"Event-driven steps: the solver that takes {problem.variant}."
     if name is FlowSolver.AUTO:

@@ -46,7 +46,6 @@ class CollocationFlow(AbstractFlow):
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
-        problem.refuse_variant("CollocationFlow", "EventDrivenFlow takes it.")
         return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
 
     def describe(self) -> str:
