@@ -243,6 +243,7 @@ def descent_from(
 def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
     """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
     from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, FirstOf, Stationary
+    from reluflow.dynamics.train import default_rule
     from reluflow.theory.limit import LimitIdentified
 
     rules: dict[str, AbstractStoppingRule] = {
@@ -254,7 +255,7 @@ def _rule(until: str | None, method: Method, problem: TrainingProblem) -> Abstra
     if until is None and method is not Method.FLOW:
         return Exhausted()
     if until is None:
-        return rules["direction" if problem.loss.is_classification and problem.is_plain else "stationary"]
+        return rules["direction"] if problem.loss.is_classification and problem.is_plain else default_rule(problem)
     if until == "direction":
         problem.refuse_variant("`--until direction`", "take stationary or a time.")
     if until == "direction" and not problem.loss.is_classification:

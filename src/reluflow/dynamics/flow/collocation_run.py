@@ -99,7 +99,7 @@ class CollocationRun(AbstractRun):
         """Norms and angles of the gradient now."""
         neurons, pulls = self._neurons, self._pulls()
         if not self.problem.is_plain:
-            z, outward = self._shapes_outward(), RelativePulls(self._span.pulls_outward(pulls), self._log_rate)
+            z, outward = self._outward(pulls)
             return gradient_of_variant(self.problem, z, neurons.mass, outward, 0.0)
         a, mass = neurons.shapes[:, -1], neurons.mass
         towards = np.einsum("ji,ji->j", neurons.shapes[:, :-1], pulls)
@@ -110,8 +110,7 @@ class CollocationRun(AbstractRun):
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self._pulls()
         if not self.problem.is_plain:
-            outward = RelativePulls(self._span.pulls_outward(pulls), self._log_rate)
-            return is_settled_variant(self.problem, self._shapes_outward(), outward, self._outputs)
+            return is_settled_variant(self.problem, *self._outward(pulls), self._outputs)
         start = np.abs(self.problem.loss.label_forces(self._samples.labels)) @ self._samples.walls.length
         is_pulled = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate) > RESTING_PULL * start
         z = self._neurons.shapes[is_pulled]
@@ -158,11 +157,11 @@ class CollocationRun(AbstractRun):
         """Weight decay so far: what no pull moves has shrunk by e to minus this."""
         return self.problem.weight_decay * self.time if self.problem.weight_decay else 0.0  # not 0 times infinity
 
-    def _shapes_outward(self) -> FloatArray:
-        """Rows (w, a), each without its exp(log_norm), in the coordinates of the given problem."""
-        neurons = self._neurons
-        w = self._span.outward(neurons.shapes[:, :-1], neurons.log_norm, self._decayed())
-        return np.column_stack([w, neurons.shapes[:, -1]])
+    def _outward(self, pulls: FloatArray) -> tuple[FloatArray, RelativePulls]:
+        """Shapes and pulls of the neurons in the coordinates of the given problem."""
+        z, log_norm = self._neurons.shapes, self._neurons.log_norm
+        z = np.column_stack([self._span.outward(z[:, :-1], log_norm, self._decayed()), z[:, -1]])
+        return z, RelativePulls(self._span.pulls_outward(pulls), self._log_rate)
 
     def _refresh(self, *, slopes: FloatArray | None) -> None:
         """Outputs and forces of the neurons as they are; `slopes` tell which samples count in the rate."""

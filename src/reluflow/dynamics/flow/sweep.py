@@ -43,7 +43,7 @@ class Sweep:
 
     def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int, length: float) -> None:
         self.samples = samples
-        self.moving = _moving(neurons, samples.is_silent) if samples.own_decay == 0.0 else np.arange(neurons.num_neurons)
+        self.moving = np.arange(neurons.num_neurons) if samples.own_decay else _moving(neurons, samples.is_silent)
         self.mass = neurons.mass[self.moving]
         self.kept = np.exp(-2.0 * samples.shared_decay * length * POINTS)
         self._law = samples.moves_outputs, samples.own_decay * length
