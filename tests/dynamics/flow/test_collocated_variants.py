@@ -48,10 +48,9 @@ def test_agrees_with_the_event_driven_flow(decay, trains):
     for seed in (0, 4, 8, 10, 12, 14, 18, 20, 25):
         drawn = random_problem(seed)
         problem = replace(drawn.problem, weight_decay=decay, trains_output_layer=trains)
-        end = min(drawn.end, 8.0 / decay) if decay else drawn.end  # later a decayed w is rounding beside a frozen a
-        keep = Keep(times=[0.3 * end, 0.6 * end, end])
+        keep = Keep(times=[0.3 * drawn.end, 0.6 * drawn.end, drawn.end])
         exact, found = (
-            train(problem, solver, until=AtTime(end), keep=keep)
+            train(problem, solver, until=AtTime(drawn.end), keep=keep)
             for solver in (EventDrivenFlow(rtol=1e-10), CollocationFlow(rtol=1e-8))
         )
         assert found.outcome == exact.outcome
@@ -112,10 +111,11 @@ def test_a_dead_neuron_with_a_frozen_output_decays():
 
 
 @pytest.mark.parametrize("size", [1e-9, 1e9])
-def test_a_frozen_output_of_any_size_beside_the_inputs(size):
+@pytest.mark.parametrize("solver", [EventDrivenFlow(), CollocationFlow(1e-9)])
+def test_a_frozen_output_of_any_size_beside_the_inputs(solver, size):
     """(w/c, c a) has the outputs of (w, a) and moves c^2 times as fast.
 
-    A step was as short as the pull on a = 1e-9 allows a neuron to grow that cannot; beside a = 1e9 its w was rounding.
+    The event-driven flow measured errors of w against |(w, a)|, and its outputs were off by 7e-4 for c^2 = 1e9.
     """
     rng = np.random.default_rng(2)
     X, w, y = rng.standard_normal((4, 3)), rng.standard_normal((6, 3)), rng.standard_normal(4)
@@ -125,9 +125,22 @@ def test_a_frozen_output_of_any_size_beside_the_inputs(size):
         for network in (Network(w, a), Network(w / c, c * a))
     )
     exact = train(usual, EventDrivenFlow(), until=AtTime(3.0))
-    found = train(scaled, CollocationFlow(1e-9), until=AtTime(3.0 / size))
+    found = train(scaled, solver, until=AtTime(3.0 / size))
     np.testing.assert_allclose(found.predictions, exact.predictions, atol=1e-7)
     assert found.steps < 300
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_frozen_outputs_above_inputs_that_start_at_zero(decay):
+    """w = 0 stands on every wall, and the forces alone say where it goes; w' = a D - lambda w from there."""
+    rng = np.random.default_rng(3)
+    data = Dataset(rng.standard_normal((5, 3)), rng.standard_normal(5))
+    network = Network(w=np.zeros((4, 3)), a=[0.5, -0.5, 1.0, -1.0])
+    problem = TrainingProblem(data, "square", network, weight_decay=decay, trains_output_layer=False)
+    solvers = EventDrivenFlow(ridge="positive"), CollocationFlow(1e-9, ridge="positive")
+    exact, found = (train(problem, solver, until=AtTime(4.0)) for solver in solvers)
+    assert np.max(np.abs(exact.network.w)) > 0.1
+    np.testing.assert_allclose(weights(found.network), weights(exact.network), atol=1e-8)
 
 
 @pytest.mark.parametrize(("decay", "trains"), VARIANTS)

@@ -19,6 +19,7 @@ class CollocationFlow(AbstractFlow):
     death, exactly, as a power series whose events are roots of polynomials; the outputs give the forces back, and
     Newton's method in force space, with the tangent kernel, closes the circle. The scheme is Radau IIA, L-stable, so
     that stiff tails take long steps; a fading loss runs in rescaled time. `EventDrivenFlow` computes the same flow.
+    Weight decay and a frozen output layer change a neuron's series and what its mass counts, and no more.
 
     Parameters
     ----------

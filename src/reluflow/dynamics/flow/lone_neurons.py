@@ -23,7 +23,7 @@ class LoneNeurons:
 
     def __init__(self, network: Network, walls: Walls, *, moves_outputs: bool = True) -> None:
         self.walls = walls
-        self._keeps_balance = moves_outputs
+        self.keeps_balance = moves_outputs
         self.leak = network.leak
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
@@ -96,7 +96,7 @@ class LoneNeurons:
         self.largest_log_norm[moved] = np.maximum(self.largest_log_norm[moved], self.log_norm[moved])
         self.invariant[moved] /= norm**2
         self.shapes[moved] = ends / norm[:, None]
-        if self._keeps_balance:
+        if self.keeps_balance:
             self.shapes[moved] = restored(self.shapes[moved], self.invariant[moved])
         self.output_sign[moved] = np.where(ends[:, -1] == 0.0, self.output_sign[moved], np.sign(ends[:, -1]))
         self.sides[moved], self.pinned[moved] = sides, pinned
@@ -128,7 +128,7 @@ class LoneNeurons:
 
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
-        if not self._keeps_balance:
+        if not self.keeps_balance:
             return 0.0
         now = invariants_of(self.shapes) * np.exp(2.0 * (self.log_norm - self.largest_log_norm))
         start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - self.largest_log_norm))
