@@ -111,3 +111,12 @@ def test_refusals():
         certify_variant(network, DATA, LOSS)
     with pytest.raises(InvalidInputError, match="`weight_decay` must be finite and at least 0, got -1"):
         certify_variant(network, DATA, LOSS, weight_decay=-1.0)
+
+
+def test_a_frozen_classifier_that_classifies_all_is_at_no_minimum():
+    """Its loss underflows along the direction it grows in, which was called a global minimum of objective 0."""
+    data = Dataset([[1.0, 0.3], [-1.0, 0.2]], [1.0, -1.0])
+    network = Network(w=[[4000.0, 0.0], [-4000.0, 0.0]], a=[0.5, -0.5])
+    found = certify_variant(network, data, LogisticLoss(), trains_output_layer=False)
+    assert found.kind is Kind.NOT_STATIONARY
+    assert "it has no minimum in them" in found.reasons[0]

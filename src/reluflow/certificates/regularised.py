@@ -208,6 +208,13 @@ def _frozen_verdict(
 ) -> Certificate:
     """With the output weights held fixed every neuron is bounded by itself."""
     network, decay = point.network, point.weight_decay
+    margins = point.dataset.y * network.outputs(point.dataset.X)
+    if decay == 0.0 and point.loss.fades and np.min(margins) >= 0.0 < np.max(margins):
+        return verdict(
+            Kind.NOT_STATIONARY,
+            "No sample is on the wrong side, so the loss falls for ever as the input weights grow along their own "
+            "direction: it has no minimum in them.",
+        )
     room = 0.0
     for sign in (1, -1):
         members = network.a * sign > 0.0
