@@ -111,3 +111,21 @@ def test_refusals():
         certify_variant(network, DATA, LOSS)
     with pytest.raises(InvalidInputError, match="`weight_decay` must be finite and at least 0, got -1"):
         certify_variant(network, DATA, LOSS, weight_decay=-1.0)
+
+
+def test_a_frozen_classifier_that_classifies_all_is_at_no_minimum():
+    """Its loss underflows along the direction it grows in, which was called a global minimum of objective 0."""
+    data = Dataset([[1.0, 0.3], [-1.0, 0.2]], [1.0, -1.0])
+    network = Network(w=[[4000.0, 0.0], [-4000.0, 0.0]], a=[0.5, -0.5])
+    found = certify_variant(network, data, LogisticLoss(), trains_output_layer=False)
+    assert found.kind is Kind.NOT_STATIONARY
+    assert "the loss has no minimum" in found.reasons[0]
+
+
+def test_a_frozen_classifier_that_levels_off_is_at_no_minimum_either():
+    # two samples on one ray contradict each other and balance; the third is fitted ever better
+    data = Dataset([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [1.0, -1.0, 1.0])
+    balance = 0.41961761966455874  # where ln(1 + exp(-2 u)) + ln(1 + exp(u)) is least
+    found = certify_variant(Network([[balance, 40.0]], [1.0]), data, LogisticLoss(), trains_output_layer=False)
+    assert found.kind is Kind.NOT_STATIONARY
+    assert found.residuals["loss_at_infinity"] == pytest.approx(0.42796893812797554, rel=1e-12)

@@ -221,12 +221,20 @@ def test_a_frozen_output_layer_keeps_its_weights(reluflow):
     assert first["w"] != last["w"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--weight-decay", 0.1), ("--frozen-output", "--scale", 1), ("--loss", "logistic", "--weight-decay", 0.02)],
+)
+def test_either_flow_solver_takes_it(reluflow, words):
+    options = ("min-toy", "--width", 6, *words, "--until", 3, "--json")
+    ends = [reluflow("train", *options, "--solver", name).json for name in ("event-driven", "collocation")]
+    assert ends[0]["outcome"] == ends[1]["outcome"] == "horizon"
+    assert ends[1]["loss"] == pytest.approx(ends[0]["loss"], rel=1e-6)
+
+
 def test_what_is_not_plain_is_said_and_refused_where_it_must_be(reluflow):
     shown = reluflow("train", "three-points", "--width", 5, "--scale", 1, "--weight-decay", 0.2, "--until", 1)
     assert "weight decay 0.2; minimum, saddle and stationary are words of that problem" in " ".join(shown.out.split())
-    refused = reluflow("train", "three-points", "--weight-decay", 0.1, "--solver", "collocation")
-    assert refused.status == 2
-    assert "without weight decay 0.1 for the collocation solver; the event-driven one takes it" in refused.err
     refused = reluflow("train", "min-toy", "--frozen-output", "--until", "direction")
     assert refused.status == 2
     assert "a frozen output layer for `--until direction`" in refused.err

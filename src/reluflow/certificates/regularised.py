@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
 from reluflow.certificates.certificate import Certificate, Kind
+from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.stationarity import Escape
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
@@ -64,12 +65,16 @@ class _Point:
         oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.network.leak, signs=signs)
         return oracle.gains(self.forces)
 
-    def residual(self, kink_rtol: float) -> float:
+    def kinks(self, kink_rtol: float) -> BoolArray:
+        """Which <w_j, x_k> count as zero, shape (num_neurons, n)."""
+        lengths = row_norms(self.network.w)[:, None] * np.linalg.norm(self.dataset.X, axis=1)
+        return np.asarray(np.abs(self.network.pre_activations(self.dataset.X)) <= kink_rtol * lengths)
+
+    def residual(self, kinks: BoolArray) -> float:
         """Distance of zero to the subdifferential over the weights that are trained, relative to |theta| scale."""
         network, X, decay = self.network, self.dataset.X, self.weight_decay
         heights, sizes = network.pre_activations(X), row_norms(network.w)
         lengths = np.linalg.norm(X, axis=1)
-        kinks = np.abs(heights) <= kink_rtol * sizes[:, None] * lengths
         slopes = np.where(heights > 0.0, 1.0, network.leak)
         pulls = (slopes * ~kinks * self.forces) @ X
         tolerance = ROUNDING * float(np.abs(self.forces) @ lengths)
@@ -145,9 +150,9 @@ def certify_variant(
         )
     loss.check_labels(dataset.y)
     point = _Point.of(network, dataset, loss, float(weight_decay), trains_output_layer)
-    objective = point.objective(point.network)
+    objective, kinks = point.objective(point.network), point.kinks(kink_rtol)
     residuals = {
-        "stationarity": point.residual(kink_rtol),
+        "stationarity": point.residual(kinks),
         "loss": loss.total(point.network.outputs(dataset.X), dataset.y),
         "penalty": point.penalty(point.network),
     }
@@ -165,7 +170,7 @@ def certify_variant(
             f"{rtol:.3g} was asked.",
         )
     if not trains_output_layer:
-        return _frozen_verdict(point, objective, residuals, rtol, verdict)
+        return _frozen_verdict(point, objective, kinks, residuals, rtol, verdict)
     gains = point.gains()
     residuals["new_neuron_gain"] = max(gains.upper - weight_decay, 0.0) / point.scale
     residuals["gap"] = abs(residuals["penalty"] - point.fitted()) / (objective or 1.0)
@@ -204,10 +209,25 @@ def _name(point: _Point) -> str:
 
 
 def _frozen_verdict(
-    point: _Point, objective: float, residuals: dict[str, float], rtol: float, verdict: Callable[..., Certificate]
+    point: _Point,
+    objective: float,
+    kinks: BoolArray,
+    residuals: dict[str, float],
+    rtol: float,
+    verdict: Callable[..., Certificate],
 ) -> Certificate:
     """With the output weights held fixed every neuron is bounded by itself."""
     network, decay = point.network, point.weight_decay
+    if decay == 0.0 and point.loss.fades:
+        try:
+            fall = endless_fall(network, point.dataset, point.loss, kinks)
+        except UndecidedError as undecided:
+            words = f"The point is stationary to {residuals['stationarity']:.3g}."
+            left = f"Whether the loss has a minimum in these activation patterns is open: {undecided}"
+            return verdict(Kind.STATIONARY, words, open_points=(left,))
+        if fall is not None:
+            residuals["loss_at_infinity"] = fall.loss_at_infinity
+            return verdict(Kind.NOT_STATIONARY, fall.sentence(objective, point.dataset.n))
     room = 0.0
     for sign in (1, -1):
         members = network.a * sign > 0.0

@@ -219,7 +219,7 @@ def _trajectory(
 
 def _rule_of(until: AbstractStoppingRule | float | None, problem: TrainingProblem) -> AbstractStoppingRule:
     if until is None:
-        return _default_rule(problem)
+        return default_rule(problem)
     if isinstance(until, AbstractStoppingRule):
         return until
     if isinstance(until, int | float) and not isinstance(until, bool):
@@ -230,9 +230,12 @@ def _rule_of(until: AbstractStoppingRule | float | None, problem: TrainingProble
     )
 
 
-def _default_rule(problem: TrainingProblem) -> AbstractStoppingRule:
-    """Stationarity; for classification also convergence in direction, as a loss that fades for ever has no minimum."""
-    is_endless = problem.loss.is_classification and problem.is_plain
+def default_rule(problem: TrainingProblem) -> AbstractStoppingRule:
+    """Stationarity; for classification also convergence in direction, as a loss that fades for ever has no minimum.
+
+    Weight decay keeps it from fading; a frozen output layer does not.
+    """
+    is_endless = problem.loss.is_classification and problem.weight_decay == 0.0
     return FirstOf((DirectionConverged(), Stationary())) if is_endless else Stationary()
 
 

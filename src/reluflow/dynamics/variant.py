@@ -13,6 +13,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import OPEN, align
+from reluflow.network import Network
 
 _RESTING = 1e-6  # speed of a neuron, relative to its size and to the rates of the problem, that counts as none
 _STEADY = 1e-6  # how far below the decay, relative to it, a growth rate must stay to be sure of the sign
@@ -43,6 +44,11 @@ def gradient_of_variant(
     along = float(weight @ np.einsum("ji,ji->j", moved, trained))
     size = float(weight @ np.einsum("ji,ji->j", trained, trained))
     return Gradient.from_moments(square, along, size, pulls.log_rate, log_scale)
+
+
+def with_outputs_of(start: Network, network: Network) -> Network:
+    """A network with the output weights of another one, to the last digit: those of a frozen layer."""
+    return network.replace(a=start.a * np.exp(start.log_scale - network.log_scale))
 
 
 def is_settled_variant(problem: TrainingProblem, z: FloatArray, pulls: RelativePulls, outputs: FloatArray) -> bool:

@@ -12,6 +12,7 @@ from reluflow.certificates.stationarity import stationarity
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, FirstOf, Stationary, is_acted_on
+from reluflow.dynamics.train import default_rule
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.limit import LimitIdentified
 
@@ -29,7 +30,7 @@ def end_of_training(problem: TrainingProblem) -> AbstractStoppingRule:
     Stationary(atol=1e-08, loss_rtol=1e-10)
     """
     if not problem.loss.is_classification or not problem.is_plain:
-        return Stationary()
+        return default_rule(problem)
     return FirstOf((LimitIdentified(), LevelledOff(), Stationary()))
 
 

@@ -78,7 +78,8 @@ def test_largest_modes_are_those_of_the_kernel():
     assert modes.shape[0] == 300
 
 
-def test_factors_of_the_tangent_kernel_with_slides():
+@pytest.mark.parametrize("moves_outputs", [True, False])
+def test_factors_of_the_tangent_kernel_with_slides(moves_outputs):
     rng = np.random.default_rng(4)
     X = rng.standard_normal((9, 3))
     walls = Walls.of(X)
@@ -86,7 +87,8 @@ def test_factors_of_the_tangent_kernel_with_slides():
     z[1, :3] -= (z[1, :3] @ walls.normals[2]) * walls.normals[2]
     basis, _ = np.linalg.qr(walls.normals[[4, 6]].T)
     z[3, :3] -= basis @ (basis.T @ z[3, :3])
-    kernel = TangentKernel(z, rng.uniform(0.5, 2.0, 5), walls, 0.2, X, X @ X.T)
+    mass = rng.uniform(0.5, 2.0, 5)
+    kernel = TangentKernel(z, mass, walls, 0.2, X, X @ X.T, moves_outputs=moves_outputs)
     samples = np.array([0, 2, 4, 5, 8])
     factors = kernel.factors(samples)
     assert factors.shape == (5, kernel.num_factors)

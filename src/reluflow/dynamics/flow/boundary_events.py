@@ -71,7 +71,8 @@ class BoundaryEvents:
             if wall == len(normals):
                 self._change_sign(j, pulls, time)
             else:
-                on_wall = np.abs(normals @ z[:-1]) <= ROUNDING * float(np.linalg.norm(z))
+                sized = z if neurons.keeps_balance else z[:-1]  # a frozen a may be of any size beside w
+                on_wall = np.abs(normals @ z[:-1]) <= ROUNDING * float(np.linalg.norm(sized))
                 on_wall |= neurons.sides[g] == 0
                 on_wall[wall] = True
                 self.settle(j, [int(b) for b in np.flatnonzero(on_wall)], pulls, time, arriving=wall, rounding=rounding)

@@ -63,7 +63,7 @@ def choose_flow(
         As for the solvers.
     to_the_end
         Whether the run is to reach its end at all costs: of a classifier whose samples do not all fade that is stiff,
-        and steps from event to event crawl there, on few samples too.
+        with little weight decay too, and steps from event to event crawl there, on few samples too.
 
     Examples
     --------
@@ -78,12 +78,9 @@ def choose_flow(
     except ValueError:
         raise InvalidInputError(f"`solver` must be one of {', '.join(FlowSolver)}, got {solver!r}.") from None
     reason = f"The {name} solver, as asked."
-    if name is FlowSolver.COLLOCATION:
-        problem.refuse_variant("the collocation solver", "the event-driven one takes it.")
-    if name is FlowSolver.AUTO and not problem.is_plain:
-        name, reason = FlowSolver.EVENT_DRIVEN, f"Event-driven steps: the solver that takes {problem.variant}."
     if name is FlowSolver.AUTO:
-        name, reason = _fastest(problem, rtol, may_be_stiff=to_the_end and problem.loss.fades)
+        may_be_stiff = to_the_end and (problem.loss.fades or not problem.is_plain)
+        name, reason = _fastest(problem, rtol, may_be_stiff=may_be_stiff)
     if name is FlowSolver.EVENT_DRIVEN:
         exact = EventDrivenFlow(ridge=ridge, max_steps=max_steps)
         return ChosenFlow(exact if rtol is None else EventDrivenFlow(rtol, ridge, max_steps), name, reason)
@@ -99,12 +96,13 @@ def _fastest(problem: TrainingProblem, rtol: float | None, *, may_be_stiff: bool
     if n * d * m <= _TINY and not may_be_stiff:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} are few."
     cones = 2 * sum(comb(n - 1, k) for k in range(min(d, n)))
-    if m >= _WIDE * (d + 1) * cones:
+    if problem.is_plain and m >= _WIDE * (d + 1) * cones:  # else the neurons of a group are carried one by one
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {m} neurons share at most {cones} activation patterns."
     if rtol is not None and rtol < _TIGHT and n * d * m <= _SMALL:
         return FlowSolver.EVENT_DRIVEN, f"Event-driven steps: {size} at rtol {rtol:g}."
     if n * d * m <= _TINY:
-        return FlowSolver.COLLOCATION, "Collocation of the forces: the end of a classifier may be stiff."
+        whose = "a classifier" if problem.is_plain else f"a run with {problem.variant}"
+        return FlowSolver.COLLOCATION, f"Collocation of the forces: the end of {whose} may be stiff."
     return FlowSolver.COLLOCATION, f"Collocation of the forces: {size} cross too many boundaries to stop at each."
 
 

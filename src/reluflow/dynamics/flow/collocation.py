@@ -19,6 +19,7 @@ class CollocationFlow(AbstractFlow):
     death, exactly, as a power series whose events are roots of polynomials; the outputs give the forces back, and
     Newton's method in force space, with the tangent kernel, closes the circle. The scheme is Radau IIA, L-stable, so
     that stiff tails take long steps; a fading loss runs in rescaled time. `EventDrivenFlow` computes the same flow.
+    Weight decay and a frozen output layer change a neuron's series and what its mass counts, and no more.
 
     Parameters
     ----------
@@ -46,7 +47,6 @@ class CollocationFlow(AbstractFlow):
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
-        problem.refuse_variant("CollocationFlow", "EventDrivenFlow takes it.")
         return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
 
     def describe(self) -> str:

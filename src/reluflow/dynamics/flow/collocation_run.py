@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_predictor import ForcePredictor
@@ -18,11 +18,12 @@ from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.flow.sweep import POINTS, RULE
-from reluflow.dynamics.gradient import Gradient
+from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import network_of, shrinks_for_ever, sizes_beyond_doubles
+from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever, sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, velocities, with_outputs_of
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
@@ -47,7 +48,6 @@ _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of th
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
 _ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
 _LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
-_RESTING_PULL = 1e-6  # share of the initial pull below which a neuron counts as at rest
 
 
 class CollocationRun(AbstractRun):
@@ -59,15 +59,13 @@ class CollocationRun(AbstractRun):
         self._waking = 0  # steps for which samples that no neuron acts on count all the same
         self._outputs: FloatArray = np.zeros(problem.dataset.n)
         self.rejected = 0
-        self._is_fading = problem.loss.fades
         self._ridge = ridge
         self._span = SpannedProblem.of(problem)
         inner = self._span.problem
         walls = Walls.of(inner.dataset.X)
-        self._neurons = LoneNeurons(inner.network, walls)
-        self._samples = SampleForces(
-            np.asarray(inner.dataset.X), np.asarray(inner.dataset.y), problem.loss, walls, problem.network.leak
-        )
+        self._neurons = LoneNeurons(inner.network, walls, moves_outputs=problem.trains_output_layer)
+        self._samples = SampleForces(inner, walls)
+        self._is_fading = self._samples.fades
         self._allowed = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)  # misfit of the forces while they pull
         self._forces = ForceStep(self._samples)
         self._predictor = ForcePredictor(RULE)
@@ -77,7 +75,7 @@ class CollocationRun(AbstractRun):
         waiting = self._neurons.standing_on_walls()
         for j, walls_of_j in waiting:
             self._settle(j, walls_of_j, is_initial=True)
-        self._frozen = None if waiting else FrozenStart(inner, rtol=rtol)
+        self._frozen = None if waiting or not problem.trains_output_layer else FrozenStart(inner, rtol=rtol)
         self._step = self._first_step()
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -89,7 +87,9 @@ class CollocationRun(AbstractRun):
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
         neurons = self._neurons
-        return self._span.outward(network_of(neurons.shapes, neurons.log_norm, neurons.leak, neurons.weight))
+        network = network_of(neurons.shapes, neurons.log_norm, neurons.leak, neurons.weight)
+        network = network.replace(w=self._span.outward(network.w, network.log_scale, self._decayed()))
+        return network if self.problem.trains_output_layer else with_outputs_of(self.problem.network, network)
 
     def log_sizes(self) -> FloatArray | None:
         """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
@@ -98,29 +98,29 @@ class CollocationRun(AbstractRun):
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""
         neurons, pulls = self._neurons, self._pulls()
+        if not self.problem.is_plain:
+            z, outward = self._outward(pulls)
+            return gradient_of_variant(self.problem, z, neurons.mass, outward, 0.0)
         a, mass = neurons.shapes[:, -1], neurons.mass
         towards = np.einsum("ji,ji->j", neurons.shapes[:, :-1], pulls)
         square = float(mass @ (towards**2 + a**2 * np.einsum("ji,ji->j", pulls, pulls)))
-        size = float(np.sum(mass))
-        if square == 0.0 or size == 0.0:
-            return Gradient(-np.inf, 0.0, self._log_rate)
-        cosine = float(2.0 * mass @ (a * towards)) / np.sqrt(square) / np.sqrt(size)
-        turning = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
-        return Gradient(0.5 * float(np.log(square)) + self._log_rate, turning, self._log_rate)
+        return Gradient.from_moments(square, float(2.0 * mass @ (a * towards)), float(np.sum(mass)), self._log_rate)
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
         pulls = self._pulls()
+        if not self.problem.is_plain:
+            return is_settled_variant(self.problem, *self._outward(pulls), self._outputs)
         start = np.abs(self.problem.loss.label_forces(self._samples.labels)) @ self._samples.walls.length
-        is_pulled = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate) > _RESTING_PULL * start
+        is_pulled = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate) > RESTING_PULL * start
         z = self._neurons.shapes[is_pulled]
         return bool(np.all(shrinks_for_ever(z[:, :-1], z[:, -1], pulls[is_pulled])))
 
     def misalignment(self) -> float:
         """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
-        pulls = self._pulls()
-        members = np.flatnonzero(np.any(pulls, axis=1))
-        return float(1.0 - np.min(self._cosines(members, pulls), initial=1.0))
+        pulls, z = self._pulls(), self._neurons.shapes
+        is_pulled = np.any(pulls, axis=1)
+        return float(1.0 - np.min(cosines_with(z[:, :-1], z[:, -1], pulls)[is_pulled], initial=1.0))
 
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
@@ -131,6 +131,8 @@ class CollocationRun(AbstractRun):
         here = Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
         if outcome is not Outcome.STATIONARY:
             return here
+        if not self.problem.is_plain:
+            return replace(here, reason=f"Not polished: with {self.problem.variant} the last state is given as it is.")
         neurons, kept = self._neurons, self._neurons.shapes
         neurons.shapes, num_iterations = polished(neurons, self._samples)
         self._refresh(slopes=self._slopes())
@@ -151,11 +153,15 @@ class CollocationRun(AbstractRun):
             return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
         return there
 
-    def _cosines(self, members: IntArray, pulls: FloatArray) -> FloatArray:
-        z, pull = self._neurons.shapes[members], pulls[members]
-        lengths = np.linalg.norm(z[:, :-1], axis=1) * np.linalg.norm(pull, axis=1)
-        products = np.sign(z[:, -1]) * np.einsum("ji,ji->j", z[:, :-1], pull)
-        return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
+    def _decayed(self) -> float:
+        """Weight decay so far: what no pull moves has shrunk by e to minus this."""
+        return self.problem.weight_decay * self.time if self.problem.weight_decay else 0.0  # not 0 times infinity
+
+    def _outward(self, pulls: FloatArray) -> tuple[FloatArray, RelativePulls]:
+        """Shapes and pulls of the neurons in the coordinates of the given problem."""
+        z, log_norm = self._neurons.shapes, self._neurons.log_norm
+        z = np.column_stack([self._span.outward(z[:, :-1], log_norm, self._decayed()), z[:, -1]])
+        return z, RelativePulls(self._span.pulls_outward(pulls), self._log_rate)
 
     def _refresh(self, *, slopes: FloatArray | None) -> None:
         """Outputs and forces of the neurons as they are; `slopes` tell which samples count in the rate."""
@@ -189,8 +195,13 @@ class CollocationRun(AbstractRun):
         """What the forces leave of each other: the root mean square pull, relative to that of all of them aligned."""
         pulls, mass = self._pulls(), self._neurons.mass
         total = float(np.abs(self._sample_forces) @ np.linalg.norm(self._samples.X, axis=1))
-        size = total**2 * float(np.sum(mass))
-        return float(np.sqrt(mass @ np.einsum("ji,ji->j", pulls, pulls) / size)) if size > 0.0 else 1.0
+        moved, lever = pulls, mass
+        if not self.problem.is_plain:  # at rest decay cancels the pulls; with a frozen a they act on w alone
+            z = self._neurons.shapes
+            moved = velocities(self._span.problem, z, RelativePulls(pulls, self._log_rate))
+            lever = mass if self.problem.trains_output_layer else mass * np.square(z[:, -1])
+        size = total**2 * float(np.sum(lever))
+        return float(np.sqrt(mass @ np.einsum("ji,ji->j", moved, moved) / size)) if size > 0.0 else 1.0
 
     def _slopes(self) -> FloatArray:
         return self._neurons.walls.slopes(self._neurons.sides, self._neurons.leak)
@@ -212,7 +223,7 @@ class CollocationRun(AbstractRun):
         self.steps += 1
         if self._is_fading and self._rounding() > self._allowed:
             self.outcome = Outcome.ROUNDED
-        elif self._rounding() > _NOISE and not np.isinf(limit):
+        elif self._rounding() > _NOISE and not np.isinf(limit) and self.problem.weight_decay == 0.0:
             self.time, self.log_time = limit, float(np.log(limit))  # a fit to the last digit: nothing moves any more
         elif not self._jump(limit):
             self._macro_step(limit)
@@ -226,6 +237,7 @@ class CollocationRun(AbstractRun):
             return False
         duration = min(self._frozen.room(self._neurons), limit - self.time)
         taken = self._frozen.jump(self._neurons, self.recorder, self.time, duration)
+        self._neurons.decay(self._samples.shared_decay * taken)
         if taken < duration:
             self._frozen = None
         self.time = limit if taken == limit - self.time else self.time + taken
@@ -311,9 +323,10 @@ class CollocationRun(AbstractRun):
         self._step = self._first_step()
 
     def _first_step(self) -> float:
-        """A step in which the neuron with the strongest pull turns by little."""
+        """A step in which the neuron with the strongest pull turns by little, and none decays by much."""
         strongest = float(np.max(np.linalg.norm(self._pulls(), axis=1), initial=0.0))
-        return _FIRST_RAPIDITY / strongest if strongest > 0 else 1.0
+        fastest = max(strongest, self.problem.weight_decay)
+        return _FIRST_RAPIDITY / fastest if fastest > 0 else 1.0
 
     def _clock(self, found: Solution, length: float) -> FadingClock:
         log_rates = np.concatenate([[self._log_rate], found.log_rates]) - self._log_rate
@@ -329,6 +342,7 @@ class CollocationRun(AbstractRun):
         """Take the step: neurons, events, clock."""
         self._record(found, length)
         self._neurons.take(found.moving, found.paths.ends, found.paths.sides, found.paths.pinned)
+        self._neurons.decay(self._samples.shared_decay * length)
         self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
         self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
         self._rescaled_time += length

@@ -32,8 +32,12 @@ def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArr
             continue
         for c in range(layout.starts[g], layout.starts[g + 1]):
             size = 0.0
-            for i in range(width):
-                size += coefficients[0, c, i] ** 2
+            if layout.moves_outputs:
+                for i in range(width):
+                    size += coefficients[0, c, i] ** 2
+            else:  # a frozen a may be of any size beside w
+                for i in range(d):
+                    size += max(coefficients[0, c, i] ** 2, coefficients[7, c, i] ** 2)
             tolerance = ROUNDING * np.sqrt(size)
             for b in range(num_walls + 1):
                 side = output_signs[c] if b == num_walls else layout.sides[g, b]

@@ -293,7 +293,8 @@ class FlowRun(AbstractRun):
         covectors[:-1, :-1] = normals
         covectors[-1, -1] = 1.0
         heights = np.einsum("ji,ji->j", z, covectors[arrivals.walls])
-        return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", z, z)))
+        sized = z if self.problem.trains_output_layer else z[:, :-1]
+        return np.asarray(np.abs(heights) <= ROUNDING * np.sqrt(np.einsum("ji,ji->j", sized, sized)))
 
     def _tidy(self) -> None:
         """After a step without events: take grown frames into their neurons, or compute slopes that are due."""

@@ -27,7 +27,7 @@ from reluflow.dynamics.gradient import Gradient, RelativePulls
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
 from reluflow.dynamics.trajectory import Limit
-from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, with_outputs_of
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
@@ -153,10 +153,7 @@ class FlowState:
         self.sync()
         z, log_norm = self.neurons.on_quadric(), self.neurons.log_norm
         network = network_of(z, log_norm, self.neurons.leak, self.neurons.weight)
-        if self._problem.trains_output_layer:
-            return network
-        start = self._problem.network
-        return network.replace(a=start.a * np.exp(start.log_scale - network.log_scale))
+        return network if self._problem.trains_output_layer else with_outputs_of(self._problem.network, network)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient, from the groups alone."""

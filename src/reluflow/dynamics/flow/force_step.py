@@ -89,7 +89,7 @@ class ForceStep:
         """
         samples, self.tolerance = self.samples, tolerance
         now = samples.relative(outputs[None])
-        sweep = Sweep(samples, neurons, self._event_room)
+        sweep = Sweep(samples, neurons, self._event_room, length)
         base = now.forces[0]
         changes, last, misfit = guess - base, np.inf, np.inf
         stale = Staleness(sweep, now, length, _LEFT_OUT * _NEWTON_SHARE * self.tolerance)
@@ -163,10 +163,12 @@ class ForceStep:
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= _STALE and not is_slow:
             return self._newton
         samples = self.samples
-        middles = sweep.paths.places[:, _MIDDLE]
-        kernel = TangentKernel(middles, sweep.mass, samples.walls, samples.leak, samples.X, self._gram)
+        middles, mass = sweep.paths.places[:, _MIDDLE], sweep.mass * sweep.kept[_MIDDLE]
+        kernel = TangentKernel(
+            *(middles, mass, samples.walls, samples.leak, samples.X, self._gram), moves_outputs=samples.moves_outputs
+        )
         curvatures = given_back.curvatures[_MIDDLE_NODE]
-        forces = given_back.forces[_MIDDLE_NODE] if samples.loss.fades else None
+        forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         active = stiff_samples(length * curvatures * kernel.diagonal())
         if kernel.num_factors < _FEW_WEIGHTS * len(active):
             modes = np.zeros((len(curvatures), kernel.num_factors))

@@ -38,7 +38,7 @@ class GroupedNeurons:
         self.num_neurons, self.d = network.w.shape
         self.is_wide = False
         self._may_have_frames = problem.is_plain  # within a step their columns would leave the Lorentz group
-        self._keeps_balance = problem.trains_output_layer
+        self.keeps_balance = problem.trains_output_layer
         self._constants: dict[str, Any] = {
             "samples": np.ascontiguousarray(dataset.X),
             "labels": np.ascontiguousarray(dataset.y),
@@ -63,7 +63,7 @@ class GroupedNeurons:
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
-        self.can_change_sign = (self.invariant < 0.0) & self._keeps_balance
+        self.can_change_sign = (self.invariant < 0.0) & self.keeps_balance
         self.group = np.zeros(self.num_neurons, dtype=np.int64)
         self.expiry = np.zeros(self.num_neurons)
         self.column_neurons = np.zeros(0, dtype=np.int64)
@@ -210,7 +210,7 @@ class GroupedNeurons:
 
     def on_quadric(self) -> FloatArray:
         """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
-        return self._restored(self.actual(), self.invariant) if self._keeps_balance else self.actual()
+        return self._restored(self.actual(), self.invariant) if self.keeps_balance else self.actual()
 
     @staticmethod
     def _restored(z: FloatArray, invariant: FloatArray) -> FloatArray:

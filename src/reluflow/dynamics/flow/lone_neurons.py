@@ -17,12 +17,13 @@ _BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the
 class LoneNeurons:
     """Neuron j is exp(`log_norm[j]`) `shapes[j]`, a row (w, a) of norm 1, on `sides[j]` of the walls (0: it slides).
 
-    Kept at all times: the norm of a shape, a^2 - |w|^2 = `invariant` (of the shape), and <w, normal> = 0 on the walls
-    it slides on.
+    Kept at all times: the norm of a shape, a^2 - |w|^2 = `invariant` (of the shape) unless output weights are frozen,
+    and <w, normal> = 0 on the walls it slides on.
     """
 
-    def __init__(self, network: Network, walls: Walls) -> None:
+    def __init__(self, network: Network, walls: Walls, *, moves_outputs: bool = True) -> None:
         self.walls = walls
+        self.keeps_balance = moves_outputs
         self.leak = network.leak
         self.weight = np.asarray(network.weight)
         self.num_neurons, self.d = network.w.shape
@@ -36,7 +37,7 @@ class LoneNeurons:
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
-        self.can_change_sign = self.invariant < 0.0
+        self.can_change_sign = (self.invariant < 0.0) & moves_outputs
         self.group = np.arange(self.num_neurons)  # every neuron is a group of its own
         heights = self.shapes[:, :-1] @ walls.normals.T
         on_wall = np.abs(heights) <= 1e-15 * _norms(self.shapes[:, :-1])[:, None]
@@ -94,9 +95,16 @@ class LoneNeurons:
         self.log_norm[moved] += np.log(norm)
         self.largest_log_norm[moved] = np.maximum(self.largest_log_norm[moved], self.log_norm[moved])
         self.invariant[moved] /= norm**2
-        self.shapes[moved] = restored(ends / norm[:, None], self.invariant[moved])
+        self.shapes[moved] = ends / norm[:, None]
+        if self.keeps_balance:
+            self.shapes[moved] = restored(self.shapes[moved], self.invariant[moved])
         self.output_sign[moved] = np.where(ends[:, -1] == 0.0, self.output_sign[moved], np.sign(ends[:, -1]))
         self.sides[moved], self.pinned[moved] = sides, pinned
+
+    def decay(self, amount: float) -> None:
+        """Shrink all neurons by exp(-amount), with what is measured against their sizes."""
+        for sizes in (self.log_norm, self.start_log_norm, self.largest_log_norm):
+            sizes -= amount
 
     def pulls(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """D of every neuron, from the pulls of the walls on their two sides, tangent to the walls it slides on."""
@@ -120,6 +128,8 @@ class LoneNeurons:
 
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        if not self.keeps_balance:
+            return 0.0
         now = invariants_of(self.shapes) * np.exp(2.0 * (self.log_norm - self.largest_log_norm))
         start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - self.largest_log_norm))
         return float(np.max(np.abs(now - start), initial=0.0))

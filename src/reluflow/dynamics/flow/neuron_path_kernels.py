@@ -1,7 +1,8 @@
 """Machine-code kernels that carry one neuron alone through given forces, from event to event.
 
 Given the pulls of all walls as polynomials of tau in [0, 1], a neuron is a linear ODE of its own, dw = a D dtau,
-da = <w, D> dtau with a polynomial D, so (w, a) is an entire power series and its pre-activations are polynomials. The
+da = <w, D> dtau with a polynomial D, so (w, a) is an entire power series and its pre-activations are polynomials; so it
+is with a frozen output layer, where dw = (a D - decay w) dtau (weight decay of whole neurons turns none of them). The
 path is cut into pieces on which a few terms of the series give all digits; events are roots of the polynomials.
 """
 
@@ -20,6 +21,7 @@ from reluflow.dynamics.flow.neuron_series_kernels import (
     place,
     series,
     shifted,
+    straight_series,
     strengths_of,
     stretched,
 )
@@ -211,25 +213,30 @@ def carry_neuron(
         for i in range(q):
             strength += strengths[i] * power
             power *= left
-        if strength == 0.0 and slide.held[0] == 0:
+        if strength == 0.0 and pulls.decay == 0.0 and slide.held[0] == 0:
             break
-        if not strength * left <= _MOST_RAPIDITY:
+        rate = strength if pulls.moves_outputs else pulls.decay  # a pull alone moves w along a polynomial, however far
+        if not (rate * left <= _MOST_RAPIDITY and strength < np.inf):
             status = TOO_FAST
             break
         length = min(left, window)
-        if strength * length > _LONGEST_PIECE:
-            length = _LONGEST_PIECE / strength
+        if rate * length > _LONGEST_PIECE:
+            length = _LONGEST_PIECE / rate
         degree = -1
         while degree < 0:
             stretched(here, strengths, length, local, sizes)
-            degree = series(w, a, local, sizes, terms_w, terms_a, lengths)
+            if pulls.moves_outputs:
+                degree = series(w, a, local, sizes, terms_w, terms_a, lengths)
+            else:
+                degree = straight_series(w, a, local, pulls.decay * length, terms_w, terms_a, lengths)
             if degree < 0:
                 length *= 0.5
-        size = np.sqrt(dot(w, w) + a * a)
         # the first event of the piece
         reach = 0.0
         for i in range(1, degree + 1):
             reach += lengths[i]
+        across = a if pulls.moves_outputs else reach  # a frozen a may be of any size beside w
+        size = np.sqrt(dot(w, w) + across * across)
         if way + reach + _ON_WALL * size > horizon:
             horizon = way + _PIECES_AHEAD * reach + _ON_WALL * size
             num_near = 0

@@ -108,6 +108,31 @@ def series(
 
 
 @njit(cache=True, fastmath=_FAST)
+def straight_series(
+    w: FloatArray, a: float, pull: FloatArray, decay: float, terms_w: FloatArray, terms_a: FloatArray,
+    lengths: FloatArray,
+) -> int:  # fmt: skip
+    """The same of a neuron whose a is frozen, w' = a D - decay w with decay below 1: a polynomial where that is 0."""
+    q, d = pull.shape
+    terms_w[0] = w
+    terms_a[0] = a
+    lengths[0] = largest = norm(w)
+    for i in range(MOST_TERMS):
+        if i >= q and lengths[i] * decay <= _NEGLIGIBLE * (i + 1) * largest:
+            return i
+        before, following, scale = terms_w[i], terms_w[i + 1], 1.0 / (i + 1)
+        for axis in range(d):
+            following[axis] = -decay * scale * before[axis]
+        if i < q:
+            for axis in range(d):
+                following[axis] += a * scale * pull[i, axis]
+        terms_a[i + 1] = 0.0
+        lengths[i + 1] = norm(following)
+        largest = max(largest, lengths[i + 1])
+    return MOST_TERMS
+
+
+@njit(cache=True, fastmath=_FAST)
 def place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: FloatArray) -> float:
     """The neuron at a place of its piece: w is written, a returned."""
     top = terms_w[degree]

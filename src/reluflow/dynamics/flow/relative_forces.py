@@ -21,10 +21,16 @@ class RelativeForces(NamedTuple):
 
 
 def relative_forces(
-    outputs: FloatArray, labels: FloatArray, loss: AbstractLoss, counted: BoolArray | None = None
+    outputs: FloatArray,
+    labels: FloatArray,
+    loss: AbstractLoss,
+    counted: BoolArray | None = None,
+    *,
+    fades: bool = True,
 ) -> RelativeForces:
     """Forces at outputs of shape (P, n): R = 1, or c sum |dl/dh| for a loss that fades, which never underflows.
 
+    `fades` is False where something else, such as weight decay, keeps the forces of such a loss from fading: R = 1.
     Samples that are not `counted` (no neuron acts on them, so their forces stay for ever while the others fade) are
     left out of R. They still hold neurons that slide along their walls; forces beyond what any slide needs are cut.
 
@@ -33,7 +39,7 @@ def relative_forces(
     array([[0.7311, 0.2689]])
     """
     weight = loss.sample_weight(outputs.shape[1])
-    if not loss.fades:
+    if not (loss.fades and fades):
         forces = weight * loss.force(outputs, labels)
         return RelativeForces(forces, weight * loss.curvature(outputs, labels), np.zeros(len(outputs)))
     logs = loss.log_force(outputs, labels)

@@ -8,8 +8,8 @@ from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import Walls
-from reluflow.losses import AbstractLoss
 
 _CHUNK = 2**24  # numbers in one block of pre-activations
 
@@ -19,16 +19,27 @@ class SampleForces:
 
     Parameters
     ----------
-    X, labels, loss
-        The samples (n, d), their labels and the loss.
+    problem
+        What is trained: samples (n, d), labels, loss, leak, weight decay, and whether pulls move output weights.
     walls
-        Their hyperplanes.
-    leak
-        Negative slope of the activation.
+        The samples' hyperplanes.
+
+    Attributes
+    ----------
+    fades
+        Whether all forces fade for ever, so that they are told relative to a rate: not under weight decay.
+    shared_decay, own_decay
+        Weight decay lambda where it shrinks whole neurons, z = e^(-lambda t) z~ with z~ moved by the pulls alone, and
+        where it shrinks the w of neurons whose a is frozen. One of the two is 0.
     """
 
-    def __init__(self, X: FloatArray, labels: FloatArray, loss: AbstractLoss, walls: Walls, leak: float) -> None:
-        self.X, self.labels, self.loss, self.walls, self.leak = X, labels, loss, walls, leak
+    def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
+        self.X, self.labels = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
+        self.loss, self.walls, self.leak = problem.loss, walls, problem.network.leak
+        leak, decay = self.leak, float(problem.weight_decay)
+        self.moves_outputs = bool(problem.trains_output_layer)
+        self.fades = self.loss.fades and decay == 0.0
+        self.shared_decay, self.own_decay = (decay, 0.0) if self.moves_outputs else (0.0, decay)
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
@@ -49,7 +60,7 @@ class SampleForces:
 
     def relative(self, outputs: FloatArray) -> RelativeForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
-        return relative_forces(outputs, self.labels, self.loss, self.counted)
+        return relative_forces(outputs, self.labels, self.loss, self.counted, fades=self.fades)
 
     def largest(self, forces: FloatArray) -> float:
         """Largest |force| at some moments, shape (P, n), of the samples in the rate."""
@@ -58,7 +69,7 @@ class SampleForces:
     def count(self, slopes: FloatArray | None) -> bool:
         """Leave samples on which no neuron acts out of the rate; with None, take all of them. Whether that changed."""
         acted_on = np.ones(len(self.X), dtype=bool)
-        if slopes is not None and self.loss.fades and np.any(slopes):
+        if slopes is not None and self.fades and np.any(slopes):
             acted_on = np.any(slopes, axis=0)
         before = acted_on | True if self.counted is None else self.counted
         self.counted = None if np.all(acted_on) else acted_on

@@ -16,12 +16,17 @@ _FAST = {"reassoc", "contract"}
 
 
 class Pulls(NamedTuple):
-    """What every wall pulls along its normal on either side: polynomials of tau, coefficient l in column l."""
+    """What every wall pulls along its normal on either side: polynomials of tau, coefficient l in column l.
+
+    Where pulls move outputs, dw = a D dtau and da = <w, D> dtau. Where they do not, dw = (a D - decay w) dtau alone.
+    """
 
     normals: FloatArray  # (B, d) unit
     plus: FloatArray  # (B, q)
     minus: FloatArray  # (B, q)
     is_silent: BoolArray  # (B, 2) whether the negative, the positive side pulls nothing for ever
+    moves_outputs: bool = True
+    decay: float = 0.0  # per step; 0 where outputs move
 
 
 class Slide(NamedTuple):

@@ -9,7 +9,6 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data import Dataset
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.network import Network
 
 _WORTH_IT = 0.8  # the span is used where its dimension is below this share of d
 _SMALL = 16  # dimensions that are carried along anyway
@@ -26,7 +25,7 @@ class SpannedProblem:
     basis
         Orthonormal rows spanning the samples, shape (r, d); None where the problem is the given one.
     outside
-        The part of every w that never changes, shape (m, d), in units of the given network's scale.
+        The part of every w that no pull changes, shape (m, d), in units of the given network's scale.
     log_scale
         That scale.
     """
@@ -41,6 +40,7 @@ class SpannedProblem:
         """The problem in its span where that saves work.
 
         >>> from reluflow.losses import SquareLoss
+        >>> from reluflow.network import Network
         >>> data = Dataset(np.eye(2, 40), [1.0, 2.0])
         >>> network = Network(w=np.ones((1, 40)), a=[1.0])
         >>> SpannedProblem.of(TrainingProblem(data, SquareLoss(), network)).problem.dataset.d
@@ -59,9 +59,17 @@ class SpannedProblem:
         inner = replace(problem, dataset=samples, network=network.replace(w=inside))
         return cls(inner, basis, np.asarray(network.w - inside @ basis), network.log_scale)
 
-    def outward(self, network: Network) -> Network:
-        """A network of the spanned problem as one of the given problem."""
+    def outward(self, w: FloatArray, log_unit: FloatArray | float, decayed: float = 0.0) -> FloatArray:
+        """Input weights of the spanned problem as those of the given one.
+
+        `log_unit` is the logarithm of what w is told in, for every neuron or for all; weight decay has shrunk what no
+        pull changes by e^-decayed.
+        """
         if self.basis is None:
-            return network
-        still = self.outside * np.exp(self.log_scale - network.log_scale)
-        return network.replace(w=network.w @ self.basis + still)
+            return w
+        still = np.exp(self.log_scale - decayed - np.asarray(log_unit))
+        return np.asarray(w @ self.basis + self.outside * (still[:, None] if still.ndim else still))
+
+    def pulls_outward(self, pulls: FloatArray) -> FloatArray:
+        """Pulls on the neurons, which lie within the span, in the given coordinates."""
+        return pulls if self.basis is None else np.asarray(pulls @ self.basis)

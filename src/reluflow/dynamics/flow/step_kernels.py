@@ -70,8 +70,9 @@ def attempt_step(
                 first += _ERROR_FIFTH[s] * slopes[s, c, i]
                 second += _ERROR_THIRD[s] * slopes[s, c, i]
             end[c, i] = columns[c, i] + step * total
-            size_start += columns[c, i] ** 2
-            size_end += end[c, i] ** 2
+            if layout.moves_outputs or i < width - 1:  # a frozen a may be of any size beside w
+                size_start += columns[c, i] ** 2
+                size_end += end[c, i] ** 2
             fifth += first**2
             third += second**2
         if fifth > 0.0:

@@ -37,12 +37,16 @@ class Sweep:
         At the start of the step.
     event_room
         Events a neuron may have.
+    length
+        The step. Places are those without decay of whole neurons, which leaves `kept` of every mass at the points.
     """
 
-    def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int) -> None:
+    def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int, length: float) -> None:
         self.samples = samples
-        self.moving = _moving(neurons, samples.is_silent)
+        self.moving = np.arange(neurons.num_neurons) if samples.own_decay else _moving(neurons, samples.is_silent)
         self.mass = neurons.mass[self.moving]
+        self.kept = np.exp(-2.0 * samples.shared_decay * length * POINTS)
+        self._law = samples.moves_outputs, samples.own_decay * length
         sides = neurons.sides[self.moving]
         self._is_up, self._is_down = (sides > 0).astype(np.float64), (sides < 0).astype(np.float64)
         normals = samples.walls.normals
@@ -71,7 +75,8 @@ class Sweep:
         self.rests[:, 0] += self._base_rests
         plus[0] += self._from_base[0][0]
         minus[0] += self._from_base[1][0]
-        self._pulls = Pulls(self.samples.walls.normals, plus.T.copy(), minus.T.copy(), self.samples.is_silent)
+        normals, is_silent = self.samples.walls.normals, self.samples.is_silent
+        self._pulls = Pulls(normals, plus.T.copy(), minus.T.copy(), is_silent, *self._law)
         self.is_current[:] = False
 
     def _rests(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
@@ -126,13 +131,15 @@ class Sweep:
 
     def outputs_at_nodes(self) -> FloatArray:
         """h at the nodes, shape (q, n)."""
-        self.outputs[IS_NODE] = self.samples.outputs(self.paths.places[:, IS_NODE], self.mass)
-        return np.asarray(self.outputs[IS_NODE])
+        return self._outputs_at(IS_NODE)
 
     def outputs_between(self) -> FloatArray:
         """h between the nodes, at `CHECKS`."""
-        self.outputs[~IS_NODE] = self.samples.outputs(self.paths.places[:, ~IS_NODE], self.mass)
-        return np.asarray(self.outputs[~IS_NODE])
+        return self._outputs_at(~IS_NODE)
+
+    def _outputs_at(self, which: BoolArray) -> FloatArray:
+        self.outputs[which] = self.samples.outputs(self.paths.places[:, which], self.mass) * self.kept[which, None]
+        return np.asarray(self.outputs[which])
 
 
 class Staleness:

@@ -27,17 +27,27 @@ class TangentKernel:
         The samples' hyperplanes, the negative slope and the samples.
     gram
         X X^T, in the precision that the kernel is to have.
+    moves_outputs
+        Whether output weights move; else the second term is not there.
     """
 
     def __init__(
-        self, z: FloatArray, mass: FloatArray, walls: Walls, leak: float, X: FloatArray, gram: FloatArray
+        self,
+        z: FloatArray,
+        mass: FloatArray,
+        walls: Walls,
+        leak: float,
+        X: FloatArray,
+        gram: FloatArray,
+        *,
+        moves_outputs: bool = True,
     ) -> None:
         heights = z[:, :-1] @ walls.normals.T
         sides = np.where(np.abs(heights) <= _ON_WALL * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
         sides = sides.astype(np.int8)
         slopes = walls.slopes(sides, leak)
         outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
-        inner = slopes * (z[:, :-1] @ X.T) * np.sqrt(mass)[:, None]
+        inner = slopes * (z[:, :-1] @ X.T) * (moves_outputs * np.sqrt(mass))[:, None]
         self._gram, self._X, self._sides, self._walls = gram, X, sides, walls
         self._outer, self._inner = outer.astype(gram.dtype), inner.astype(gram.dtype)
         counts = np.count_nonzero(sides == 0, axis=1)
