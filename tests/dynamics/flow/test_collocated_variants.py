@@ -10,7 +10,7 @@ from dynamics.flow.problems_at_random import random_problem
 from reluflow.certificates.regularised import certify_variant
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
-from reluflow.dynamics.flow.neuron_series_kernels import MOST_TERMS, place, straight_series
+from reluflow.dynamics.flow.neuron_series_kernels import MOST_TERMS, place, shifted, straight_series
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -70,7 +70,7 @@ def test_the_series_of_a_frozen_neuron_is_its_integral(decay):
     rng = np.random.default_rng(0)
     w, a, pull = rng.standard_normal(3), 0.7, rng.standard_normal((5, 3))
     terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, 3)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
-    degree = straight_series(w, a, pull, decay, terms_w, terms_a, lengths)
+    degree = straight_series(w, a, pull, np.ones(5), decay, terms_w, terms_a, lengths)
     if decay == 0.0:
         assert degree == len(pull)
     nodes, quadrature = np.polynomial.legendre.leggauss(20)
@@ -184,3 +184,15 @@ def test_a_frozen_classifier_ends_in_direction(solver):
     run = train(TrainingProblem(data, "logistic", network, trains_output_layer=False), solver)
     assert run.outcome.code == "direction-converged"
     assert run.network.a.tolist() == [0.5, -0.5]
+
+
+@pytest.mark.parametrize("q", [4, 5])
+def test_a_shifted_pull_is_the_same_polynomial(q):
+    # five coefficients go through one pass of their own, any other number through Horner's scheme
+    rng = np.random.default_rng(q)
+    pull, out, strengths = rng.standard_normal((q, 3)), np.empty((q, 3)), np.empty(q)
+    shifted(pull, 0.37, out, strengths)
+    for x in (-0.2, 0.0, 0.6):
+        there = np.polynomial.polynomial.polyval(0.37 + x, pull)
+        np.testing.assert_allclose(np.polynomial.polynomial.polyval(x, out), there, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(strengths, np.linalg.norm(out, axis=1), rtol=1e-14)

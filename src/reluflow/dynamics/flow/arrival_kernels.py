@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from reluflow.arrays import SignArray
+from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
@@ -33,11 +33,13 @@ NO_EVENT = -1
 
 
 @njit(cache=True)
-def meet_wall(sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float) -> int:
+def meet_wall(
+    sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float, here: FloatArray
+) -> int:
     """What happens to a neuron that arrives at a wall, alone or while it slides on others; the kind of event.
 
     The normal speeds on the two sides decide, seen within the walls it slides on; where passing or stopping would take
-    it off one of those, all of them are decided together.
+    it off one of those, all of them are decided together. `here` is its pull as it arrives.
     """
     q, d = slide.rest.shape
     count, sigma = slide.held[0], side[b]
@@ -46,8 +48,6 @@ def meet_wall(sign: float, side: SignArray, pinned: SignArray, slide: Slide, pul
     split(tangent, slide, along)
     solve_triangle(along, slide, answer)
     square = dot(tangent, tangent)
-    here = np.empty(d)
-    pull_at(slide.pull, tau, here)
     jump, drift = 0.0, 0.0
     for row in range(q - 1, -1, -1):
         change = strength_of(pulls, b, -sigma, row) - strength_of(pulls, b, sigma, row)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
+from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, REFRACTION, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import (
     MOST_TERMS,
@@ -22,7 +22,6 @@ from reluflow.dynamics.flow.neuron_series_kernels import (
     series,
     shifted,
     straight_series,
-    strengths_of,
     stretched,
 )
 from reluflow.dynamics.flow.sliding_kernels import (
@@ -36,6 +35,7 @@ from reluflow.dynamics.flow.sliding_kernels import (
     restore,
     strength_of,
     take_off,
+    value,
 )
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -196,7 +196,7 @@ def carry_neuron(
     num_near, num_events, idle = 0, 0, 0
     before, after = np.empty(d), np.empty(d)
     along = np.zeros(most)
-    here, local, strengths, sizes = np.empty((q, d)), np.empty((q, d)), np.empty(q), np.empty(q)
+    here, strengths, factors, sizes = np.empty((q, d)), np.empty(q), np.empty(q), np.empty(q)
     terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, d)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
     powers, work = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
     piece = Piece(terms_w, terms_a, lengths, powers, work)
@@ -207,8 +207,7 @@ def carry_neuron(
         if sign == 0.0:  # a = 0 takes the sign that <w, D> is about to give it
             pull_at(slide.pull, tau, before)
             sign = np.sign(dot(w, before))
-        shifted(slide.pull, tau, here)
-        strengths_of(here, strengths)
+        shifted(slide.pull, tau, here, strengths)
         strength, left, power = 0.0, 1.0 - tau, 1.0
         for i in range(q):
             strength += strengths[i] * power
@@ -224,11 +223,11 @@ def carry_neuron(
             length = _LONGEST_PIECE / rate
         degree = -1
         while degree < 0:
-            stretched(here, strengths, length, local, sizes)
+            stretched(strengths, length, factors, sizes)
             if pulls.moves_outputs:
-                degree = series(w, a, local, sizes, terms_w, terms_a, lengths)
+                degree = series(w, a, here, factors, sizes, terms_w, terms_a, lengths)
             else:
-                degree = straight_series(w, a, local, pulls.decay * length, terms_w, terms_a, lengths)
+                degree = straight_series(w, a, here, factors, pulls.decay * length, terms_w, terms_a, lengths)
             if degree < 0:
                 length *= 0.5
         # the first event of the piece
@@ -312,7 +311,7 @@ def carry_neuron(
                     w[axis] = back * before[axis]
                 break
             held = slide.walls[: slide.held[0]].copy()
-            kind = meet_wall(sign, side, pinned, slide, pulls, wall, tau)
+            kind = meet_wall(sign, side, pinned, slide, pulls, wall, tau, before)
             if kind == RIDGE:
                 status = AT_RIDGE
                 break
@@ -326,11 +325,15 @@ def carry_neuron(
                     num_events += 1
         take_off(w, slide, along)
         if kind != NO_EVENT:
-            pull_at(slide.pull, tau, after)
+            if kind == REFRACTION and slide.held[0] == 0:
+                bend = a * a * abs(value(pulls.plus[wall], tau) - value(pulls.minus[wall], tau))
+            else:
+                pull_at(slide.pull, tau, after)
+                bend = _bend(before, after, a)
             out.event_walls[row, num_events] = wall
             out.event_taus[row, num_events] = tau
             out.event_kinds[row, num_events] = kind
-            out.event_kinks[row, num_events] = _bend(before, after, a)
+            out.event_kinks[row, num_events] = bend
             num_events += 1
         if tau >= 1.0:
             break

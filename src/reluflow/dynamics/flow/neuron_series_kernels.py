@@ -14,8 +14,11 @@ _FAST = {"reassoc", "contract"}
 
 
 @njit(cache=True, fastmath=_FAST)
-def shifted(pull: FloatArray, tau: float, out: FloatArray) -> None:
-    """Coefficients of D(tau + x) in x, shape (q, d), from those of D."""
+def shifted(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
+    """Coefficients of D(tau + x) in x, shape (q, d), from those of D, and their norms."""
+    if pull.shape[0] == 5:
+        _shifted_quartic(pull, tau, out, strengths)
+        return
     q, d = pull.shape
     for power in range(q):
         source, target = pull[power], out[power]
@@ -26,33 +29,49 @@ def shifted(pull: FloatArray, tau: float, out: FloatArray) -> None:
             target, above = out[power], out[power + 1]
             for axis in range(d):
                 target[axis] += tau * above[axis]
-
-
-@njit(cache=True)
-def strengths_of(pull: FloatArray, out: FloatArray) -> None:
-    """|D_l| of every coefficient."""
-    for power in range(pull.shape[0]):
-        out[power] = norm(pull[power])
+    for power in range(q):
+        strengths[power] = norm(out[power])
 
 
 @njit(cache=True, fastmath=_FAST)
-def stretched(pull: FloatArray, strengths: FloatArray, length: float, out: FloatArray, sizes: FloatArray) -> None:
-    """Coefficients of length D(length x) in x, and their norms."""
+def _shifted_quartic(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
+    """The same of five coefficients in one pass: every neuron does this at every event."""
+    source0, source1, source2, source3, source4 = pull[0], pull[1], pull[2], pull[3], pull[4]
+    target0, target1, target2, target3, target4 = out[0], out[1], out[2], out[3], out[4]
+    square0, square1, square2, square3, square4 = 0.0, 0.0, 0.0, 0.0, 0.0
+    two, three, four, six = 2.0 * tau, 3.0 * tau, 4.0 * tau, 6.0 * tau * tau
+    for axis in range(pull.shape[1]):
+        c1, c2, c3, c4 = source1[axis], source2[axis], source3[axis], source4[axis]
+        value0 = source0[axis] + tau * (c1 + tau * (c2 + tau * (c3 + tau * c4)))
+        value1 = c1 + two * c2 + tau * tau * (3.0 * c3 + four * c4)
+        value2 = c2 + three * c3 + six * c4
+        value3 = c3 + four * c4
+        target0[axis], target1[axis], target2[axis], target3[axis], target4[axis] = value0, value1, value2, value3, c4
+        square0 += value0 * value0
+        square1 += value1 * value1
+        square2 += value2 * value2
+        square3 += value3 * value3
+        square4 += c4 * c4
+    strengths[0], strengths[1], strengths[2] = np.sqrt(square0), np.sqrt(square1), np.sqrt(square2)
+    strengths[3], strengths[4] = np.sqrt(square3), np.sqrt(square4)
+
+
+@njit(cache=True)
+def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: FloatArray) -> None:
+    """What turns the coefficients of D into those of length D(length x), and the norms of these."""
     factor = length
-    for power in range(pull.shape[0]):
-        source, target = pull[power], out[power]
-        for axis in range(pull.shape[1]):
-            target[axis] = factor * source[axis]
+    for power in range(strengths.shape[0]):
+        factors[power] = factor
         sizes[power] = factor * strengths[power]
         factor *= length
 
 
 @njit(cache=True, fastmath=_FAST)
 def series(
-    w: FloatArray, a: float, pull: FloatArray, sizes: FloatArray, terms_w: FloatArray, terms_a: FloatArray,
-    lengths: FloatArray,
+    w: FloatArray, a: float, pull: FloatArray, factors: FloatArray, sizes: FloatArray, terms_w: FloatArray,
+    terms_a: FloatArray, lengths: FloatArray,
 ) -> int:  # fmt: skip
-    """Power series of a neuron under the polynomial pull (q, d) with |D_l| = `sizes`, and |w_i| of its terms.
+    """Power series of a neuron under the polynomial D_l = factors_l pull_l, |D_l| = `sizes`, and |w_i| of its terms.
 
     The degree reached, or -1 if it has not converged. It ends where the next q terms are bound to be negligible: by
     |z_{i+1}| <= sum_l |z_{i-l}| |D_l| / (i + 1).
@@ -84,18 +103,21 @@ def series(
                 ahead += 1
             if ahead == q:
                 return i
-        following = terms_w[i + 1]
+        following, old, part = terms_w[i + 1], terms_w[i], pull[0]
+        factor, total = terms_a[i] * factors[0], 0.0
         for axis in range(d):
-            following[axis] = 0.0
-        total = 0.0
-        for row in range(rows):
+            following[axis] = factor * part[axis]
+            total += old[axis] * part[axis]
+        total *= factors[0]
+        for row in range(1, rows):
             if sizes[row] == 0.0:
                 continue
-            factor = terms_a[i - row]
+            factor, more = terms_a[i - row] * factors[row], 0.0
             old, part = terms_w[i - row], pull[row]
             for axis in range(d):
                 following[axis] += factor * part[axis]
-                total += old[axis] * part[axis]
+                more += old[axis] * part[axis]
+            total += factors[row] * more
         scale = 1.0 / (i + 1)
         terms_a[i + 1] = total * scale
         square = 0.0
@@ -109,8 +131,8 @@ def series(
 
 @njit(cache=True, fastmath=_FAST)
 def straight_series(
-    w: FloatArray, a: float, pull: FloatArray, decay: float, terms_w: FloatArray, terms_a: FloatArray,
-    lengths: FloatArray,
+    w: FloatArray, a: float, pull: FloatArray, factors: FloatArray, decay: float, terms_w: FloatArray,
+    terms_a: FloatArray, lengths: FloatArray,
 ) -> int:  # fmt: skip
     """The same of a neuron whose a is frozen, w' = a D - decay w with decay below 1: a polynomial where that is 0."""
     q, d = pull.shape
@@ -125,7 +147,7 @@ def straight_series(
             following[axis] = -decay * scale * before[axis]
         if i < q:
             for axis in range(d):
-                following[axis] += a * scale * pull[i, axis]
+                following[axis] += factors[i] * a * scale * pull[i, axis]
         terms_a[i + 1] = 0.0
         lengths[i + 1] = norm(following)
         largest = max(largest, lengths[i + 1])
