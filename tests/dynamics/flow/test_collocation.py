@@ -259,3 +259,11 @@ def test_losses_of_all_kinds_and_weights_of_neurons():
         first = train(one, CollocationFlow(rtol=1e-9), until=AtTime(8.0))
         second = train(many, CollocationFlow(rtol=1e-9), until=AtTime(8.0))
         np.testing.assert_allclose(first.outputs[-1], second.outputs[-1], atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", [EventDrivenFlow(), CollocationFlow()], ids=lambda solver: type(solver).__name__)
+def test_a_neuron_given_on_a_wall_is_on_it_for_both_solvers(solver):
+    """Collocation had a tolerance of its own, 1e-15: it took the plus side where the other flow found a ridge."""
+    data = Dataset(np.eye(2), np.ones(2))
+    problem = TrainingProblem(data, SquareLoss(), Network(np.array([[1.0, 5e-15]]), np.array([1.0])))
+    assert train(problem, solver).outcome is Outcome.RIDGE
