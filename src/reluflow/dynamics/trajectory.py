@@ -39,6 +39,7 @@ class Outcome(Enum):
         "A light neuron is bound to change the limiting direction, but later than the run can wait for.",
     )
     ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
+    LEVEL = ("level", "What the run was to bring about, such as a loss below a level, was reached; it would go on.")
     HORIZON = ("horizon", "The requested time was reached before the run ended by itself.")
     RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")
     STALLED = ("stalled", "The steps fell below the spacing of floats; loosen `rtol`.")
