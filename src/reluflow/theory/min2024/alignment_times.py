@@ -172,8 +172,7 @@ def _maximal_path(evidence: Evidence) -> Measurement:
 
 
 def _harmonic_form(evidence: Evidence) -> Measurement:
-    constants = proof_constants(evidence)
-    return at_most(constants.t_1_harmonic, constants.t_1)
+    return aligned_by(evidence, proof_constants(evidence).t_1_harmonic, "the time of the maximal path")
 
 
 def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
@@ -187,11 +186,6 @@ def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
 def _at_least_two(evidence: Evidence) -> Judgement:
     n = evidence.dataset.n
     return Judgement(n >= 2, float(n - 2), f"n = {n}")
-
-
-def _sharper(evidence: Evidence) -> Measurement:
-    constants = proof_constants(evidence)
-    return at_most(constants.t_1_sharp, constants.t_1_harmonic)
 
 
 def _order_in_mu(evidence: Evidence) -> Measurement:
