@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
@@ -229,15 +227,6 @@ class Trajectory(RowsToFrame):
     def end(self) -> Snapshot:
         """The end point as a snapshot."""
         return Snapshot(self.time, self.loss, self.predictions, self.network, self.log_time, self.steps)
-
-    def populations(self) -> tuple[dict[tuple[int, ...], int], ...]:
-        """For each snapshot, how many neurons each activation pattern holds, most populous first."""
-        counted = []
-        for snapshot in self.snapshots:
-            patterns, counts = np.unique(snapshot.network.patterns(self.problem.dataset.X), axis=0, return_counts=True)
-            order = np.argsort(-counts, kind="stable")
-            counted.append({tuple(int(u) for u in patterns[k]): int(counts[k]) for k in order})
-        return tuple(counted)
 
     def snapshot_at(self, time: float) -> Snapshot:
         """The snapshot taken at a requested time."""
