@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
@@ -74,6 +76,19 @@ def forgeries_of(paper: str) -> dict[str, dict[str, Forgery]]:
         }
         for key, conclusions in table.items()
     }
+
+
+def contract(cases: Sequence[TheoremCase]) -> tuple[Callable[[TheoremCase], None], Callable[[TheoremCase], None]]:
+    """The two tests that every theorem of a file goes through, once for each case."""
+
+    def holds(case: TheoremCase) -> None:
+        assert_holds_and_forgery_fails(case)
+
+    def names_the_failing(case: TheoremCase) -> None:
+        assert_not_applicable(case)
+
+    for_each = pytest.mark.parametrize("case", cases, ids=lambda case: case.key)
+    return for_each(holds), for_each(names_the_failing)
 
 
 def assert_holds_and_forgery_fails(case: TheoremCase) -> None:

@@ -96,20 +96,6 @@ def test_symmetrised_centred_flipped_permuted(seed: int) -> None:
     assert dataset.permuted(order).permuted(np.argsort(order)) == dataset
 
 
-@settings(deadline=None, max_examples=40)
-@given(seed=seeds)
-def test_span_reduction_is_exact(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rank, d, n = rng.integers(1, 4), 6, 5
-    dataset = Dataset(rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)), rng.standard_normal(n))
-    reduction = dataset.reduced_to_span()
-    assert reduction.dataset.d == rank
-    np.testing.assert_allclose(reduction.lift(reduction.dataset.X), dataset.X, atol=1e-12)
-    weight = rng.standard_normal(d)
-    np.testing.assert_allclose(reduction.dataset.X @ reduction.reduce(weight), dataset.X @ weight, atol=1e-12)
-    np.testing.assert_allclose(reduction.basis @ reduction.basis.T, np.eye(rank), atol=1e-13)
-
-
 def test_bias_scale_subset_and_their_refusals() -> None:
     dataset = Dataset([[1.0], [2.0]], [1, -1], name="pair")
     np.testing.assert_array_equal(dataset.with_bias(0.1).X, [[1.0, 0.1], [2.0, 0.1]])

@@ -183,19 +183,6 @@ def test_refusals_say_what_was_expected(problem, call, words):
         call(problem)
 
 
-def test_populations_count_every_neuron_at_every_snapshot(three_points):
-    data = three_points
-    network = balanced_initialization(data, width=200, scale=1e-3, rng=np.random.default_rng(0))
-    trajectory = train(
-        TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(), until=AtTime(30.0), times=[0.0, 30.0]
-    )
-    start, end = trajectory.populations()
-    assert sum(start.values()) == sum(end.values()) == 200
-    assert len(start) == 6  # every open cone of three points in the plane
-    assert (1, 1, 1) in end
-    assert list(end.values()) == sorted(end.values(), reverse=True)
-
-
 def test_a_sample_that_no_neuron_sees_leaves_no_finite_limit():
     """One sample ends at h = 0 with every neuron off while the others fade for ever: nothing comes to rest.
 

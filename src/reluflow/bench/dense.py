@@ -79,7 +79,7 @@ class EverySampleRight(AbstractStoppingRule):
         data = run.problem.dataset
         num_right = int(np.count_nonzero(run.outputs() * data.y > self.margin))
         is_fitted = num_right + len(ignored_samples(run.network(), data)) == data.n
-        return Outcome.HORIZON if is_fitted else None
+        return Outcome.REACHED if is_fitted else None
 
 
 def compare(task: DenseTask) -> list[Comparison]:

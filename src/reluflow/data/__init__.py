@@ -1,7 +1,7 @@
 """Labelled points: Dataset, files, random samplers, the exact point sets papers print, and their registry."""
 
 from reluflow.data.choice import TableChoice
-from reluflow.data.dataset import Dataset, SpanReduction, Task
+from reluflow.data.dataset import Dataset, Task
 from reluflow.data.files import read_dataset, write_dataset
 from reluflow.data.given import as_dataset
 from reluflow.data.registered import DatasetParameter, RegisteredDataset, SuggestedSettings
@@ -12,7 +12,6 @@ __all__ = [
     "Dataset",
     "DatasetParameter",
     "RegisteredDataset",
-    "SpanReduction",
     "SuggestedSettings",
     "TableChoice",
     "Task",

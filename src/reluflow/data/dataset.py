@@ -219,44 +219,6 @@ class Dataset:
             provenance=f"{self.provenance}; symmetrised",
         )
 
-    def reduced_to_span(self) -> SpanReduction:
-        """Coordinates in the row space of X, where every neuron moves; see `SpanReduction`."""
-        _, singular, basis = np.linalg.svd(self.X, full_matrices=False)
-        cutoff = singular[0] * max(self.X.shape) * np.finfo(float).eps if singular.size else 0.0
-        rank = max(int(np.sum(singular > cutoff)), 1)
-        frame = np.ascontiguousarray(basis[:rank])
-        reduced = self.replace(
-            X=self.X @ frame.T, provenance=f"{self.provenance}; coordinates in the {rank}-dimensional row space"
-        )
-        return SpanReduction(dataset=reduced, basis=frame)
-
-
-@dataclass(frozen=True, eq=False)
-class SpanReduction:
-    """A dataset written in an orthonormal basis of its row space.
-
-    The gradient of the loss in a neuron's input weight is a combination of samples, so the part of the weight
-    orthogonal to all samples never moves and never matters on the data: training in `rank` coordinates is exact.
-
-    Parameters
-    ----------
-    dataset
-        The same samples in `rank` coordinates.
-    basis
-        Orthonormal rows, shape (rank, d): x = basis.T @ reduced_x for every sample.
-    """
-
-    dataset: Dataset
-    basis: FloatArray
-
-    def reduce(self, w: ArrayLike) -> FloatArray:
-        """Coordinates of weight vectors (last axis d) in the row space."""
-        return np.asarray(w, dtype=np.float64) @ self.basis.T
-
-    def lift(self, w: ArrayLike) -> FloatArray:
-        """Weight vectors of the row space (last axis rank) back in R^d."""
-        return np.asarray(w, dtype=np.float64) @ self.basis
-
 
 def _as_task(task: Task | str) -> Task:
     try:

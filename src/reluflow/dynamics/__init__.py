@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.stopping import AtTime as AtTime
     from reluflow.dynamics.stopping import DirectionConverged as DirectionConverged
     from reluflow.dynamics.stopping import Exhausted as Exhausted
+    from reluflow.dynamics.stopping import LossBelow as LossBelow
     from reluflow.dynamics.stopping import Stationary as Stationary
     from reluflow.dynamics.storage import load_trajectory as load_trajectory
     from reluflow.dynamics.storage import save_trajectory as save_trajectory
@@ -71,6 +72,7 @@ _HOMES = {
     "GroupedGradientDescent": "descent.grouped_descent",
     "Keep": "keep",
     "Law": "trajectory",
+    "LossBelow": "stopping",
     "Outcome": "trajectory",
     "Stationary": "stopping",
     "StochasticGradientDescent": "descent.stochastic_gradient_descent",

@@ -166,6 +166,22 @@ class Aligned(AbstractStoppingRule):
 
 
 @dataclass(frozen=True)
+class LossBelow(AbstractStoppingRule):
+    """Stop when the loss is at most `level`, wherever the run would go from there."""
+
+    level: float
+
+    def __post_init__(self) -> None:
+        _check_positive("level", self.level)
+
+    def start(self) -> Check:
+        return self._check
+
+    def _check(self, run: AbstractRun) -> Outcome | None:
+        return Outcome.REACHED if run.loss() <= self.level else None
+
+
+@dataclass(frozen=True)
 class AtTime(AbstractStoppingRule):
     """Stop at time `time`."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.problem import TrainingProblem
@@ -44,6 +42,7 @@ class Outcome(Enum):
         "A light neuron is bound to change the limiting direction, but later than the run can wait for.",
     )
     ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
+    REACHED = ("reached", "What the run was to bring about, such as a loss below a level, was reached; it would go on.")
     HORIZON = ("horizon", "The requested time was reached before the run ended by itself.")
     RIDGE = ("ridge", "A neuron stands where the flow is not unique; name a side with `ridge` to go on.")
     STALLED = ("stalled", "The steps fell below the spacing of floats; loosen `rtol`.")
@@ -233,15 +232,6 @@ class Trajectory(RowsToFrame):
     def end(self) -> Snapshot:
         """The end point as a snapshot."""
         return Snapshot(self.time, self.loss, self.predictions, self.network, self.log_time, self.steps)
-
-    def populations(self) -> tuple[dict[tuple[int, ...], int], ...]:
-        """For each snapshot, how many neurons each activation pattern holds, most populous first."""
-        counted = []
-        for snapshot in self.snapshots:
-            patterns, counts = np.unique(snapshot.network.patterns(self.problem.dataset.X), axis=0, return_counts=True)
-            order = np.argsort(-counts, kind="stable")
-            counted.append({tuple(int(u) for u in patterns[k]): int(counts[k]) for k in order})
-        return tuple(counted)
 
     def snapshot_at(self, time: float) -> Snapshot:
         """The snapshot taken at a requested time."""

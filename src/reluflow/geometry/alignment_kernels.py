@@ -134,6 +134,10 @@ def _decide_on(walls, count, sign, tolerance, scratch):
             strength = plus[h] if now[h] > 0 else minus[h]
             for c in range(rest.shape[0]):
                 rest[c] += strength * normals[h, c]
+    if count == 0:  # a neuron that has not met any: nothing to decide
+        for c in range(rest.shape[0]):
+            scratch.choice.pull[c] = rest[c]
+        return ONE_WAY
     for i in range(count):
         h = touched[i]
         scratch.plus[i], scratch.minus[i] = plus[h], minus[h]
@@ -365,21 +369,23 @@ def limit_is_saddle(walls, side, D, is_positive):
 
 
 @njit(cache=True)
-def _write_neuron(walls, extent, path, j, scratch, record, first_row):
-    """Carry neuron j and write what became of it into `path`."""
-    side, D = path.sides[j], path.vectors[j]
-    status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(
-        walls, path.w[j], path.a[j], extent, side, D, scratch, record, path, first_row
-    )
-    path.statuses[j], path.a[j], path.times[j] = status, a, time
-    path.log_norms[j] += log_norm
-    path.crossings[j], path.slides[j], path.rows[j] = crossings, slides, rows
-    path.tends_to_vector[j] = is_positive
-    path.is_saddle[j] = status == FINAL and limit_is_saddle(walls, side, D, is_positive)
-    code = np.uint64(2 if is_positive else 1)
-    for h in range(side.shape[0]):
-        code = code * np.uint64(6364136223846793005) + np.uint64(side[h] + 2)
-    path.keys[j] = code
+def _write_neurons(walls, extent, path, first, last, record, first_rows):
+    """Carry the neurons from `first` to before `last` and write what became of them into `path`."""
+    scratch = make_scratch(walls.normals.shape[0], walls.normals.shape[1])
+    for j in range(first, last):
+        side, D = path.sides[j], path.vectors[j]
+        status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(
+            walls, path.w[j], path.a[j], extent, side, D, scratch, record, path, first_rows[j]
+        )
+        path.statuses[j], path.a[j], path.times[j] = status, a, time
+        path.log_norms[j] += log_norm
+        path.crossings[j], path.slides[j], path.rows[j] = crossings, slides, rows
+        path.tends_to_vector[j] = is_positive
+        path.is_saddle[j] = status == FINAL and limit_is_saddle(walls, side, D, is_positive)
+        code = np.uint64(2 if is_positive else 1)
+        for h in range(side.shape[0]):
+            code = code * np.uint64(6364136223846793005) + np.uint64(side[h] + 2)
+        path.keys[j] = code
 
 
 @njit(cache=True, parallel=True)
@@ -388,9 +394,6 @@ def flow_neurons(walls, extent, path, record, first_rows):
 
     What is assigned to an array of a named tuple within `prange` itself would be lost: another function writes.
     """
-    num, d = walls.normals.shape
     m = path.w.shape[0]
     for task in prange((m + CHUNK - 1) // CHUNK):
-        scratch = make_scratch(num, d)
-        for j in range(task * CHUNK, min(m, (task + 1) * CHUNK)):
-            _write_neuron(walls, extent, path, j, scratch, record, first_rows[j])
+        _write_neurons(walls, extent, path, task * CHUNK, min(m, (task + 1) * CHUNK), record, first_rows)

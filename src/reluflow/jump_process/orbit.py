@@ -7,6 +7,7 @@ sleep, carried along without weight, neither wake nor lose their rays to roundin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, is_acted_on
@@ -97,7 +99,7 @@ def follow(
         Tolerance of the flow.
     """
     growth, elapsed = np.zeros(network.num_neurons), 0.0
-    rule = Arrival(loss.total(np.zeros(dataset.n), dataset.y), GradientSoFar())
+    nothing_fitted, seen = loss.total(np.zeros(dataset.n), dataset.y), GradientsSeen()
     stretches: list[tuple[float, TrainingProblem]] = []
     on_ray = np.isfinite(rays[:, 0])
     network = _asleep(network, sleeping, rays, on_ray)
@@ -113,17 +115,21 @@ def follow(
         stretches.append((elapsed, problem))
         # beside a saddle nothing pulls, and the solver's first step, chosen by the pulls, must not be too long
         stiffness = fastest + loss.sample_weight(dataset.n) * float(lengths @ lengths) * network.squared_norm()
-        is_settling = rule.so_far.last < rule.so_far.largest + np.log(SETTLING)
+        is_settling = seen.last < seen.largest + np.log(SETTLING)
         is_calm = is_settling and not _has_reversed_ray(network, dataset, loss, sleeping & on_ray)
         horizon = (LONG_STRETCH if is_calm else STRETCH) / max(fastest, 1e-9 * stiffness)
-        run = train(problem, solver, until=rule, horizon=horizon, times=[min(0.05 / stiffness, 0.5 * horizon)])
+        first = min(0.05 / stiffness, 0.5 * horizon)
+        gradients = _Gradients(seen, first)
+        until, keep = Arrival(nothing_fitted, seen), Keep(times=[first], recorder=gradients)
+        run = train(problem, solver, until=until, horizon=horizon, keep=keep)
+        seen = gradients.seen
         network = run.network.materialized()
         on_ray &= _angles(network.w, np.where(on_ray[:, None], rays, network.w)) <= ON_RAY
         growth += np.log(row_norms(np.column_stack([network.w, network.a])) / before)
         times.append(elapsed + run.times[1:])
         losses.append(run.losses[1:])
         elapsed += run.time
-        is_near = rule.so_far.last <= rule.so_far.largest + np.log(NEARLY)
+        is_near = seen.last <= seen.largest + np.log(NEARLY)
         if run.outcome is Outcome.STATIONARY or (run.outcome is Outcome.MAX_STEPS and is_near):
             ended_by = Outcome.STATIONARY
             break
@@ -148,21 +154,33 @@ def follow(
     )
 
 
-@dataclass
-class GradientSoFar:
-    """ln of the smallest gradient before the largest, of the largest and of the last, for the next stretch."""
+class GradientsSeen(NamedTuple):
+    """ln of the smallest gradient before the largest, of the largest and of the last, over all stretches so far."""
 
     first: float = np.inf
     largest: float = -np.inf
     last: float = np.inf
 
-    def has_left(self, log_norm: float) -> bool:
-        """Take in the gradient now; whether the saddle has been left."""
-        self.last = log_norm
-        if log_norm > self.largest:
-            self.largest = log_norm
-        self.first = min(self.first, log_norm) if self.largest < self.first + np.log(LEFT) else self.first
+    def then(self, log_norm: float) -> GradientsSeen:
+        """With the gradient of the next step taken in."""
+        seen = self._replace(largest=max(self.largest, log_norm), last=log_norm)
+        return seen if seen.has_left else seen._replace(first=min(self.first, log_norm))
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the gradient has grown by LEFT: the saddle has been left."""
         return bool(self.largest >= self.first + np.log(LEFT))
+
+
+class _Gradients:
+    """Recorder of the gradients at the steps that a stopping rule is asked about: from the time `since` on."""
+
+    def __init__(self, seen: GradientsSeen, since: float) -> None:
+        self.seen, self._since = seen, since
+
+    def __call__(self, run: AbstractRun) -> None:
+        if run.time >= self._since and run.outcome is None:
+            self.seen = self.seen.then(run.gradient().log_norm)
 
 
 @dataclass(frozen=True)
@@ -176,27 +194,35 @@ class Arrival(AbstractStoppingRule):
     ----------
     loss_of_nothing
         L of the zero network.
-    so_far
-        The gradients of the stretches before.
+    before
+        The gradients of the stretches before this one.
     """
 
     loss_of_nothing: float
-    so_far: GradientSoFar
+    before: GradientsSeen = GradientsSeen()  # noqa: RUF009 (a tuple)
 
     def start(self) -> Check:
-        return self._check
+        return _Approach(self)
 
-    def _check(self, run: AbstractRun) -> Outcome | None:
+
+class _Approach:
+    """The gradients of one run on the way to an `Arrival`."""
+
+    def __init__(self, rule: Arrival) -> None:
+        self._rule, self._seen = rule, rule.before
+
+    def __call__(self, run: AbstractRun) -> Outcome | None:
         log_norm = run.gradient().log_norm
-        if not self.so_far.has_left(log_norm):
+        self._seen = self._seen.then(log_norm)
+        if not self._seen.has_left:
             return None
         loss, labels = run.problem.loss, run.problem.dataset.y
-        is_done = run.loss() <= FITTED * self.loss_of_nothing
+        is_done = run.loss() <= FITTED * self._rule.loss_of_nothing
         if loss.fades:
             margins = run.outputs() * labels
             acting = is_acted_on(margins)
             is_done = bool(np.any(acting)) and bool(np.all(margins[acting] >= FADED))
-        return Outcome.STATIONARY if is_done or log_norm <= self.so_far.largest + np.log(ARRIVED) else None
+        return Outcome.STATIONARY if is_done or log_norm <= self._seen.largest + np.log(ARRIVED) else None
 
 
 def _asleep(network: Network, sleeping: BoolArray, rays: FloatArray, on_ray: BoolArray) -> Network:

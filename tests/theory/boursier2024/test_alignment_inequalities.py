@@ -19,7 +19,12 @@ from reluflow.theory.boursier2024.alignment_regime import states_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 EQUATION_8, EQUATION_33, APPENDIX_D3, EQUATION_32, EQUATION_36, EQUATION_39 = (
     theorem_named(f"boursier2024:{name}") for name in ("eq8", "eq33", "appD.3", "eq32", "eq36", "eq39")
@@ -99,14 +104,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("start", [-0.69, -0.2, 0.0, 0.5, 0.9])

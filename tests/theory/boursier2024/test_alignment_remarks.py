@@ -21,7 +21,12 @@ from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 EXAMPLE_1, REMARK_1, REMARK_4, REMARK_2 = (
     theorem_named(f"boursier2024:{name}") for name in ("example1", "remark1", "remark4", "remark2")
@@ -87,14 +92,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize(("ridge", "leaves"), [("stay", False), ("negative", False), ("positive", True)])

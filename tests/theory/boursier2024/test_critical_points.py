@@ -24,7 +24,7 @@ from reluflow.theory.boursier2024.critical_points import kind_by_rule, kind_by_s
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 
 EQUATION_17, EQUATION_20, EQUATION_7 = (theorem_named(f"boursier2024:{name}") for name in ("eq17", "eq20", "eq7"))
 
@@ -56,14 +56,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def _gaussian(seed, n, d):

@@ -20,7 +20,12 @@ from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import scale_factor
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 LEMMA_18, LEMMA_6, LEMMA_16, LEMMA_17 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma18", "lemma6", "lemma16", "lemma17")
@@ -66,14 +71,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 LEMMA_2, LEMMA_3, LEMMA_9, LEMMA_10 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma2", "lemma3", "lemma9", "lemma10")
@@ -61,14 +61,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("theorem", LEMMAS, ids=lambda theorem: theorem.key)

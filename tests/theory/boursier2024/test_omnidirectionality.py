@@ -15,7 +15,7 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024.omnidirectionality import nature_of_limit, omnidirectionality
 from reluflow.theory.boursier2024.residual_forecast import plateau
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 NATURE, OMNIDIRECTIONALITY, UNBALANCED = (
     theorem_named(f"boursier2024:{name}") for name in ("sec5-nature", "sec5-omnidirectional", "sec5-unbalanced")
@@ -67,14 +67,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.fixture(scope="module")

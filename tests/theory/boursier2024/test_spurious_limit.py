@@ -23,7 +23,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 LEMMA_8, REMARK_3, WIDTH, THEOREM_4, THEOREM_2 = (
     theorem_named(f"boursier2024:{name}") for name in ("lemma8", "remark3", "sec5-width", "thm4", "thm2")
@@ -59,14 +59,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from reluflow.data.published import chistikov2023 as data
 from reluflow.experiments.check import check, example_problem
 from reluflow.theory.chistikov2023.interpolators import Interpolation
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 
 
 def on(key, name):
@@ -32,14 +32,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def about(dataset):

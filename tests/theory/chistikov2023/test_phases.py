@@ -17,7 +17,7 @@ from reluflow.network import Network
 from reluflow.theory.chistikov2023.bundle import bundle_of, bundles, escape_time, limit_path, path_of
 from reluflow.theory.chistikov2023.scene import Scene, scene
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 PLANE_Z = np.array([(-1, 0.6), (0.6, -0.5), (0.2, 0.3), (0.5, 0.4), (-0.8, 0.6), (-1, -1), (-0.5, -0.9)])
 PLANE_SIGNS = np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0])
@@ -35,14 +35,7 @@ def _case(name):
 CASES = tuple(_case(name) for name in ("lemma3", "lemma19", "lemma4", "lemma5", "prop24", "lemma28", "lemma32", "thm6"))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def plane_problem(log_scale):

@@ -13,7 +13,7 @@ from reluflow.geometry.alignment import END_NAMES, align, align_until
 from reluflow.theory.chistikov2023.scene import Scene
 from reluflow.theory.chistikov2023.yardsticks import yardstick
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 PLANE = (
     np.array([(-1, 0.6), (0.6, -0.5), (0.2, 0.3), (0.5, 0.4), (-0.8, 0.6), (-1, -1), (-0.5, -0.9)]),
@@ -42,14 +42,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def plane_scene(log_scale=-10.0):

@@ -18,7 +18,7 @@ from reluflow.theory.lee2022.model import start, teacher
 from reluflow.theory.lee2022.recorded import NeuronDescent
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 from theory.lee2022.neurons import neuron_problem
 
 
@@ -64,14 +64,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("key", ["thm4.2", "cor4.3", "thmA.2", "thmA.3"])

@@ -14,7 +14,7 @@ from reluflow.single_neuron import euler_prediction, printed_euler_bound
 from reluflow.theory.lee2022.euler_results import TwoLayerCurve
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 from theory.lee2022.neurons import neuron_problem
 
 THEOREM_4_1, LEMMA_C_2 = theorem_named("lee2022:thm4.1"), theorem_named("lee2022:lemmaC.2")
@@ -47,14 +47,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_the_printed_constant_is_not_a_bound():

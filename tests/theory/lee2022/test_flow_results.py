@@ -22,7 +22,7 @@ from reluflow.theory.lee2022.implicit_time import implicit_error, printed_antide
 from reluflow.theory.lee2022.model import start, student, teacher
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 from theory.lee2022.neurons import neuron_problem
 
 
@@ -117,14 +117,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize(("q", "ratio", "phi"), [(1, 2.0, 0.4), (2, 0.1, 1.57), (3, 1.0, 2.8), (5, 0.5, 0.9)])

@@ -10,7 +10,12 @@ from reluflow.experiments.evidence import gather
 from reluflow.theory.lyu2021.arc_length import remaining_arc
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 LEMMA_F_11 = theorem_named("lyu2021:lemmaF.11")
 
@@ -35,14 +40,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_a_limit_that_is_not_the_best_is_not_spoken_of():

@@ -23,8 +23,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
-    assert_holds_and_forgery_fails,
-    assert_not_applicable,
+    contract,
     with_networks,
 )
 
@@ -40,14 +39,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("name", ["lyu-counterexample", "lyu-counterexample-mild", "orthogonally-separable:n=6,d=3"])

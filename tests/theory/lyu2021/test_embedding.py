@@ -17,7 +17,7 @@ from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of
 from reluflow.theory.lyu2021.unit_ball import neuron_rows
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, replace_network
+from theorem_cases import TheoremCase, contract, replace_network
 
 
 def _with_square_loss(key: str):
@@ -52,14 +52,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("key", ["lyu2021:lemma5.3", "lyu2021:lemmaE.1"])

@@ -23,7 +23,7 @@ from reluflow.theory.lyu2021.hinted import hints_of
 from reluflow.theory.lyu2021.non_symmetric_limit import losing_share
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 
 THEOREM_6_2 = theorem_named("lyu2021:thm6.2")
 
@@ -45,14 +45,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.fixture(scope="module")

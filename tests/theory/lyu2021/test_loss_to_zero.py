@@ -18,7 +18,7 @@ from reluflow.theory.lyu2021.loss_to_zero import driving_strengths, loss_rate_bo
 from reluflow.theory.lyu2021.unit_ball import velocity
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+from theorem_cases import TheoremCase, contract, with_networks
 
 
 def _inflated_loss(evidence):
@@ -55,14 +55,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_the_printed_rate_with_the_square_of_c_fails_where_c_is_large():

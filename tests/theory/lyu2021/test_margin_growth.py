@@ -13,7 +13,7 @@ from reluflow.losses import ExponentialLoss
 from reluflow.network import Network, initialization_named
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+from theorem_cases import TheoremCase, contract, with_networks
 
 LEMMA_F_8, LEMMA_F_6, THEOREM_F_9 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaF.8", "lemmaF.6", "thmF.9"))
 
@@ -57,14 +57,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("theorem", [LEMMA_F_6, LEMMA_F_8, THEOREM_F_9], ids=lambda theorem: theorem.key)

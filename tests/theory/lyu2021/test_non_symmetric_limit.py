@@ -22,7 +22,7 @@ from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.non_symmetric_limit import losing_share, one_neuron_distance, side_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 THEOREM_A_10, THEOREM_A_7 = (theorem_named(f"lyu2021:{name}") for name in ("thmA.10", "thmA.7"))
 
@@ -50,14 +50,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def _printed(theorem):

@@ -16,7 +16,7 @@ from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 
 LEMMA_A_4, THEOREM_G_9, LEMMA_G_10 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaA.4", "thmG.9", "lemmaG.10"))
 
@@ -69,14 +69,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_witness_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_erratum_e6_the_best_single_neuron_may_be_negative():

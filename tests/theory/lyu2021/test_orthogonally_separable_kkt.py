@@ -19,7 +19,7 @@ from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.orthogonally_separable_kkt import class_vectors, kkt_directions
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 
 THEOREM_H_2, LEMMA_H_3 = (theorem_named(f"lyu2021:{name}") for name in ("thmH.2", "lemmaH.3"))
 
@@ -45,14 +45,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_direction_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_direction_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_the_published_margin():

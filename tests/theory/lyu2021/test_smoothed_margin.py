@@ -14,7 +14,7 @@ from reluflow.experiments.check import example_problem
 from reluflow.network import Network
 from reluflow.theory.lyu2021.smoothed_margin import MarginState, smoothed_margin
 from reluflow.theory.registry import theorem_named
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+from theorem_cases import TheoremCase, contract, with_networks
 
 SMOOTHED_MARGIN = theorem_named("lyu2021:appF.2")
 
@@ -56,14 +56,7 @@ def _mislabelled(evidence):
     return replace(evidence, witnesses={module.states_of: states})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @settings(max_examples=40, deadline=None)

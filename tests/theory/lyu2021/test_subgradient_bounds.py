@@ -12,7 +12,7 @@ from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.theory.lyu2021.unit_ball import State, states
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, with_networks
+from theorem_cases import TheoremCase, contract, with_networks
 
 
 def _with_square_loss(key: str):
@@ -41,14 +41,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("name", [*_ALIKE, "lemmaE.10"])

@@ -18,8 +18,7 @@ from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
     TheoremCase,
-    assert_holds_and_forgery_fails,
-    assert_not_applicable,
+    contract,
     own_problem,
     with_networks,
 )
@@ -60,14 +59,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("leak", [0.1, 0.5, 0.9])

@@ -15,7 +15,7 @@ from reluflow.theory.min2024.alignment_times import paths_of
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 from theory.min2024.forgeries import (
     TWICE_LOGISTIC,
     averaged,
@@ -63,14 +63,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_the_printed_factor_four_gives_twice_what_29_claims():

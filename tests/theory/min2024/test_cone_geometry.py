@@ -16,7 +16,7 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 from theory.min2024.forgeries import drawn_problem, not_separated, with_witness
 
 
@@ -78,14 +78,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_witness_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_witness_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("spec", ["min-toy", "min-correlated", "orthogonally-separable:n=9,d=4", "phuong-dead-cone"])

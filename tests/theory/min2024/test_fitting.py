@@ -20,7 +20,7 @@ from reluflow.theory.min2024.fitting import stable_rank, stable_rank_limit
 from reluflow.theory.min2024.landmarks import last_fitted_time
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, replace_network
+from theorem_cases import TheoremCase, contract, replace_network
 from theory.min2024.forgeries import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -58,14 +58,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_late_loss_and_stable_rank_of_the_deterministic_case():

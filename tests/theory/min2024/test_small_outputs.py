@@ -13,7 +13,7 @@ from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.theory.min2024.moving_neurons import force_excess, moments
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 from theory.min2024.forgeries import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -51,14 +51,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forged_run_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3, 1.0])

@@ -20,7 +20,7 @@ from reluflow.network import Network
 from reluflow.theory.min2024.boundary_solutions import LeavingPath, euler_path, path_residual
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable
+from theorem_cases import TheoremCase, contract
 from theory.min2024.forgeries import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
@@ -62,14 +62,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_a_forgery_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def _boundary_run(name: str, ridge: str, times: list[float]):

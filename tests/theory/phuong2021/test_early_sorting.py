@@ -13,7 +13,12 @@ from reluflow.experiments.evidence import gather
 from reluflow.theory.phuong2021.early_sorting import sorting_time
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 LEMMA_1 = theorem_named("phuong2021:lemma1")
 LEMMA_3 = theorem_named("phuong2021:lemma3")
@@ -46,14 +51,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 def test_a_dead_neuron_that_moves_is_noticed():

@@ -18,7 +18,7 @@ from reluflow.theory.phuong2021.extremal_directions import Displacement, largest
 from reluflow.theory.phuong2021.sectors import aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem
+from theorem_cases import TheoremCase, contract, own_problem
 
 LEMMA_2 = theorem_named("phuong2021:lemma2")
 
@@ -65,14 +65,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.mark.parametrize("name", ["phuong-toy", "phuong-dead-cone", "orthogonally-separable:n=7,d=3,mu=0.1"])

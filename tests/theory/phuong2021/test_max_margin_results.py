@@ -22,7 +22,12 @@ from reluflow.theory.phuong2021.margin_point import explicit_multipliers
 from reluflow.theory.phuong2021.two_neuron_limit import both_groups_probability, class_vectors, limit_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
-from theorem_cases import TheoremCase, assert_holds_and_forgery_fails, assert_not_applicable, own_problem, with_networks
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
 
 THEOREM_1, COROLLARY_1, LARGE_SCALE, LEMMA_C_1 = (
     theorem_named(f"phuong2021:{name}") for name in ("thm1", "cor1", "sec3.1", "lemmaC.1")
@@ -67,14 +72,7 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_holds_and_forged_evidence_fails(case):
-    assert_holds_and_forgery_fails(case)
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.key)
-def test_names_the_failing_hypothesis(case):
-    assert_not_applicable(case)
+test_holds_and_forged_evidence_fails, test_names_the_failing_hypothesis = contract(CASES)
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,14 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `stationary_limit`: where the flow tends to from a state near its end.
 - `flow_state`: the one owner of what changes, with the invariants and the order in which it may change.
 - `light_crossers`, `frozen_start`: crossers that do not end a step; the closed-form start at a tiny scale.
+- `fading_clock`: time where forces fade along a step, and how late a double can still tell it.
 - `flow_run`: the run: steps, events, the clock.
 - `event_driven`: the solver and its settings.
 
 The flow at the size of real data, by collocation of the forces, stands on `bernstein_kernels`, `lone_neurons`,
 `boundary_events`, `frozen_start` and one function of `stationary_limit`:
 
-- `radau`, `fading_clock`: the nodes of a step and polynomials on them; time where forces fade along a step.
+- `radau`: the nodes of a step and polynomials on them.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
 - `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its

@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
-from reluflow.dynamics.flow.fading_clock import FadingClock
+from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, ORDINARY, FadingClock
 from reluflow.dynamics.flow.force_predictor import ForcePredictor
 from reluflow.dynamics.flow.force_step import ForceStep, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
@@ -46,8 +46,6 @@ _BEFORE_WAKE = 1.0 - 1e-4  # a step that would go further ends at this share of 
 _WAKING_STEPS = 2  # after that, samples on which still no neuron acts are left out again
 _AT_END = 1e-9  # a path that stops so close to an end of a step, in units of the usual step, stops there
 _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, where a path stops, is 0
-_ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
-_LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 
 
 class CollocationRun(AbstractRun):
@@ -173,7 +171,7 @@ class CollocationRun(AbstractRun):
         if has_changed:  # another clock: the step covers the same time, unless that is no step at all there
             self._predictor.forget()
             first = self._first_step()
-            step = self._step * float(np.exp(np.clip(self._log_rate - log_rate, -_ORDINARY, _ORDINARY)))
+            step = self._step * float(np.exp(np.clip(self._log_rate - log_rate, -ORDINARY, ORDINARY)))
             self._step = min(max(step, _SHRINK * first), max(self._step, first))
         self.force_evaluations += 1
 
@@ -290,7 +288,7 @@ class CollocationRun(AbstractRun):
                 is_cut = True
             else:
                 log_elapsed = self._log_elapsed(found, length)
-                elapsed = float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
+                elapsed = float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
                 if elapsed <= left + _LANDED * limit:
                     break
                 length *= self._clock(found, length).place_of(float(np.log(left)) + self._log_rate)
@@ -344,7 +342,7 @@ class CollocationRun(AbstractRun):
         self._neurons.take(found.moving, found.paths.ends, found.paths.sides, found.paths.pinned)
         self._neurons.decay(self._samples.shared_decay * length)
         self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-        self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
+        self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._rescaled_time += length
         self._waking = max(0, self._waking - 1)
         self._refresh(slopes=None if self._waking else self._slopes())
@@ -356,7 +354,7 @@ class CollocationRun(AbstractRun):
             logs = np.log(taus * length)
         if self._is_fading:
             logs = self._clock(found, length).log_elapsed(np.maximum(taus, 1e-300)) - self._log_rate
-        elapsed = np.where(logs < _LARGEST_LOG, np.exp(np.minimum(logs, _LARGEST_LOG)), np.inf)
+        elapsed = np.where(logs < LARGEST_LOG, np.exp(np.minimum(logs, LARGEST_LOG)), np.inf)
         return self.time + elapsed, np.logaddexp(self.log_time, logs)
 
     def _record(self, found: Solution, length: float) -> None:

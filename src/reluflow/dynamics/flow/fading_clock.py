@@ -6,6 +6,8 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 
+ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
+LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0  # of a time that a double holds
 _GAUSS_NODES, _GAUSS_WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FALL_PER_PANEL = 4.0  # of ln R: sixteen nodes then give all digits
 _MOST_PANELS = 20_000

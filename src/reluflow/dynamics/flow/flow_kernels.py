@@ -15,7 +15,7 @@ from numba import njit
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.losses.compiled import CompiledLoss, apply
 
-_LARGEST_LOG = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
+LARGEST_LOG_FORCE = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
 
 
 class Layout(NamedTuple):
@@ -105,7 +105,7 @@ def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, fl
             largest = max(largest, forces[k])
     total = 0.0
     for k in range(n):
-        forces[k] = np.exp(min(forces[k] - largest, _LARGEST_LOG))
+        forces[k] = np.exp(min(forces[k] - largest, LARGEST_LOG_FORCE))
         if layout.counted[k]:
             total += forces[k]
     for k in range(n):

@@ -10,6 +10,7 @@ from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.bernstein_kernels import first_root, value_at
 from reluflow.dynamics.flow.carrying_kernels import Arrivals
 from reluflow.dynamics.flow.crossing_kernels import may_cross, scan_columns
+from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, ORDINARY
 from reluflow.dynamics.flow.flow_kernels import velocity
 from reluflow.dynamics.flow.flow_state import FlowState
 from reluflow.dynamics.flow.frozen_start import FrozenStart
@@ -29,8 +30,6 @@ _STEP_SHARE = 0.3  # share of `rtol` that one step may cost; errors of a few hun
 _FIRST_RAPIDITY = 0.02  # first step: how far the fastest neuron is boosted
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0  # the usual controller of a method of order eight
 _AT_START, _AHEAD = 1e-14, 1e-2  # fractions of a step: an event at its very start, and the look ahead that resolves it
-_ORDINARY = 700.0  # |ln| up to which a number and its inverse are ordinary doubles
-_LARGEST_LOG = float(np.log(np.finfo(np.float64).max)) - 1.0
 _MOST_IDLE_STEPS = 2000  # steps in a row, beyond one per neuron, that only resolve events and move no clock
 
 
@@ -132,7 +131,7 @@ class FlowRun(AbstractRun):
         if not np.isfinite(limit) or left <= 0.0:
             return max(left, 0.0)
         # the rate itself may be subnormal while the product is an ordinary number
-        return left * float(np.exp(log_rate)) if log_rate > -_ORDINARY else float(np.exp(np.log(left) + log_rate))
+        return left * float(np.exp(log_rate)) if log_rate > -ORDINARY else float(np.exp(np.log(left) + log_rate))
 
     def _jump(self, limit: float) -> bool:
         """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
@@ -250,10 +249,10 @@ class FlowRun(AbstractRun):
         if elapsed > 0.0:
             log_elapsed = float(np.log(elapsed)) - log_rate
             self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-            if max(log_elapsed, -log_rate) < _ORDINARY:
+            if max(log_elapsed, -log_rate) < ORDINARY:
                 self.time += elapsed * float(np.exp(-log_rate))
             else:
-                self.time += float(np.exp(log_elapsed)) if log_elapsed < _LARGEST_LOG else np.inf
+                self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._rescaled_time += length
         return decayed
 

@@ -15,7 +15,7 @@ from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
 from reluflow.network.network import row_norms
 
-_BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
+BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
 _WIDE = 8  # with this many times d + 1 neurons per group on average, every group is carried by a frame
 _FRAME_FROM = 2  # in a network that is not wide, a group gets a frame from this many times d + 1 neurons on
@@ -58,7 +58,7 @@ class GroupedNeurons:
         self.log_norm = network.log_scale + np.log(norm)
         self.mass = self.weight * np.exp(2.0 * self.log_norm)
         self.invariant = invariants_of(self.shapes)
-        self.invariant[np.abs(self.invariant) <= _BALANCED] = 0.0
+        self.invariant[np.abs(self.invariant) <= BALANCED] = 0.0
         self.start_invariant = self.invariant.copy()
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.grouped_neurons import invariants_of
+from reluflow.dynamics.flow.grouped_neurons import BALANCED, invariants_of
 from reluflow.dynamics.flow.sliding_kernels import SlideStarts, slide_starts
+from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-
-_BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 
 
 class LoneNeurons:
@@ -32,7 +31,7 @@ class LoneNeurons:
         self.shapes = shapes / norm[:, None]
         self.log_norm = network.log_scale + np.log(norm)
         self.invariant = invariants_of(self.shapes)
-        self.invariant[np.abs(self.invariant) <= _BALANCED] = 0.0
+        self.invariant[np.abs(self.invariant) <= BALANCED] = 0.0
         self.start_invariant = self.invariant.copy()
         self.start_log_norm = self.log_norm.copy()
         self.largest_log_norm = self.log_norm.copy()
@@ -40,7 +39,7 @@ class LoneNeurons:
         self.can_change_sign = (self.invariant < 0.0) & moves_outputs
         self.group = np.arange(self.num_neurons)  # every neuron is a group of its own
         heights = self.shapes[:, :-1] @ walls.normals.T
-        on_wall = np.abs(heights) <= 1e-15 * _norms(self.shapes[:, :-1])[:, None]
+        on_wall = np.abs(heights) <= GIVEN * _norms(self.shapes[:, :-1])[:, None]
         self.sides: SignArray = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
         self.pinned: SignArray = np.zeros_like(self.sides)  # walls on which it stays although both sides push away
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.flow.flow_kernels import LARGEST_LOG_FORCE
 from reluflow.losses import AbstractLoss
-
-_LARGEST_LOG = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
 
 
 class RelativeForces(NamedTuple):
@@ -47,6 +46,6 @@ def relative_forces(
     in_rate = logs if counted is None else np.where(counted, logs, -np.inf)
     top = np.max(in_rate, axis=1, keepdims=True)
     total = np.sum(np.exp(in_rate - top), axis=1, keepdims=True)
-    shares = np.exp(np.minimum(logs - top, _LARGEST_LOG)) / total
+    shares = np.exp(np.minimum(logs - top, LARGEST_LOG_FORCE)) / total
     curvatures = shares * ratio if counted is None else np.where(counted, shares * ratio, 0.0)
     return RelativeForces(shares * labels, curvatures, np.log(weight) + top[:, 0] + np.log(total[:, 0]))

@@ -6,9 +6,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.tangent_kernels import normal_rows
+from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
 
-_ON_WALL = 1e-12  # a pre-activation below this fraction of |z| is that of a neuron that slides
 _BLOCK = 1024
 _DEPENDENT = 1e-5  # singular value below which normals of walls depend on each other
 
@@ -43,7 +43,7 @@ class TangentKernel:
         moves_outputs: bool = True,
     ) -> None:
         heights = z[:, :-1] @ walls.normals.T
-        sides = np.where(np.abs(heights) <= _ON_WALL * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
+        sides = np.where(np.abs(heights) <= ROUNDING * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
         sides = sides.astype(np.int8)
         slopes = walls.slopes(sides, leak)
         outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]

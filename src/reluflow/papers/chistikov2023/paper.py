@@ -12,10 +12,9 @@ from reluflow.data.published.chistikov2023 import correlated
 from reluflow.dynamics import TrainingProblem
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.keep import Keep
-from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, FirstOf, Stationary
+from reluflow.dynamics.stopping import AtTime, FirstOf, LossBelow, Stationary
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome, Snapshot, Trajectory
+from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
 
@@ -81,25 +80,12 @@ def angles(w: FloatArray) -> FloatArray:
     return np.asarray(np.rad2deg(2.0 * np.arctan2(apart, along)))
 
 
-@dataclass(frozen=True)
-class Fitted(AbstractStoppingRule):
-    """Stop when the loss is at most `level`."""
-
-    level: float = FITTED
-
-    def start(self) -> Check:
-        return self._check
-
-    def _check(self, run: AbstractRun) -> Outcome | None:
-        return Outcome.HORIZON if run.loss() <= self.level else None
-
-
 def trained(trial: Draw, log_scale: float, *, rtol: float = 1e-8) -> Trajectory:
     """The exact flow until the loss has fallen to `FITTED`, to a stationary point, or for 2e7 iterations.
 
     The last stretch is stiff, at the rate of the covariance's least eigenvalue; collocation passes it in long steps.
     """
-    until = FirstOf((Fitted(), Stationary(atol=1e-9)))
+    until = FirstOf((LossBelow(FITTED), Stationary(atol=1e-9)))
     return train(trial.problem(log_scale), CollocationFlow(rtol=rtol), until=until, horizon=HORIZON)
 
 

@@ -160,7 +160,7 @@ class SquaredNorm(AbstractStoppingRule):
         return self._check
 
     def _check(self, run: AbstractRun) -> Outcome | None:
-        return Outcome.HORIZON if run.network().squared_norm() >= self.level else None
+        return Outcome.REACHED if run.network().squared_norm() >= self.level else None
 
 
 def limits_of_scales(settings: Settings, name: str, start: str, seed: int) -> Results:

@@ -27,8 +27,8 @@ from reluflow.theory.boursier2024.neuron_states import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of
-from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
 
@@ -44,13 +44,6 @@ def _needed_alpha(evidence: Evidence) -> float | None:
     across = np.linalg.norm(start.directions[alive] - along[:, None] * aims, axis=1)
     shorter = np.maximum(1.0 - np.sum(start.directions[alive] ** 2, axis=1), 0.0)  # dominated neurons need less
     return float(np.min(np.where(along < 0.0, np.sqrt(across**2 + shorter), 1.0)))
-
-
-@needs(_needed_alpha, "every neuron is dead at the start")
-def _covered(evidence: Evidence, needed: float) -> Measurement:
-    start = start_of(evidence)
-    left = int(np.sum(~start.is_dead & ~satisfies_condition_1(start, min(0.999 * needed, 1.0))))
-    return none_of(left, detail=f"{left} living neurons lack Condition 1(1) for alpha_0 just below {needed:.4g}")
 
 
 @hypothesis("generic-start", "no neuron starts exactly opposite to its D, as almost surely")
@@ -89,6 +82,7 @@ def _coverage(evidence: Evidence) -> Constants:
     return {
         "fraction_excluded": float(np.sum(excluded)) / max(int(np.sum(alive)), 1),
         "longest_wait": float(np.max(waits, initial=0.0)),
+        "largest_alpha_0": _needed_alpha(evidence),
     }
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.stationarity import stationarity
-from reluflow.theory.boursier2024.mixed_lemmas import LATE_LOG_SCALE, descent_rate, late_states, moved_outputs
+from reluflow.theory.boursier2024.mixed_lemmas import descent_rate, late_states, moved_outputs
 from reluflow.theory.boursier2024.phase_states import PhaseState
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, scale_factor
+from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, need
@@ -201,7 +201,3 @@ def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     travel = float(cumulative(times, np.array([np.linalg.norm(s.pull) for s in states]))[-1])
     bound = largest_travel(evidence, states)
     return at_most(travel, bound, detail=f"int |D^t| dt = {travel:.4g} against {bound:.4g}")
-
-
-def _lemma7_log_scale(evidence: Evidence) -> float:
-    return scale_factor(evidence, LATE_LOG_SCALE)

@@ -198,5 +198,6 @@ def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence]
     return chosen
 
 
-def _lemma19_log_scale(evidence: Evidence) -> float:
+def late_log_scale(evidence: Evidence) -> float:
+    """The factor, as a logarithm, at which the phase-3 results are shown."""
     return scale_factor(evidence, LATE_LOG_SCALE)

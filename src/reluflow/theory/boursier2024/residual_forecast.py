@@ -56,10 +56,6 @@ class EscapeForecast:
         """Angles of the directions in degrees, in [0, 360), for data in the plane."""
         return np.asarray(np.degrees(np.arctan2(self.directions[:, 1], self.directions[:, 0])) % 360.0)
 
-    def escape_times(self, log_size: float) -> FloatArray:
-        """Time a neuron of size exp(log_size) takes to reach size 1 along each direction."""
-        return np.asarray(-log_size / self.rates)
-
 
 def escape_forecast(X: ArrayLike, forces: ArrayLike, *, leak: float = 0.0, atol: float = 0.0) -> EscapeForecast:
     """The extremal vectors of G_r at given forces that a light neuron of the right sign would follow.

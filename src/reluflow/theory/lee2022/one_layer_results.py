@@ -24,7 +24,7 @@ def vector_flow_plan(evidence: Evidence) -> PopulationPlan:
     return PopulationPlan(VECTOR_FLOW, {"q": layers(evidence), "gap": evidence.parameter("gap"), "rtol": 1e-11})
 
 
-def _vector_against(evidence: Evidence, part: str, reference: str) -> Measurement:
+def _vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Measurement:
     """Largest difference of the vector flow's |w| (relative) or gap from the two-variable system or the closed form."""
     run = run_of(evidence, ParameterTrajectory)
     neuron = start(evidence)
@@ -32,16 +32,6 @@ def _vector_against(evidence: Evidence, part: str, reference: str) -> Measuremen
     away = run.magnitude / other.magnitude - 1.0 if part == "magnitude" else run.gap - other.gap
     worst = float(np.max(np.abs(away)))
     return at_most(worst, INTEGRATION, detail=f"largest difference of the {part} from the {reference} {worst:.2g}")
-
-
-def vector_magnitude(evidence: Evidence) -> Measurement:
-    """|w| against the two-variable system."""
-    return _vector_against(evidence, "magnitude", "two-variable system")
-
-
-def vector_angle(evidence: Evidence) -> Measurement:
-    """pi - phi against the two-variable system."""
-    return _vector_against(evidence, "gap", "two-variable system")
 
 
 def sample_gradient(evidence: Evidence) -> Measurement:

@@ -14,17 +14,9 @@ NUM_INTERVALS = 240  # of the quadrature, an even number
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen
 
 
-def _times(evidence: Evidence, count: int) -> tuple[float, ...]:
+def _plan(evidence: Evidence, num_intervals: int = NUM_INTERVALS) -> FlowPlan:
     until = evidence.parameter("until") / unit_ball(evidence).radius
-    return tuple(float(t) for t in np.linspace(0.0, until, count + 1))
-
-
-def _quadrature_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=_times(evidence, NUM_INTERVALS))
-
-
-def _short_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=_times(evidence, 24))
+    return FlowPlan(times=tuple(float(t) for t in np.linspace(0.0, until, num_intervals + 1)))
 
 
 def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
@@ -110,7 +102,7 @@ def _with_zero_neuron(network: Network) -> Network:
 
 
 def _zero_plan(evidence: Evidence) -> FlowPlan:
-    times = _times(evidence, 24)
+    times = _plan(evidence, 24).times
     return FlowPlan(times=times, companions=(Companion("zero", _with_zero_neuron(evidence.network), times),))
 
 

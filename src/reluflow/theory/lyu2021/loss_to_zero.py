@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AbstractStoppingRule, Check
-from reluflow.dynamics.trajectory import Outcome
+from reluflow.dynamics.stopping import LossBelow
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
@@ -73,19 +69,6 @@ def _constants(evidence: Evidence) -> Constants:
         "log_rate_bound": loss_rate_bound(evidence),
         "log_hitting_time_bound": log_hitting_time_bound(evidence),
     }
-
-
-@dataclass(frozen=True)
-class LossBelow(AbstractStoppingRule):
-    """Stop when the loss is at most `level`; the direction then has begun to converge."""
-
-    level: float
-
-    def start(self) -> Check:
-        return self._check
-
-    def _check(self, run: AbstractRun) -> Outcome | None:
-        return Outcome.DIRECTION_CONVERGED if run.loss() <= self.level else None
 
 
 def _plan(evidence: Evidence) -> FlowPlan:

@@ -10,7 +10,7 @@ from reluflow.network.network import Network, leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.limit import LimitIdentified
-from reluflow.theory.lyu2021.non_symmetric_limit import limit_function, limit_margin, side_of
+from reluflow.theory.lyu2021.non_symmetric_limit import limit_margin, side_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
@@ -125,10 +125,6 @@ def _dual_bounds_gains(evidence: Evidence) -> Measurement:
 
 def _thmg_9_margin(evidence: Evidence) -> Measurement:
     return limit_margin(evidence, 0.5 * side_of(evidence, 1).margin)
-
-
-def _thmg_9_direction(evidence: Evidence) -> Measurement:
-    return limit_function(evidence, side_of(evidence, 1).w, 1)
 
 
 def _thmg_9_plan(evidence: Evidence) -> FlowPlan:

@@ -20,7 +20,7 @@ from reluflow.theory.lyu2021.kkt_directions import until_limit
 from reluflow.theory.lyu2021.limits import best_network, limit_of
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, need
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need
 from reluflow.theory.theorem import Constants
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
@@ -130,16 +130,6 @@ def _limit_shares(evidence: Evidence) -> Measurement:
     """Part of sum a_k^2 that the positive neurons of the limit hold."""
     a = limit_of(evidence).network.a
     return equals(float(np.sum(a[a > 0.0] ** 2) / np.sum(a**2)), 0.5, atol=MARGIN_RTOL)
-
-
-def _run_margin(evidence: Evidence) -> Measurement:
-    """Gap of the run's own margin to the best, relative, over the snapshots that classify every sample."""
-    gaps = []
-    for s in evidence.run.snapshots:
-        margin = normalized_margin(s.network, evidence.dataset)
-        if margin > 0.0:
-            gaps.append(1.0 - margin / best_margin(evidence))
-    return closes_in(gaps, floor=MARGIN_RTOL)
 
 
 RESOLVED_SHARE = 1e-11  # error of a share that is more than rounding over a whole run

@@ -13,7 +13,7 @@ from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, missing, need, none_of
+from reluflow.theory.measurement import Measurement, at_least, missing, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments
@@ -46,21 +46,6 @@ def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     smallest = min(float(np.min(_increments(one, two))) for one, two in pairwise(found))
     words = f"smallest increment of s_j y_i <x_i, w_j> is {smallest:.3g} of |w_j||x_i| (rounding {ROUNDING:g})"
     return at_least(smallest, 0.0, allowance=ROUNDING, detail=words)
-
-
-def _pushed(evidence: Evidence) -> Measurement:
-    """(46): s_j y_i <x_i, G_j> > 0 for every neuron that is not dead; over |x_i||G_j|, where it is at least mu."""
-    smallest = math.inf
-    for moment in moments(evidence):
-        alive = moment.cones != DEAD
-        if np.any(alive):
-            pulls = moment.pulls[alive]
-            lengths = np.linalg.norm(pulls, axis=1, keepdims=True)
-            smallest = min(smallest, float(np.min(pulls / lengths @ moment.data.unit_signed.T)))
-    need(not math.isinf(smallest), "every neuron is dead at every snapshot")
-    return at_least(
-        smallest, 0.0, detail=f"smallest cosine of a pull with a y_i x_i is {smallest:.6g}, must be positive"
-    )
 
 
 def _allowed(evidence: Evidence) -> Measurement:

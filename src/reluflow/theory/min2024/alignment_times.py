@@ -171,14 +171,9 @@ def _maximal_path(evidence: Evidence) -> Measurement:
     )
 
 
-def _harmonic_form(evidence: Evidence) -> Measurement:
-    constants = proof_constants(evidence)
-    return at_most(constants.t_1_harmonic, constants.t_1)
-
-
-def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
-    """tau_align <= time."""
-    measured = alignment_time(evidence)
+def aligned_by(evidence: Evidence, name: str) -> Measurement:
+    """tau_align is at most the constant of this name."""
+    measured, time = alignment_time(evidence), float(getattr(proof_constants(evidence), name))
     words = f"every neuron is in its trap from {measured:.6g} on, {name} = {time:.6g}"
     return at_most(measured, time, detail=words)
 
@@ -187,11 +182,6 @@ def aligned_by(evidence: Evidence, time: float, name: str) -> Measurement:
 def _at_least_two(evidence: Evidence) -> Judgement:
     n = evidence.dataset.n
     return Judgement(n >= 2, float(n - 2), f"n = {n}")
-
-
-def _sharper(evidence: Evidence) -> Measurement:
-    constants = proof_constants(evidence)
-    return at_most(constants.t_1_sharp, constants.t_1_harmonic)
 
 
 def _order_in_mu(evidence: Evidence) -> Measurement:
@@ -206,11 +196,3 @@ def _times_of_two_points() -> FloatArray:
     angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False) + 0.05
     w = np.column_stack([np.cos(angles), np.sin(angles)])
     return np.array([float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES])
-
-
-def _eq30_aligned(evidence: Evidence) -> Measurement:
-    return aligned_by(evidence, proof_constants(evidence).t_1, "t_1")
-
-
-def _sharp_alignment_aligned(evidence: Evidence) -> Measurement:
-    return aligned_by(evidence, proof_constants(evidence).t_1_sharp, "t_1_sharp")

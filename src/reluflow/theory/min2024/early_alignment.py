@@ -8,7 +8,6 @@ from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import align
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, missing, need, none_of, nothing
-from reluflow.theory.min2024.alignment_times import aligned_by
 from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.fitting import PLANE, stable_rank
@@ -134,11 +133,3 @@ def _draws_meet_assumption_2(evidence: Evidence) -> Measurement:
     totals = [data.total(s) / np.linalg.norm(data.total(s)) for s in (1, -1) if data.count(s)]
     smallest = min(float(np.min(np.linalg.norm(unit - total, axis=1))) for total in totals)
     return at_least(smallest, ALONG, detail=f"smallest angle of a draw to an aggregate is {smallest:.3g}")
-
-
-def _thm1_aligned(evidence: Evidence) -> Measurement:
-    return aligned_by(evidence, proof_constants(evidence).t_1, "t_1")
-
-
-def _thm1_aligned_sharp(evidence: Evidence) -> Measurement:
-    return aligned_by(evidence, proof_constants(evidence).t_1_sharp, "t_1_sharp")

@@ -175,7 +175,3 @@ def _a_4_constants(evidence: Evidence) -> Constants:
 
 def _lemmaa_3_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(t for times in _difference_times(evidence) for t in times))
-
-
-def _lemmaa_4_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=sorting_times(evidence))
