@@ -42,11 +42,13 @@ class Reproduction:
     seconds
         How long this took now, drawing included.
     computing_seconds
-        How long the computation took when it was done, now or earlier.
+        How long the computation took when it was done, now or earlier, in seconds of one core.
     problem
         One sentence where it could not be made, else empty.
     is_missing_extra
         Whether the problem is a package that is not installed.
+    picture_size
+        The size at which the files were drawn; by default that of the numbers.
     """
 
     key: str
@@ -60,6 +62,7 @@ class Reproduction:
     computing_seconds: float = 0.0
     problem: str = ""
     is_missing_extra: bool = False
+    picture_size: Size | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -257,14 +260,17 @@ def _to_record(item: Reproduction, folder: Path) -> dict[str, Any]:
         "problem": item.problem,
         "is_missing_extra": item.is_missing_extra,
         "command": item.command,
-    }
+    } | ({} if item.picture_size is None else {"picture_size": str(item.picture_size)})
 
 
 def _from_record(item: dict[str, Any], folder: Path) -> Reproduction:
     values = {key: value for key, value in item.items() if key != "command"}
     claims = tuple(Claim(**claim) for claim in item["claims"])
     files = tuple(folder / name for name in item["files"])
-    return Reproduction(**values | {"size": Size(item["size"]), "claims": claims, "files": files})
+    drawn = Size(item["picture_size"]) if "picture_size" in item else None
+    return Reproduction(
+        **values | {"size": Size(item["size"]), "claims": claims, "files": files, "picture_size": drawn}
+    )
 
 
 def _finite(value: Any) -> Any:
