@@ -36,6 +36,12 @@ def test_a_page_says_all_there_is(tmp_path):
     assert "(pages/lyu2021-fig1.md)" in written[1].read_text()
 
 
+def test_a_gpu_is_not_passed_over(tmp_path):
+    """Minutes beside a GPU are hours of a core: the page said the first without the second."""
+    (page, _) = write_pages([replace(made(tmp_path), device="gpu (NVIDIA H200)")], tmp_path / "pages")
+    assert "in 90.0 s of one core's time, beside gpu (NVIDIA H200)." in page.read_text()
+
+
 def test_a_picture_of_another_size_says_so(tmp_path):
     picture = tmp_path / "fig1.png"
     Image.new("RGB", (40, 30), "white").save(picture)
@@ -44,6 +50,8 @@ def test_a_picture_of_another_size_says_so(tmp_path):
     assert "Drawn by reluflow at quick size.* *The numbers below are from a run at full size." in written[0].read_text()
     (kept,) = read_record(tmp_path / "pages")
     assert (kept.picture_size, kept.files) == (Size.QUICK, (tmp_path / "pages" / "lyu2021-fig1.png",))
+    write_pages([kept], tmp_path / "pages")  # its picture is there under its own name
+    assert read_record(tmp_path / "pages") == (kept,)
 
 
 def test_one_figure_made_again_leaves_the_others_in_the_index(tmp_path):

@@ -69,7 +69,8 @@ def figure_page(item: Reproduction) -> str:
         lines += [_claim_row(claim) for claim in item.claims]
         lines += ["", _legend(item.claims), ""]
     lines += ["## Make it again", ""]
-    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}.", ""]
+    beside = f", beside {item.device}" if item.device else ""
+    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}{beside}.", ""]
     lines += ["```sh", item.command, "```", ""]
     lines += _settings(item)
     return "\n".join(lines).rstrip() + "\n"
@@ -167,6 +168,9 @@ def _copied(item: Reproduction, folder: Path) -> tuple[Path, ...]:
     copies = []
     for path in item.files:
         if path.suffix not in _SHOWN or not path.is_file():
+            continue
+        if path.parent == folder:  # one of the record's, which is there already
+            copies.append(path)
             continue
         data = _small(path) if path.suffix == ".png" else path.read_bytes()
         if len(data) > _PICTURE_BYTES:
