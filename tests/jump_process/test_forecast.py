@@ -208,7 +208,7 @@ def test_a_forged_process_is_caught_by_the_flow():
 
 @pytest.mark.parametrize("seed", [2, 3])
 def test_what_is_left_of_cancelled_forces_is_no_pull(seed):
-    """At a least-squares fit a dormant neuron was pulled by 2^-62, and the forecast told of a jump at the clock 2^62."""
+    """At a least-squares fit dormant neurons were pulled by 2^-62, and the forecast told of a jump at clock 2^62."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (25, 1))
     y = np.abs(x[:, 0]) - 0.3 * x[:, 0] + 0.05 * rng.standard_normal(25)
