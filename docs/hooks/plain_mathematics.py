@@ -31,6 +31,7 @@ _PROTECTED = re.compile(
 )
 _RAW = re.compile(rf"<(?!/?(?:{TAGS})\b|!--|https?:)")
 _CELL = re.compile(r"(?<!\\)\|")
+_SMALL_NUMBER = re.compile(r"^(\s*)([\d.]+e-\d+)(\s*)$")  # alone in a cell, where a narrow one would break it
 _CODE_LINE = re.compile(r"(?: {4}|\t)")
 
 
@@ -82,7 +83,8 @@ class _Formulas(Preprocessor):
             at for code in re.finditer(r"(`+).*?\1", row) for at in range(code.start(), code.end())
         }
         for at in [*sorted(held), len(row)]:
-            cells.append(self._text(row[place:at].replace("\\|", "|")).replace("|", "\\|"))
+            cell = _SMALL_NUMBER.sub(r'\g<1><span class="number">\g<2></span>\g<3>', row[place:at])
+            cells.append(self._text(cell.replace("\\|", "|")).replace("|", "\\|"))
             place = at + 1
         return "|".join(cells)
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -156,6 +157,13 @@ def test_tables_code_and_links_are_left_alone():
     assert "<math" in page
 
 
+def test_a_number_of_a_table_stays_on_one_line():
+    """A narrow cell broke 1e-5 after the hyphen."""
+    page = rendered("| rtol | |\n| --- | --- |\n| 1e-5 | at 1e-5 or |")
+    assert '<td><span class="number">1e-5</span></td>' in page
+    assert page.count("<span") == 1
+
+
 def test_a_block_of_formulas_stands_alone():
     page = rendered("and\n\n    dw/dt = a D,    da/dt = <w, D>,\n\nso")
     assert page.count("<math") == 2
@@ -197,19 +205,41 @@ def test_the_built_site(tmp_path):
                 assert (page.parent / target).exists(), (page, target)
     assert found == {}
     assert_the_search_works(tmp_path / "site" / "index.html")
+    assert_a_phone_shows_all([page for page in pages if page.name != "404.html"])
 
 
-def assert_the_search_works(home: Path) -> None:
-    """From disk, where a browser starts no worker: a word is typed and its pages are found."""
+@contextmanager
+def browser_page(**options):
+    """A page of a browser without a window, or a skip where there is none."""
     driver = pytest.importorskip("playwright.sync_api")
     chromium = next((path for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser") if Path(path).exists()), None)
     if chromium is None:
         pytest.skip("no chromium on this machine")
     with driver.sync_playwright() as play:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+        yield browser.new_page(**options)
+        browser.close()
+
+
+def assert_the_search_works(home: Path) -> None:
+    """From disk, where a browser starts no worker: a word is typed and its pages are found."""
+    with browser_page() as page:
         page.goto(home.as_uri())
         page.fill("input.md-search__input", "extremal vector")
         page.wait_for_selector(".md-search-result__item", timeout=60_000)
         assert page.locator(".md-search-result__item").count() > 3
-        browser.close()
+
+
+def assert_a_phone_shows_all(pages: list[Path]) -> None:
+    """At 390 pixels no page is wider than the window: tables and code scroll inside themselves.
+
+    In the tables of coverage the files of the last column broke after any letter, so that its width was a letter's and
+    a row took 359 pixels.
+    """
+    with browser_page(viewport={"width": 390, "height": 844}) as page:
+        for path in pages:
+            page.goto(path.as_uri(), timeout=120_000)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+            if path.parent.name == "coverage":
+                heights = "[...document.querySelectorAll('article tr')].map(row => row.getBoundingClientRect().height)"
+                assert max(page.evaluate(heights)) < 200, path

@@ -204,3 +204,13 @@ def test_a_forged_process_is_caught_by_the_flow():
     (run,) = flow_beside(forged, problem, scales=("1e-100",))
     assert abs(run.errors[0]) > 10
     assert abs(run.errors[1]) < 1e-6
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_is_left_of_cancelled_forces_is_no_pull(seed):
+    """At a least-squares fit dormant neurons were pulled by 2^-62, and the forecast told of a jump at clock 2^62."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (25, 1))
+    y = np.abs(x[:, 0]) - 0.3 * x[:, 0] + 0.05 * rng.standard_normal(25)
+    process = forecast(problem_of(x, y, 20, seed))
+    assert (len(process.jumps), process.why, process.is_exact) == (2, "", True)

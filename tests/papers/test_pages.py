@@ -1,11 +1,13 @@
 """A page per figure: picture, statements beside measurements, command; and the index that leads to it."""
 
+from dataclasses import replace
+
 from PIL import Image
 
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import Size
 from reluflow.papers.pages import write_pages
-from reluflow.papers.reproduction import Reproduction
+from reluflow.papers.reproduction import Reproduction, read_record
 
 
 def made(tmp_path, size=Size.FULL, files=()):
@@ -30,13 +32,38 @@ def test_a_page_says_all_there_is(tmp_path):
     assert "*(ours)* *Why: It does not.*" in page
     assert "Of 2 statements 1 hold, 1 do not." in page
     assert "reluflow reproduce lyu2021/fig1 --full" in page
-    assert "full size in 90.0 s" in page
+    assert "full size in 90.0 s of one core's time" in page
     assert "(pages/lyu2021-fig1.md)" in written[1].read_text()
+
+
+def test_a_gpu_is_not_passed_over(tmp_path):
+    """Minutes beside a GPU are hours of a core: the page said the first without the second."""
+    (page, _) = write_pages([replace(made(tmp_path), device="gpu (NVIDIA H200)")], tmp_path / "pages")
+    assert "in 90.0 s of one core's time, beside gpu (NVIDIA H200)." in page.read_text()
 
 
 def test_a_picture_of_another_size_says_so(tmp_path):
     picture = tmp_path / "fig1.png"
     Image.new("RGB", (40, 30), "white").save(picture)
-    quick = made(tmp_path, Size.QUICK, (picture,))
-    written = write_pages([made(tmp_path)], tmp_path / "pages", drawn={"lyu2021/fig1": quick})
+    mixed = replace(made(tmp_path, files=(picture,)), picture_size=Size.QUICK)
+    written = write_pages([mixed], tmp_path / "pages")
     assert "Drawn by reluflow at quick size.* *The numbers below are from a run at full size." in written[0].read_text()
+    (kept,) = read_record(tmp_path / "pages")
+    assert (kept.picture_size, kept.files) == (Size.QUICK, (tmp_path / "pages" / "lyu2021-fig1.png",))
+    write_pages([kept], tmp_path / "pages")  # its picture is there under its own name
+    assert read_record(tmp_path / "pages") == (kept,)
+
+
+def test_one_figure_made_again_leaves_the_others_in_the_index(tmp_path):
+    """The index was written from the folder of --out alone: one figure made again lost the 47 others."""
+    folder = tmp_path / "pages"
+    other = replace(made(tmp_path), key="lyu2021/fig2", title="Figure 2: another")
+    write_pages([made(tmp_path, Size.QUICK), other], folder)
+    untouched = (folder / "lyu2021-fig2.md").stat().st_mtime_ns
+    written = write_pages([made(tmp_path)], folder)
+    assert [path.name for path in written] == ["lyu2021-fig1.md", "pages.md"]
+    index = (tmp_path / "pages.md").read_text()
+    assert "Of 4 statements on 2 figures" in index
+    assert "Figure 1](pages/lyu2021-fig1.md)** a title *(1 hold, 1 do not; full)*" in index
+    assert "Figure 2](pages/lyu2021-fig2.md)" in index
+    assert (folder / "lyu2021-fig2.md").stat().st_mtime_ns == untouched

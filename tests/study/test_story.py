@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,13 @@ def test_neurons_are_told_by_group(three_points):
 def test_sensitivity_compares_with_the_first_run(three_points):
     assert [(v.seed, v.scale) for v in three_points.variations] == [(0, "1e-2"), (1, "1e-2"), (0, "1e-5"), (1, "1e-5")]
     assert all(v.tells_the_same for v in three_points.variations)
-    assert "all 4 runs end in the same function" in three_points.verdict()[-1]
+    assert "from 2 draws at scales 1e-2, 1e-5: all 4 runs end in the same function" in three_points.verdict()[-1]
+
+
+def test_one_repetition_is_told_in_the_singular(three_points):
+    """A study out of time said "from 1 draw at scales 1e-3: all 1 runs end"."""
+    alone = replace(three_points, variations=three_points.variations[:1])
+    assert alone.verdict()[-1] == "Repeated from 1 draw at scale 1e-2: it ends in the same function."
 
 
 def test_a_large_start_tells_another_story():

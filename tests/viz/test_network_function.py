@@ -72,6 +72,14 @@ def test_boundary_is_where_the_output_vanishes():
     assert np.max(np.abs(net.outputs(points))) < 0.01 * np.max(np.abs(net.outputs(CLASSES.X)))
 
 
+def test_samples_of_the_plane_with_a_bias_show_their_boundary():
+    """A study of two moons with --bias, three coordinates, ended without a picture of its classifier."""
+    net = Network(w=[[1.0, 0.0, -0.5], [-1.0, 0.0, 0.5]], a=[1.0, -1.0])  # h(x) = x_1 - 1/2
+    figure = plot_network_function(net, CLASSES.with_bias(), num_points=401)
+    points = np.vstack([path.vertices for path in parts(figure, "decision-boundary")[0].get_paths()])
+    np.testing.assert_allclose(points[:, 0], 0.5, atol=1e-9)
+
+
 def test_refusals(rng):
     with pytest.raises(InvalidInputError, match="dimension 1 or 2, got `dataset` of dimension 3"):
         plot_network_function(network(rng, d=3), Dataset(np.eye(3), [1.0, 2.0, 3.0]))

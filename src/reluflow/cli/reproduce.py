@@ -37,7 +37,7 @@ def command(
     ] = None,
     pages: Annotated[
         Path | None,
-        typer.Option("--pages", metavar="DIR", help="Also write a Markdown page per figure of the --out folder."),
+        typer.Option("--pages", metavar="DIR", help="Also write a Markdown page per figure made, and their index."),
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what is kept, and keep the new.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Compute everything and keep nothing.")] = False,
@@ -73,9 +73,8 @@ def command(
         write_claims_table(read_record(out), table)  # like the gallery: everything made in that folder so far
     if pages is not None:
         from reluflow.papers.pages import write_pages
-        from reluflow.papers.reproduction import read_record
 
-        write_pages(read_record(out), pages)
+        write_pages(made, pages)
     if json:
         print_json({"figures": [_as_json(item) for item in made]})
     else:

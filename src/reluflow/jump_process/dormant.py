@@ -190,7 +190,8 @@ def _align(
         status = int(found.statuses[place])
         base = state["offset"][j] + found.log_norms[place]
         w, a = found.w[place], float(found.a[place])
-        if status == kernels.DEAD:
+        rests = status == kernels.FINAL and np.linalg.norm(found.vectors[place]) <= ROUNDING * scale
+        if status == kernels.DEAD or rests:  # what is left of forces that cancel is no pull
             state["rate"][j], state["pull"][j], state["offset"][j] = 0.0, 0.0, base
             state["w"][j], state["a"][j] = w, a
         elif status == kernels.SHRINKING:

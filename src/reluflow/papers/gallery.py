@@ -151,7 +151,7 @@ def _section(item: Reproduction, folder: Path) -> str:
     if item.claims:
         parts.append(f'<ul class="claims">{"".join(_claim(claim) for claim in item.claims)}</ul>')
     parts.append(
-        f"<p>Computed at {item.size} size in {_seconds(item.computing_seconds)}. To make it again: "
+        f"<p>Computed at {item.size} size in {_seconds(item.computing_seconds)} of one core's time. To make it again: "
         f"<code>{html.escape(item.command)}</code></p>"
     )
     if item.settings:

@@ -4,46 +4,42 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
 from reluflow.papers.figure import Size
 from reluflow.papers.registry import PAPERS
-from reluflow.papers.reproduction import Reproduction
+from reluflow.papers.reproduction import Reproduction, merged, read_record, write_record
 
 _MARKS = {True: "✓", False: "✗", None: "?"}
 _SHOWN = (".png", ".gif")
 _PICTURE_BYTES = 600_000  # a larger one stays where it was made
 
 
-def write_pages(
-    made: Iterable[Reproduction], folder: Path, *, drawn: Mapping[str, Reproduction] | None = None
-) -> tuple[Path, ...]:
-    """Write a page for each figure and table, its pictures beside it, and the index `<folder>.md`.
+def write_pages(made: Iterable[Reproduction], folder: Path) -> tuple[Path, ...]:
+    """Write a page for each figure and table made, its pictures beside it, and the index `<folder>.md` of all.
+
+    What the folder shows is recorded there, so that the index also has the figures of earlier calls.
 
     Parameters
     ----------
     made
-        The numbers, in the order of the index.
+        The figures whose pages are written anew.
     folder
         Where pages and pictures go.
-    drawn
-        By key, another run to take the pictures from, such as one at quick size; the page says so.
     """
-    items = tuple(made)
-    drawn = drawn or {}
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = {item.key: _copied(drawn.get(item.key, item), folder) for item in items}
-    texts = {
-        folder / f"{page_name(item.key)}.md": figure_page(item, pictures[item.key], drawn.get(item.key, item).size)
-        for item in items
-    }
-    texts[folder.with_suffix(".md")] = index_page(items, pictures, folder.name)
+    items = tuple(replace(item, files=_copied(item, folder)) for item in made)
+    shown = merged(read_record(folder), items)
+    texts = {folder / f"{page_name(item.key)}.md": figure_page(item) for item in items}
+    texts[folder.with_suffix(".md")] = index_page(shown, folder.name)
     for path, text in texts.items():
         with replacing(path) as stream:
             stream.write(text.encode())
+    write_record(shown, folder)
     return tuple(texts)
 
 
@@ -56,24 +52,14 @@ def page_name(key: str) -> str:
     return key.replace("/", "-")
 
 
-def figure_page(item: Reproduction, pictures: tuple[str, ...], picture_size: Size) -> str:
-    """The page of one figure as Markdown.
-
-    Parameters
-    ----------
-    item
-        The numbers.
-    pictures
-        The names of its pictures beside the page.
-    picture_size
-        The size at which these were drawn.
-    """
+def figure_page(item: Reproduction) -> str:
+    """The page of one figure as Markdown; its files are beside the page."""
     paper = item.key.partition("/")[0]
     lines = [f"# {item.title}", "", f"*{PAPERS[paper]}* [{paper}]. {_verdict(item)}", ""]
-    for name in pictures:
-        lines += [f"![{html.escape(item.title, quote=False)}]({name})", ""]
-    if pictures:
-        lines += [f"*Drawn by reluflow at {picture_size} size.*{_other_size(item, picture_size)}", ""]
+    for path in item.files:
+        lines += [f"![{html.escape(item.title, quote=False)}]({path.name})", ""]
+    if item.files:
+        lines += [f"*Drawn by reluflow at {item.picture_size or item.size} size.*{_other_size(item)}", ""]
     lines += [item.shows, ""] if item.shows else []
     if item.problem:
         lines += [f"**Could not be made.** {item.problem}", ""]
@@ -83,13 +69,14 @@ def figure_page(item: Reproduction, pictures: tuple[str, ...], picture_size: Siz
         lines += [_claim_row(claim) for claim in item.claims]
         lines += ["", _legend(item.claims), ""]
     lines += ["## Make it again", ""]
-    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}.", ""]
+    beside = f", beside {item.device}" if item.device else ""
+    lines += [f"Computed at {item.size} size in {seconds_in_words(item.computing_seconds)}{beside}.", ""]
     lines += ["```sh", item.command, "```", ""]
     lines += _settings(item)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def index_page(items: tuple[Reproduction, ...], pictures: Mapping[str, tuple[str, ...]], folder: str) -> str:
+def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
     """The index: for each paper its figures with a small picture, how many statements hold, and at what size."""
     claims = [claim for item in items for claim in item.claims]
     failing = [claim for claim in claims if claim.holds is False]
@@ -114,7 +101,7 @@ def index_page(items: tuple[Reproduction, ...], pictures: Mapping[str, tuple[str
             page = f"{folder}/{page_name(item.key)}.md"
             label, _, rest = item.title.partition(": ")
             lines += ['<div class="card" markdown>', ""]
-            if stills := [name for name in pictures[item.key] if name.endswith(".png")]:
+            if stills := [path.name for path in item.files if path.suffix == ".png"]:
                 lines += [f"[![{label}]({folder}/{stills[0]})]({page})", ""]
             lines += [f"**[{label}]({page})** {rest} *({_tally(item)}; {item.size})*", "", "</div>", ""]
         lines += ["</div>"]
@@ -125,11 +112,11 @@ def seconds_in_words(seconds: float) -> str:
     """A duration for the reader; a figure drawn from another's run took none of its own.
 
     >>> seconds_in_words(0.0), seconds_in_words(12.34), seconds_in_words(600)
-    ('no time of its own (from another run)', '12.3 s', '10.0 min')
+    ('no time of its own (from another run)', "12.3 s of one core's time", "10.0 min of one core's time")
     """
     if seconds < 0.05:
         return "no time of its own (from another run)"
-    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+    return (f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min") + " of one core's time"
 
 
 def _verdict(item: Reproduction) -> str:
@@ -148,8 +135,9 @@ def _tally(item: Reproduction) -> str:
     return ", ".join(f"{count} {words[verdict]}" for verdict, count in counts.items() if count) or "nothing to judge"
 
 
-def _other_size(item: Reproduction, picture_size: Size) -> str:
-    return "" if picture_size is item.size else f" *The numbers below are from a run at {item.size} size.*"
+def _other_size(item: Reproduction) -> str:
+    is_other = item.picture_size not in (None, item.size)
+    return f" *The numbers below are from a run at {item.size} size.*" if is_other else ""
 
 
 def _claim_row(claim: Claim) -> str:
@@ -175,11 +163,14 @@ def _settings(item: Reproduction) -> list[str]:
     return [f"<details><summary>Settings</summary><table>{rows}</table></details>"]
 
 
-def _copied(item: Reproduction, folder: Path) -> tuple[str, ...]:
+def _copied(item: Reproduction, folder: Path) -> tuple[Path, ...]:
     """The pictures of a figure beside its page, a still one in few colours; those too large are left out."""
-    names = []
+    copies = []
     for path in item.files:
         if path.suffix not in _SHOWN or not path.is_file():
+            continue
+        if path.parent == folder:  # one of the record's, which is there already
+            copies.append(path)
             continue
         data = _small(path) if path.suffix == ".png" else path.read_bytes()
         if len(data) > _PICTURE_BYTES:
@@ -187,8 +178,8 @@ def _copied(item: Reproduction, folder: Path) -> tuple[str, ...]:
         name = f"{page_name(item.key)}{path.stem.removeprefix(item.key.partition('/')[2])}{path.suffix}"
         with replacing(folder / name) as stream:
             stream.write(data)
-        names.append(name)
-    return tuple(names)
+        copies.append(folder / name)
+    return tuple(copies)
 
 
 def _small(path: Path) -> bytes:

@@ -14,7 +14,7 @@ from typing import Any
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.experiments.sources import code_fingerprint
-from reluflow.experiments.store import ResultStore, as_plain
+from reluflow.experiments.store import Results, ResultStore, as_plain
 from reluflow.experiments.workbench import Progress, Workbench
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure, Size
@@ -42,11 +42,15 @@ class Reproduction:
     seconds
         How long this took now, drawing included.
     computing_seconds
-        How long the computation took when it was done, now or earlier.
+        How long the computation took when it was done, now or earlier, in seconds of one core.
     problem
         One sentence where it could not be made, else empty.
     is_missing_extra
         Whether the problem is a package that is not installed.
+    picture_size
+        The size at which the files were drawn; by default that of the numbers.
+    device
+        The accelerator that worked beside the core, in words; empty for none.
     """
 
     key: str
@@ -60,6 +64,8 @@ class Reproduction:
     computing_seconds: float = 0.0
     problem: str = ""
     is_missing_extra: bool = False
+    picture_size: Size | None = None
+    device: str = ""
 
     @property
     def has_failed(self) -> bool:
@@ -136,7 +142,14 @@ def reproduce(
         computing_seconds=computing_seconds,
         problem=problem,
         is_missing_extra=bool(problem),
+        device=_accelerator(results),
     )
+
+
+def _accelerator(results: Results) -> str:
+    """What computed beside the core, where a figure says so under a name that ends in "device"."""
+    named = {str(value) for name, value in results.items() if name.endswith("device")}
+    return ", ".join(sorted(words for words in named if not words.startswith("cpu")))
 
 
 def reproduce_all(
@@ -257,14 +270,18 @@ def _to_record(item: Reproduction, folder: Path) -> dict[str, Any]:
         "problem": item.problem,
         "is_missing_extra": item.is_missing_extra,
         "command": item.command,
-    }
+        "device": item.device,
+    } | ({} if item.picture_size is None else {"picture_size": str(item.picture_size)})
 
 
 def _from_record(item: dict[str, Any], folder: Path) -> Reproduction:
     values = {key: value for key, value in item.items() if key != "command"}
     claims = tuple(Claim(**claim) for claim in item["claims"])
     files = tuple(folder / name for name in item["files"])
-    return Reproduction(**values | {"size": Size(item["size"]), "claims": claims, "files": files})
+    drawn = Size(item["picture_size"]) if "picture_size" in item else None
+    return Reproduction(
+        **values | {"size": Size(item["size"]), "claims": claims, "files": files, "picture_size": drawn}
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -87,6 +87,7 @@ def _data_drawings(found: Study) -> list[Drawing]:
 
 def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
     from reluflow import viz
+    from reluflow.viz.one_input import planar_bias
 
     motion = motion_of(flow)
     moments = picked_frames(flow, motion)
@@ -115,7 +116,7 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
             "Sizes and directions of the neurons over time.",
         ),
     ]
-    if found.dataset.d <= 2:
+    if found.dataset.d <= 2 or planar_bias(found.dataset) is not None:
         network = flow.limit.network
         words = (
             "The function at the end of the run." if not found.loss.is_classification else "The limiting classifier."

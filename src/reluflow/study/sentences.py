@@ -172,9 +172,10 @@ def _about_variations(found: Study) -> list[str]:
     total = len(found.variations)
     scales = ", ".join(dict.fromkeys(v.scale for v in found.variations))
     draws = len({v.seed for v in found.variations})
-    words = f"Repeated from {draws} draw{'s' if draws > 1 else ''} at scales {scales}: "
+    plural = "s" if "," in scales else ""
+    words = f"Repeated from {draws} draw{'s' if draws > 1 else ''} at scale{plural} {scales}: "
     if len(same) == total:
-        return [words + f"all {total} runs end in the same function."]
+        return [words + (f"all {total} runs end" if total > 1 else "it ends") + " in the same function."]
     parts = [f"{len(same)} of {total} runs end in the same function"] if same else []
     if other:
         parts.append(f"{len(other)} end{'s' if len(other) == 1 else ''} elsewhere ({_elsewhere(found, other)})")

@@ -12,7 +12,7 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network
 from reluflow.viz.network_function import network_outputs
-from reluflow.viz.one_input import draw_classes, one_input
+from reluflow.viz.one_input import draw_classes, one_input, planar_bias
 from reluflow.viz.plane_edges import edge_rays
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
         samples = np.column_stack([line.inputs, dataset.y])[:MOST_SAMPLES]
         curves = tuple((np.column_stack([grid, np.clip(values, window[2], window[3])]),) for values in outputs)
         return FunctionFrames(False, window, samples, dataset.y[:MOST_SAMPLES], curves, "the function h")
-    constant = dataset.d == 3 and dataset.X[0, 2] != 0.0 and bool(np.all(dataset.X[:, 2] == dataset.X[0, 2]))
-    if dataset.d != 2 and not constant:
+    bias = planar_bias(dataset)
+    if dataset.d != 2 and bias is None:
         return None
     places = dataset.X[:, :2]
     room = 0.15 * max(float(np.ptp(places[:, 0])), float(np.ptp(places[:, 1])), 1e-9)
@@ -91,12 +91,12 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
         float(places[:, 1].max()) + room,
     )
     shown = slice(None, None, max(1, -(-dataset.n // MOST_SAMPLES)))
-    if not constant:
+    if bias is None:
         rays = tuple(edge_rays(network, window) for network in networks)
         return FunctionFrames(True, window, places[shown], dataset.y[shown], rays, "the edge of where h > 0")
     across, upwards = np.linspace(window[0], window[1], PLANE_POINTS), np.linspace(window[2], window[3], PLANE_POINTS)
     mesh = np.meshgrid(across, upwards)
-    rows = np.column_stack([*(part.ravel() for part in mesh), np.full(mesh[0].size, dataset.X[0, 2])])
+    rows = np.column_stack([*(part.ravel() for part in mesh), np.full(mesh[0].size, bias)])
     edges = tuple(
         _edges(across, upwards, network_outputs(network, rows).reshape(PLANE_POINTS, PLANE_POINTS))
         for network in networks

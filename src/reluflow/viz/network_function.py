@@ -11,7 +11,7 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset, Task
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
-from reluflow.viz.one_input import OneInput, draw_classes, one_input
+from reluflow.viz.one_input import OneInput, draw_classes, one_input, planar_bias
 from reluflow.viz.style import BLACK, BLUE, DARK, DIVERGING, GREY, PURPLE, dataset_title, house_style, new_figure
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def plot_network_function(
     network
         Takes inputs of the dataset's dimension.
     dataset
-        Dimension 1, dimension 2 with a constant second coordinate, or any samples in the plane.
+        Dimension 1, dimension 2 with a constant second coordinate, or any samples in the plane, with a constant third
+        coordinate or without.
     reference
         Another function of the rows, shape (k, d) to (k,), drawn beside h over one input, such as a teacher.
     num_points
@@ -47,7 +48,7 @@ def plot_network_function(
     ----------
     Boursier & Flammarion (2024), Figs 2 and 3 [boursier2024].
     """
-    if dataset.d > 2:
+    if dataset.d > 2 and planar_bias(dataset) is None:
         raise InvalidInputError(
             "The picture of a network's function needs inputs of dimension 1 or 2, "
             f"got `dataset` of dimension {dataset.d}."
@@ -107,10 +108,13 @@ def _draw_contours(axes: Axes, network: Network, dataset: Dataset, num_points: i
     """Filled contours of h, its zero line thick, and the samples."""
     from matplotlib.ticker import MaxNLocator
 
-    reach = 1.2 * float(np.max(np.abs(dataset.X))) or 1.0
+    reach = 1.2 * float(np.max(np.abs(dataset.X[:, :2]))) or 1.0
     ticks = np.linspace(-reach, reach, num_points)
     across, upwards = np.meshgrid(ticks, ticks)
-    values = network_outputs(network, np.column_stack([across.ravel(), upwards.ravel()])).reshape(across.shape)
+    columns = [across.ravel(), upwards.ravel()]
+    if (bias := planar_bias(dataset)) is not None:
+        columns.append(np.full(across.size, bias))
+    values = network_outputs(network, np.column_stack(columns)).reshape(across.shape)
     unit = float(np.max(np.abs(values))) or 1.0
     levels = np.asarray(MaxNLocator(nbins=10, symmetric=True).tick_values(-unit, unit))
     shade = axes.contourf(across, upwards, values, levels=levels, cmap=DIVERGING, alpha=0.6, zorder=0)

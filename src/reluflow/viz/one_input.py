@@ -87,6 +87,19 @@ def one_input(dataset: Dataset) -> OneInput | None:
     return None
 
 
+def planar_bias(dataset: Dataset) -> float | None:
+    """The constant third coordinate of samples in the plane with a bias; None for any others.
+
+    >>> from reluflow.data.dataset import Dataset
+    >>> plane = Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
+    >>> planar_bias(plane.with_bias()), planar_bias(plane)
+    (1.0, None)
+    """
+    if dataset.d != 3 or dataset.X[0, 2] == 0.0 or not np.all(dataset.X[:, 2] == dataset.X[0, 2]):
+        return None
+    return float(dataset.X[0, 2])
+
+
 def draw_classes(axes: Axes, places: FloatArray, labels: FloatArray) -> None:
     """Points of the plane by class: filled circles for +1, open squares for -1."""
     size = 34.0 if len(labels) <= 200 else 12.0

@@ -7,7 +7,8 @@ learnt, because no neuron is left in the cones where they could be.
 
 The authors' inputs are not published: these are the 38 that can be read off their animation. Beside descent stands the
 exact flow from the same neurons. Neurons that slide along a boundary make descent costly here, so at full size it runs
-with 4,000 neurons, with 200,000 through the early phase, and the exact flow with 200,000 through the whole run.
+with 4,000 neurons, with 200,000 through the early phase, and the exact flow with 200,000 through the whole run; descent
+with 200,000 through all of it would take hours of one core.
 """
 
 from __future__ import annotations

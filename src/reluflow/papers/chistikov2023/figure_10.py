@@ -54,7 +54,10 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     panels = []
     for i, sign in enumerate(SIGNS):
         values = results["largest"][i]
-        curves = [Curve(x, values[:, k], look=i, kind="points", is_faint=True) for k in range(values.shape[1])]
+        curves = [
+            Curve(x, values[:, k], "each draw, pale", look=i, kind="points", is_faint=True)
+            for k in range(values.shape[1])
+        ]
         curves.append(Curve(x, np.median(values, axis=1), "median", look=i, kind="marked"))
         panels.append(
             Panel(

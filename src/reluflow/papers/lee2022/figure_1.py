@@ -233,8 +233,8 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
     from reluflow.viz.saving import save_figure
 
-    steps = results["steps"]
-    dots = dotted_rows(steps)
+    thousands = results["steps"] / 1000.0
+    dots = dotted_rows(results["steps"])
     bands = [bounds_on_gap(settings, results, column) for column in range(LAYERS.size)]
     lowest = 10.0 * np.floor(0.1 * np.degrees(np.pi - max(np.max(band.upper) for band in bands)))
     panels = []
@@ -249,11 +249,14 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             Panel(
                 f"{SHORT_DEPTHS[q]}, {SHORT_SIZES[column % 3]}: $|w_0|/|w^*|$ = "
                 f"{results['magnitude'][0, column] / results['teacher_norms'][q]:.2g}",
-                f"iteration $T$, rate {settings.rates[q]:g}",
+                f"iteration $T$ (thousands), rate {settings.rates[q]:g}",
                 r"$\varphi(T)$, degrees",
                 [
-                    *(Curve(steps, np.degrees(np.pi - gap), name, look=look) for name, (gap, look) in curves.items()),
-                    Curve(steps[dots], flow, FLOW_NAME, look=LOOK_FLOW, kind="points"),
+                    *(
+                        Curve(thousands, np.degrees(np.pi - gap), name, look=look)
+                        for name, (gap, look) in curves.items()
+                    ),
+                    Curve(thousands[dots], flow, FLOW_NAME, look=LOOK_FLOW, kind="points"),
                 ],
                 [Guide(180.0, "180: the teacher")],
                 y_limits=(lowest, 184.0),

@@ -197,6 +197,18 @@ def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
     )
 
 
+def whole_decades(values: list[FloatArray]) -> tuple[float, float] | None:
+    """The powers of ten around positive values: with one power in sight an axis crowds itself with what lies between.
+
+    >>> whole_decades([np.array([0.12, 3.0]), np.array([4.0])])
+    (0.1, 10.0)
+    """
+    if not values:
+        return None
+    logs = np.log10(np.concatenate(values))
+    return 10.0 ** float(np.floor(np.min(logs))), 10.0 ** float(np.ceil(np.max(logs)))
+
+
 def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
     """Loss and magnitude of every start, and the layers of its first seed."""
     from reluflow.viz.panels import Curve, Guide, Panel, plot_panels
@@ -217,8 +229,17 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         axis, name = f"time = step × rate {rate:g}", f"std {std:g}, rate {rate:g}"
         scale: Literal["linear", "log"] = "linear" if start == "small" else "log"  # its first steps decide
         panels += [
-            Panel(f"loss, {name}", axis, "loss $L$", losses, x_scale=scale, y_scale="log"),
-            Panel(f"magnitude, {name}", axis, "norm of all weights", sizes, x_scale=scale),
+            Panel(
+                f"loss, {name}",
+                axis,
+                "loss $L$",
+                losses,
+                x_scale=scale,
+                y_scale="log",
+                y_limits=whole_decades([results[f"{start}_{seed}_losses"] for seed in seeds]),
+                legend="below",
+            ),
+            Panel(f"magnitude, {name}", axis, "norm of all weights", sizes, x_scale=scale, legend="below"),
             Panel(
                 f"each layer, seed {seeds[0] if seeds else '-'}",
                 axis,

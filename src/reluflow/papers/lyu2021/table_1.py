@@ -203,7 +203,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                     kind="points",
                 ),
             ],
-            levels=[Guide(1.0)],
+            levels=[Guide(1.0, "the best linear one")],
         ),
     ]
     return (

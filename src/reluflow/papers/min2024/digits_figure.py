@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.digits_run import Settings, compute
+
+# Descent lags behind the flow by an amount that is of first order in the step; for steps of the paper's size.
+COSINE_ROOM, LOSS_ROOM = 0.003, 0.01
 
 
 def at(results: Results, name: str, iteration: float) -> Any:
@@ -65,7 +69,24 @@ def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
             "above 0.5, below 0",
         ),
         Claim.above("the images are fitted in the end (share rightly classified)", results["accuracy"], 0.95),
+        Claim.below(
+            "descent follows the exact flow from the same neurons (largest difference of a mean cosine)",
+            np.max(np.abs(_beside(results, "cosines") - results["flow_cosines"])[:, :, 0]),
+            COSINE_ROOM * settings.stride,
+            ours=True,
+        ),
+        Claim.below(
+            "and of the loss, which starts at 1 (largest difference)",
+            np.max(np.abs(_beside(results, "losses") - results["flow_losses"])),
+            LOSS_ROOM * settings.stride,
+            ours=True,
+        ),
     )
+
+
+def _beside(results: Results, name: str) -> FloatArray:
+    """A quantity of the descent at the snapshots of the flow."""
+    return np.asarray(results[name][np.searchsorted(results["iterations"], results["flow_iterations"])])
 
 
 def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
@@ -73,8 +94,11 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
     from reluflow.viz.heat_map import HeatMap
     from reluflow.viz.image_grid import ImageGrid
-    from reluflow.viz.panels import Curve, Guide, Panel
+    from reluflow.viz.panels import BLACK_DOT, Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
+
+    def flow(values: FloatArray, label: str = "exact flow") -> Curve:
+        return Curve(results["flow_iterations"] / 1000.0, values, label, look=BLACK_DOT, kind="points")
 
     iterations, gram = results["iterations"] / 1000.0, results["gram"]
     positive, negative = settings.digits
@@ -98,16 +122,18 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
                 Curve(
                     iterations,
                     results["cosines"][:, side, 0],
-                    rf"$\cos(\bar w_{sign}, x_{sign})$; band: all neurons",
+                    f"{mean}; band: all neurons",
                     look=look,
                     low=results["cosines"][:, side, 1],
                     high=results["cosines"][:, side, 2],
-                )
+                ),
+                flow(results["flow_cosines"][:, side, 0], f"exact flow, {mean}"),
             ],
             y_limits=(-0.15, 1.05),
             legend="lower right",
         )
         for side, (sign, digit, look) in enumerate((("+", positive, 1), ("-", negative, 2)))
+        for mean in (rf"$\cos(\bar w_{sign}, x_{sign})$",)
     ]
     growth = Panel(
         "loss and squared spectral norm",
@@ -116,6 +142,8 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         [
             Curve(iterations, results["losses"], r"loss $\mathcal{L}$", look=0),
             Curve(iterations, results["squared_norms"], r"$\|W\|_2^2$", look=4),
+            flow(results["flow_losses"]),
+            flow(results["flow_squared_norms"]),
         ],
         legend="upper left",
     )
@@ -123,7 +151,10 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "stable rank",
         "iteration (thousands)",
         r"$\|W\|_F^2/\|W\|_2^2$",
-        [Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3)],
+        [
+            Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3),
+            flow(results["flow_stable_ranks"]),
+        ],
         levels=[Guide(2.0, "2"), Guide(1.0, "1", look=2)],
         y_scale="log",
         y_limits=(0.9, 50.0),

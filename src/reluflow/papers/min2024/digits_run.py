@@ -1,7 +1,8 @@
-"""Figures 5, 10 and 11: descent on two digits of MNIST, and what the four plots of such a figure need."""
+"""Figures 5, 10 and 11: descent and the exact flow on two digits of MNIST, and what the plots of such a figure need."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,9 +11,15 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.mnist import mnist_pair
-from reluflow.dynamics import GradientDescent
+from reluflow.dynamics import AtTime, GradientDescent, TrainingProblem
+from reluflow.dynamics.flow.choice import choose_flow
+from reluflow.dynamics.keep import Keep
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome, Snapshot
+from reluflow.errors import BackendError
 from reluflow.experiments.store import Results
-from reluflow.experiments.workbench import Workbench
+from reluflow.experiments.workbench import Progress, Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import (
     LR,
@@ -26,6 +33,7 @@ from reluflow.papers.min2024.paper import (
 
 ITERATIONS = 15_000  # of the paper's step size, at which the neurons are shown as images
 SNAPSHOTS = 150
+FLOW_SNAPSHOTS = 15  # at snapshots of the descent: every tenth
 HEAT_MAP_SIZE = 240  # images in the heat map, as many of each digit as there are in proportion
 PAIRS_SIZE = 2_000  # images whose pairs are judged; all pairs of 12,665 would not fit in memory
 
@@ -45,6 +53,8 @@ class Settings:
     stride
         Steps of the paper that one step makes up: the step size is `stride` times 2e-3. Iterations are counted in
         steps of the paper.
+    rtol
+        Of the exact flow.
     """
 
     digits: tuple[int, int]
@@ -53,26 +63,31 @@ class Settings:
     stride: int
     seed: int = 0
     iterations: int = ITERATIONS
+    rtol: float = 1e-5
 
 
 def compute(settings: Settings, workbench: Workbench) -> Results:
-    """Train, and measure the snapshots."""
+    """Descent and the exact flow from the same neurons, measured at their snapshots."""
     data = images_of(settings.digits, settings.size, settings.source)
     problem = gaussian_problem(data, settings.seed)
+    return (
+        workbench.piece("descent", lambda: _descend(settings, problem, workbench.stretch(0.0, 0.6)))
+        | workbench.piece("flow", lambda: _flow(settings, problem, workbench.stretch(0.6, 1.0)))
+        | correlations(data)
+    )
+
+
+def _descend(settings: Settings, problem: TrainingProblem, say: Progress) -> Results:
+    data = problem.dataset
     last = settings.iterations // settings.stride
     kept = np.unique(np.linspace(0, last, SNAPSHOTS + 1).astype(int))
-    run = descended(problem, GradientDescent(settings.stride * LR, last), kept, workbench.progress)
-    networks = [snapshot.network for snapshot in run]
-    end = networks[-1]
+    run = descended(problem, GradientDescent(settings.stride * LR, last), kept, say)
+    end = run[-1].network
     is_positive = end.a > 0
     positive, negative = class_sums(data)
     return {
         "iterations": settings.stride * kept,
-        "losses": np.array([snapshot.loss for snapshot in run]),
-        "cosines": np.array([alignment(network, data) for network in networks]),
-        "num_positive": np.array([int(np.sum(network.a > 0)) for network in networks]),
-        "stable_ranks": np.array([stable_rank(network.w) for network in networks]),
-        "squared_norms": np.array([squared_spectral_norm(network.w) for network in networks]),
+        **measures(run, data),
         "images": np.array(
             [
                 end.w[is_positive].mean(axis=0),
@@ -82,7 +97,42 @@ def compute(settings: Settings, workbench: Workbench) -> Results:
             ]
         ),
         "accuracy": float(np.mean(data.y * run[-1].outputs > 0)),
-        **correlations(data),
+    }
+
+
+def _flow(settings: Settings, problem: TrainingProblem, say: Progress) -> Results:
+    """The flow at the times of some snapshots of the descent, whose iteration k is at time 2e-3 k."""
+    last = settings.iterations // settings.stride
+    every = SNAPSHOTS // FLOW_SNAPSHOTS
+    iterations = settings.stride * np.unique(np.linspace(0, last, SNAPSHOTS + 1).astype(int))[::every]
+    times = LR * iterations
+
+    def show(run: AbstractRun) -> None:
+        say(run.time / times[-1], f"exact flow, iteration {run.time / LR:,.0f}")
+
+    run = train(
+        problem,
+        choose_flow(problem, rtol=settings.rtol).solver,
+        until=AtTime(float(times[-1])),
+        keep=Keep(times=times[1:]),
+        progress=show,
+    )
+    if run.outcome is not Outcome.HORIZON:
+        raise BackendError(f"the exact flow ended early: {run.outcome}")
+    found = measures(run.snapshots, problem.dataset)
+    return {"flow_iterations": iterations[1:], **{f"flow_{name}": values for name, values in found.items()}}
+
+
+def measures(run: Iterable[Snapshot], data: Dataset) -> Results:
+    """What the plots show of each snapshot: the loss, the alignment, the stable rank, the squared spectral norm."""
+    snapshots = tuple(run)
+    networks = [snapshot.network.materialized() for snapshot in snapshots]
+    return {
+        "losses": np.array([snapshot.loss for snapshot in snapshots]),
+        "cosines": np.array([alignment(network, data) for network in networks]),
+        "num_positive": np.array([int(np.sum(network.a > 0)) for network in networks]),
+        "stable_ranks": np.array([stable_rank(network.w) for network in networks]),
+        "squared_norms": np.array([squared_spectral_norm(network.w) for network in networks]),
     }
 
 

@@ -61,7 +61,11 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     shown = shown_neuron(results)
     path, times = path_of(results, shown), results["times"][shown]
     words = [f"{time:.2f}" for time in times[1 : len(path)]]
-    others = [GridPath(path_of(results, j), is_faint=True) for j in reaching(results) if j != shown]
+    behind = [j for j in reaching(results) if j != shown]
+    others = [
+        GridPath(path_of(results, j), "the others that reach $S_+$" if place == 0 else "", is_faint=True)
+        for place, j in enumerate(behind)
+    ]
     grid = CountGrid(
         f"a path of length {len(path) - 1}, with the time of every step",
         int(results["num_positive"]),

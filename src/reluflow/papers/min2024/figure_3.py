@@ -143,7 +143,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 Guide(0.0, is_vertical=True),
                 Guide(float(mu), rf"$\mu={mu:.3f}$", is_vertical=True, look=7),
             ],
-            legend="upper left",
+            legend="upper left" if name == "separable" else "upper right",
         )
         parts.append(Curves(panel))
     return (save_figure(plot_parts(parts, columns=2, part_size=(4.0, 3.7)), folder / "fig3.png"),)
@@ -161,7 +161,7 @@ def _sketch(sample: int, degrees: float) -> VectorPlane:
     side: Role = "positive" if sign > 0 else "negative"
     words = "gains $x_i$, $y_i=+1$" if sign > 0 else "loses $x_i$, $y_i=-1$"
     return VectorPlane(
-        f"positive neuron {words}",
+        f"positive neuron {words}\n(arrow at $w_j$: where the flow turns it)",
         3.2,
         [
             Arrow(x, "$x_i$", side),
