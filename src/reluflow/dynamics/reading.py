@@ -16,6 +16,7 @@ from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.network import Network
 
+_SMALL_SQUARE = 1e-280  # a square above this has all its digits, the smallest of its terms included
 _LARGE = 1e70  # a product of four numbers up to this is an ordinary double
 LARGEST_LOG = 300.0  # ln of the size of the heaviest neuron up to which a network needs no `log_scale`
 LIGHTEST = -690.0  # ln of the size, beside log_scale, that a neuron is given where its own would underflow
@@ -35,10 +36,20 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
         log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
     else:
         forces = loss.forces(outputs, dataset.y)
-    sizes = np.outer(np.hypot.reduce(network.w, axis=1), np.linalg.norm(dataset.X, axis=1))
+    sizes = np.outer(_lengths_of(network.w), np.linalg.norm(dataset.X, axis=1))
     is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
     slopes = np.where(is_active, 1.0, network.leak)
     return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
+
+
+def _lengths_of(w: FloatArray) -> FloatArray:
+    """|w_j|, by the slow way only where squares leave the range of a double: a descent asks after every few steps."""
+    squares = np.einsum("jd,jd->j", w, w)
+    lengths = np.sqrt(squares)
+    is_odd = ~((squares > _SMALL_SQUARE) & (squares < np.inf))
+    if np.any(is_odd):
+        lengths[is_odd] = np.hypot.reduce(w[is_odd], axis=1)
+    return np.asarray(lengths)
 
 
 def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> Gradient:
@@ -52,7 +63,7 @@ def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray)
     pull = _unit_of(pulls.vectors)
     w, a, vectors = network.w / unit, network.a / unit, pulls.vectors / pull
     along = np.einsum("jd,jd->j", w, vectors)
-    square = float(np.sum(network.weight * (np.square(a) * np.sum(np.square(vectors), axis=1) + np.square(along))))
+    square = float(np.sum(network.weight * (np.square(a) * np.einsum("jd,jd->j", vectors, vectors) + np.square(along))))
     size = float(np.sum(network.weight * (np.square(a) + np.einsum("jd,jd->j", w, w))))
     product = 2.0 * float(np.sum(network.weight * a * along))
     log_scale = network.log_scale + float(np.log(unit) + np.log(pull))
