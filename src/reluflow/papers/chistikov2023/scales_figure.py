@@ -76,7 +76,7 @@ def draw_scales(
                     curves,
                     x_scale="log",
                     y_scale="linear" if name == "nuclear" else "log",
-                    legend="upper left",
+                    legend="upper left" if name == "nuclear" else "lower right",
                 )
             )
     return (save_figure(plot_panels(panels, columns=2, panel_size=(3.9, 3.0)), path),)
