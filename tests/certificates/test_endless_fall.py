@@ -120,3 +120,36 @@ def test_regression_and_separable_data_have_no_such_end():
     problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
     run = reluflow.EventDrivenFlow().start(problem)
     assert check(run) is None
+
+
+def test_a_level_loss_is_no_end_while_a_neuron_is_still_growing():
+    # beside a saddle the loss is level too: a light neuron may be about to leave it
+    class Unsettled:
+        def __init__(self, run):
+            self._run = run
+
+        def __getattr__(self, name):
+            return getattr(self._run, name)
+
+        def is_settled(self):
+            return False
+
+    told = []
+
+    class BothWays(LevelledOff):
+        def start(self):
+            check = super().start()
+
+            def ask(run):
+                outcome = check(run)
+                if outcome is not None:
+                    told.append(LevelledOff().start()(Unsettled(run)))
+                return outcome
+
+            return ask
+
+    network = reluflow.Network([[0.3, 0.4], [0.2, -0.4]], [0.5, 0.44721359549995793])
+    problem = reluflow.TrainingProblem(CONTRADICTION, LOGISTIC, network)
+    run = reluflow.train(problem, reluflow.CollocationFlow(), until=BothWays())
+    assert run.outcome.code == "levelled-off"
+    assert told == [None]
