@@ -164,5 +164,7 @@ def _elementwise(formula: Formula, outputs: ArrayLike, labels: ArrayLike) -> Flo
     h, y = np.asarray(outputs, dtype=np.float64), np.asarray(labels, dtype=np.float64)
     with np.errstate(over="ignore", divide="ignore"):  # infinite where the number leaves the range of a double
         result = np.asarray(formula(h, y), dtype=np.float64)
-    shape = h.shape if h.shape == y.shape else np.broadcast_shapes(h.shape, y.shape)
+    if result.shape == h.shape and (y.shape == h.shape or y.shape == h.shape[1:]):  # what `broadcast_shapes` would say
+        return result
+    shape = np.broadcast_shapes(h.shape, y.shape)
     return result if result.shape == shape else np.full(shape, result)

@@ -8,7 +8,7 @@ import pytest
 from reluflow import balanced_initialization, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
-from reluflow.dynamics.flow import force_step
+from reluflow.dynamics.flow import force_step, sweep
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
@@ -20,7 +20,7 @@ def test_events_beyond_all_room_shorten_the_step(monkeypatch):
     problem = _noisy_classes(0)
     exact = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
     monkeypatch.setattr(force_step, "_EVENT_ROOM", 1)
-    monkeypatch.setattr(force_step, "_MOST_EVENTS", 0)
+    monkeypatch.setattr(sweep, "_MOST_EVENTS", 0)
     ours = train(problem, CollocationFlow(rtol=1e-8), until=AtTime(10.0))
     assert ours.steps > exact.steps
     np.testing.assert_allclose(ours.network.w, exact.network.w, atol=1e-7)

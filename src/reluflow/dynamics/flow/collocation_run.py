@@ -36,6 +36,7 @@ _LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same
 _OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
 _NOISE = 0.3  # a misfit that forces which are all rounding may have
 _FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
+_NEAR_ENOUGH = 0.3  # share of the largest force by which forces may be foretold to change by how outputs move now
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _NEARLY = 1e-9  # a time so close, as a fraction of it, that no step fits in between is reached
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
@@ -56,6 +57,7 @@ class CollocationRun(AbstractRun):
         self._rescaled_time, self._log_rate, self._step = 0.0, 0.0, 1.0
         self._waking = 0  # steps for which samples that no neuron acts on count all the same
         self._outputs: FloatArray = np.zeros(problem.dataset.n)
+        self._neuron_pulls: FloatArray | None = None  # D of every neuron as it is, once it has been asked for
         self.rejected = 0
         self._ridge = ridge
         self._span = SpannedProblem.of(problem)
@@ -168,6 +170,7 @@ class CollocationRun(AbstractRun):
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
         forces, _, log_rates = self._samples.relative(self._outputs[None])
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
+        self._neuron_pulls = None
         if has_changed:  # another clock: the step covers the same time, unless that is no step at all there
             self._predictor.forget()
             first = self._first_step()
@@ -209,7 +212,9 @@ class CollocationRun(AbstractRun):
         return plus[0], minus[0]
 
     def _pulls(self) -> FloatArray:
-        return self._neurons.pulls(*self._wall_pulls())
+        if self._neuron_pulls is None:
+            self._neuron_pulls = self._neurons.pulls(*self._wall_pulls())
+        return self._neuron_pulls
 
     # -- stepping -----------------------------------------------------------------------------------------------
 
@@ -258,7 +263,9 @@ class CollocationRun(AbstractRun):
                 else:
                     self.outcome = Outcome.STALLED
                 return
-            guess = self._predictor.guess(self._sample_forces, self._rescaled_time, length)
+            guess = self._predictor.guess(self._rescaled_time, length)
+            if guess is None:
+                guess = self._straight_ahead(length)
             found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)
             is_solved = found.status is StepStatus.SOLVED
             wake = self._samples.first_wake(found.paths) if is_solved else np.inf  # else the paths follow false forces
@@ -301,6 +308,26 @@ class CollocationRun(AbstractRun):
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / tolerance, 1e-12) ** -_POWER)
         self._step = max(length * growth, self._step) if is_cut else length * growth
+
+    def _force_slopes(self) -> FloatArray:
+        """How fast the forces change now, shape (n,)."""
+        neurons, pulls = self._neurons, self._pulls()
+        w, a = neurons.shapes[:, :-1], neurons.shapes[:, -1]
+        gains = np.einsum("ji,ji->j", w, pulls) if self.problem.trains_output_layer else np.zeros_like(a)
+        turns = (a * a)[:, None] * pulls + gains[:, None] * w  # of a w
+        rates = np.einsum("j,jk,jk->k", neurons.mass, self._slopes(), turns @ self._samples.X.T)
+        answers = -self._samples.relative(self._outputs[None]).curvatures[0] * rates
+        if self._is_fading:  # forces are relative to their sum
+            answers -= self._sample_forces * (self._samples.labels @ answers)
+        return np.asarray(answers)
+
+    def _straight_ahead(self, length: float) -> FloatArray:
+        """Forces at the nodes of a step, shape (q, n), if they go on as they do now; else, as they are now."""
+        slopes = self._force_slopes()
+        ahead = self._sample_forces + np.outer(length * RULE.nodes, slopes)
+        change = length * self._samples.largest(slopes[None])
+        is_near = change <= _NEAR_ENOUGH * self._samples.largest(self._sample_forces[None])
+        return ahead if is_near else np.repeat(self._sample_forces[None], len(RULE.nodes), axis=0)
 
     def _wake(self, found: Solution, soon: float) -> None:
         """Let the neurons that meet samples on which none acted before tau = `soon` pass those walls, under all forces.
@@ -389,6 +416,7 @@ class CollocationRun(AbstractRun):
 
     def _settle(self, j: int, walls: list[int], *, is_initial: bool = False) -> None:
         neurons = self._neurons
+        self._neuron_pulls = None
         self._boundary.settle(j, walls, self._wall_pulls(), self.time, is_initial=is_initial)
         sign, key = int(neurons.output_sign[j]), neurons.sides[j].tobytes()
         for b in walls:

@@ -40,14 +40,14 @@ class ForcePredictor:
         """Take the forces, as powers, of a step that was not exact enough: good guesses for what it covers."""
         self._foreseen = (coefficients, time, length)
 
-    def guess(self, forces: FloatArray, time: float, length: float) -> FloatArray:
-        """Forces at the nodes of a step that starts at a time with given forces, shape (q, n)."""
+    def guess(self, time: float, length: float) -> FloatArray | None:
+        """Forces at the nodes of a step that starts at a time, shape (q, n); None where there is nothing to go by."""
         if self._foreseen is not None:
             coefficients, start, covered = self._foreseen
             if time + length <= start + covered * (1.0 + 1e-6):
                 return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
         if self._values is None:
-            return np.repeat(forces[None], len(self._rule.nodes), axis=0)
+            return None
         return self._continued(self._degree, time, length)
 
     def learn(self, forces: FloatArray, at_nodes: FloatArray, time: float, length: float, *, is_cut: bool) -> None:

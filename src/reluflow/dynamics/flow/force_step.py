@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
@@ -15,6 +16,7 @@ from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sweep import CHECKS, IS_NODE, RULE, Staleness, Sweep
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
+from reluflow.dynamics.flow.threads import Crew
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
@@ -23,14 +25,14 @@ _CLOCK_AT_CHECKS = CHECKS[:, None] ** np.arange(6) @ np.linalg.inv(_CLOCK_PLACES
 _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
 _FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
 _LARGE = 3000
+_STIFF = 1e4  # norm of H J beyond which the tangent kernel is made in double precision
 _WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
 _NEWTON_SHARE = 0.3  # the iteration ends when the forces change by less than this share of the tolerance
 _LEFT_OUT = 0.5  # share of that by which neurons that are not carried again may bend the forces
 _EARLY = 30.0  # once the iteration is this close, in units of the tolerance, a hopeless step is given up
 _MOST_SWEEPS = 12
-_EVENT_ROOM = 48  # events a neuron may have in one step, at first
-_MOST_EVENTS = 50  # a neuron that meets every wall so often follows forces that are none
+_EVENT_ROOM = 48  # events of a neuron in one step for which there is room at first
 _STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 _SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
 _KINK = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
@@ -71,10 +73,12 @@ class ForceStep:
     def __init__(self, samples: SampleForces) -> None:
         self.samples, self.tolerance = samples, 0.0
         self.sweeps = 0
-        self._event_room = _EVENT_ROOM
-        # beyond this size Newton's matrix, which only steers the iteration, is kept in single precision
-        rows = samples.X if len(samples.X) <= _LARGE else samples.X.astype(np.float32)
+        self._event_room, self._crew = _EVENT_ROOM, Crew()
+        # Newton's matrix only steers the iteration, so that single precision is enough for large ones unless very stiff
+        rows = samples.X if len(samples.X) <= _LARGE else samples.single_samples
         self._gram: FloatArray = np.asarray(rows @ rows.T)
+        is_large = len(samples.X) > _MANY_SAMPLES
+        self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
 
@@ -89,7 +93,11 @@ class ForceStep:
         """
         samples, self.tolerance = self.samples, tolerance
         now = samples.relative(outputs[None])
-        sweep = Sweep(samples, neurons, self._event_room, length)
+        answer = float(np.max(now.curvatures, initial=0.0)) or np.inf
+        output_error = tolerance * samples.largest(now.forces) / answer
+        sweep = Sweep(
+            *(samples, neurons, self._event_room, length, self._crew), tolerance=tolerance, output_error=output_error
+        )
         base = now.forces[0]
         changes, last, misfit = guess - base, np.inf, np.inf
         stale = Staleness(sweep, now, length, _LEFT_OUT * _NEWTON_SHARE * self.tolerance)
@@ -99,12 +107,7 @@ class ForceStep:
             sweep.carry(stale.rows(changes))
             while True:
                 self.sweeps += 1
-                if sweep.is_full:
-                    if self._event_room > _MOST_EVENTS * len(samples.walls.normals):
-                        return _too_long(sweep, _raised(coefficients, base))
-                    self._event_room *= 2
-                    return self.solve(neurons, outputs, guess, length, tolerance)
-                if sweep.is_too_fast:
+                if sweep.is_out_of_bounds:
                     return _too_long(sweep, _raised(coefficients, base))
                 given_back = samples.relative(sweep.outputs_at_nodes())
                 residual = (given_back.forces - base) - changes
@@ -123,6 +126,7 @@ class ForceStep:
                 *(given_back.curvatures[_MIDDLE_NODE], size, sweep.outputs, misfit, stop),
             )
             if is_close:
+                self._event_room = max(_EVENT_ROOM, 2 * int(np.max(sweep.paths.num_events, initial=0)))
                 return found
             is_hopeless = 2.0 * self.tolerance + gap < misfit < np.inf and stop >= 1.0
             is_stuck = not np.isfinite(gap) or (number >= 3 and gap > 0.7 * last)
@@ -164,8 +168,10 @@ class ForceStep:
             return self._newton
         samples = self.samples
         middles, mass = sweep.paths.places[:, _MIDDLE], sweep.mass * sweep.kept[_MIDDLE]
+        is_stiff = self._newton is not None and self._newton.stiffness > _STIFF
         kernel = TangentKernel(
-            *(middles, mass, samples.walls, samples.leak, samples.X, self._gram), moves_outputs=samples.moves_outputs
+            *(middles, mass, samples.walls, samples.leak, samples.X, self._gram if is_stiff else self._single_gram),
+            moves_outputs=samples.moves_outputs,
         )
         curvatures = given_back.curvatures[_MIDDLE_NODE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.grouped_neurons import BALANCED, invariants_of
 from reluflow.dynamics.flow.sliding_kernels import SlideStarts, slide_starts
 from reluflow.geometry.boundary.tolerance import GIVEN
@@ -42,6 +42,7 @@ class LoneNeurons:
         on_wall = np.abs(heights) <= GIVEN * _norms(self.shapes[:, :-1])[:, None]
         self.sides: SignArray = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
         self.pinned: SignArray = np.zeros_like(self.sides)  # walls on which it stays although both sides push away
+        self._slides: tuple[BoolArray, SlideStarts] | None = None  # the last answer of `slides`, and what it was for
 
     @property
     def mass(self) -> FloatArray:
@@ -109,7 +110,8 @@ class LoneNeurons:
         """D of every neuron, from the pulls of the walls on their two sides, tangent to the walls it slides on."""
         strength = np.where(self.sides > 0, plus, np.where(self.sides < 0, minus, 0.0))
         pull = strength @ self.walls.normals
-        sliding, starts = self._slides()
+        starts = self.slides()
+        sliding = np.flatnonzero(starts.places >= 0)
         for _ in range(2):  # twice, so that the normal part is gone to rounding
             parts = np.einsum("jbi,ji->jb", starts.basis, pull[sliding])
             pull[sliding] -= np.einsum("jb,jbi->ji", parts, starts.basis)
@@ -117,13 +119,18 @@ class LoneNeurons:
 
     def slide_basis(self, j: int) -> FloatArray:
         """Orthonormal rows spanning the normals of the walls a neuron slides on; rows of zeros may follow."""
-        _, starts = self._slides()
+        starts = self.slides()
         return np.asarray(starts.basis[starts.places[j]])
 
-    def _slides(self) -> tuple[IntArray, SlideStarts]:
-        """The neurons that slide, and on what."""
-        starts = slide_starts(self.sides, self.walls.normals)
-        return np.flatnonzero(starts.places >= 0), starts
+    def slides(self) -> SlideStarts:
+        """What the neurons slide on."""
+        is_on = self.sides == 0
+        if self._slides is None:
+            self._slides = is_on, slide_starts(self.sides, self.walls.normals)
+        elif not np.array_equal(is_on, self._slides[0]):
+            has_changed = np.any(is_on != self._slides[0], axis=1)
+            self._slides = is_on, slide_starts(self.sides, self.walls.normals, self._slides[1], has_changed)
+        return self._slides[1]
 
     def balancedness_drift(self) -> float:
         """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
+from reluflow.dynamics.flow.output_kernels import add_changed_outputs, add_outputs
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import Walls
@@ -42,6 +47,7 @@ class SampleForces:
         self.shared_decay, self.own_decay = (decay, 0.0) if self.moves_outputs else (0.0, decay)
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
+        self._room = np.empty(0)
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
         for column, factor in enumerate(reversed(self._factors)):
             np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
@@ -94,15 +100,48 @@ class SampleForces:
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
-        num_neurons, num_points, width = places.shape
-        outputs = np.zeros((num_points, len(self.X)))
-        block = max(1, _CHUNK // max(1, num_points * len(self.X)))
+        outputs = np.zeros((places.shape[1], len(self.X)))
         weights = places[:, :, -1] * mass[:, None]
-        for first in range(0, num_neurons, block):
-            part = slice(first, first + block)
-            heights = places[part, :, :-1].reshape(-1, width - 1) @ self.X.T
-            np.maximum(heights, self.leak * heights, out=heights)
-            heights = heights.reshape(-1, num_points, len(self.X))
-            for point in range(num_points):
-                outputs[point] += weights[part, point] @ heights[:, point]
+        for part in self._blocks(places):
+            heights = self._products(places[part, :, :-1], self.X)
+            add_outputs(heights, weights[part], self.leak, outputs)
         return outputs
+
+    def outputs_near(self, starts: FloatArray, heights: FloatArray, places: FloatArray, mass: FloatArray) -> FloatArray:
+        """The same, with what has changed since w were `starts` (m, d), on `heights` (m, B), in single precision."""
+        outputs = np.zeros((places.shape[1], len(self.X)))
+        weights = places[:, :, -1] * mass[:, None]
+        for part in self._blocks(places):
+            moves = (places[part, :, :-1] - starts[part, None]).astype(np.float32)
+            before = heights[part][:, self.walls.wall_of_sample] * (self.walls.orientation * self.walls.length)
+            add_changed_outputs(before, self._products(moves, self.single_samples), weights[part], self.leak, outputs)
+        return outputs
+
+    @cached_property
+    def single_samples(self) -> NDArray[np.float32]:
+        """The samples in single precision."""
+        return self.X.astype(np.float32)
+
+    @cached_property
+    def single_normals(self) -> NDArray[np.float32]:
+        """The walls' normals in single precision."""
+        return self.walls.normals.astype(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_again = ("single_samples", "single_normals")
+        kept = {name: value for name, value in vars(self).items() if name not in made_again}
+        return kept | {"_room": np.empty(0)}
+
+    def _blocks(self, places: FloatArray) -> list[slice]:
+        """Neurons of which all pre-activations fit into memory at once."""
+        block = max(1, _CHUNK // max(1, places.shape[1] * len(self.X)))
+        return [slice(first, first + block) for first in range(0, len(places), block)]
+
+    def _products(self, rows: NDArray[Any], samples: NDArray[Any]) -> NDArray[Any]:
+        """<rows, samples>, shape (m P, n), in memory that is kept: fresh memory costs more than what fills it."""
+        rows = rows.reshape(-1, rows.shape[-1])
+        size = len(rows) * len(samples)
+        if self._room.size < size:
+            self._room = np.empty(size)
+        found = self._room.view(rows.dtype)[:size].reshape(len(rows), len(samples))
+        return np.matmul(rows, samples.T, out=found)

@@ -291,8 +291,10 @@ def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: 
     return True
 
 
-def slide_starts(sides: SignArray, normals: FloatArray) -> SlideStarts:
-    """What the neurons slide on, once for all sweeps of a step."""
+def slide_starts(
+    sides: SignArray, normals: FloatArray, before: SlideStarts | None = None, has_changed: BoolArray | None = None
+) -> SlideStarts:
+    """What the neurons slide on, once for all sweeps of a step; where nothing `has_changed`, as it was `before`."""
     counts = np.count_nonzero(sides == 0, axis=1)
     sliding = np.flatnonzero(counts)
     places = np.full(len(sides), -1)
@@ -305,20 +307,30 @@ def slide_starts(sides: SignArray, normals: FloatArray) -> SlideStarts:
         np.zeros((len(sliding), most, d)),
         np.zeros((len(sliding), most, most)),
     )
-    _gather_all(sides[sliding], normals, starts)
+    if before is None or has_changed is None:
+        _gather_all(sides, normals, sliding, starts)
+        return starts
+    kept = sliding[~has_changed[sliding]]
+    old, new, held = before.places[kept], places[kept], min(most, before.walls.shape[1])
+    starts.held[new] = before.held[old]
+    starts.walls[new, :held] = before.walls[old, :held]
+    starts.basis[new, :held] = before.basis[old, :held]
+    starts.triangle[new, :held, :held] = before.triangle[old, :held, :held]
+    _gather_all(sides, normals, sliding[has_changed[sliding]], starts)
     return starts
 
 
 @njit(cache=True)
-def _gather_all(sides: SignArray, normals: FloatArray, starts: SlideStarts) -> None:
-    """The walls of every sliding neuron and their orthonormal basis."""
-    for i in range(sides.shape[0]):
-        none = np.empty((0, 0))
+def _gather_all(sides: SignArray, normals: FloatArray, sliding: IntArray, starts: SlideStarts) -> None:
+    """The walls of some sliding neurons and their orthonormal bases."""
+    none = np.empty((0, 0))
+    for j in sliding:
+        i = starts.places[j]
         slide = Slide(
             starts.held[i], starts.walls[i], starts.basis[i], starts.triangle[i], none, none, none, none
         )  # fmt: skip
         for b in range(sides.shape[1]):
-            if sides[i, b] == 0:
+            if sides[j, b] == 0:
                 add_wall(b, normals, slide)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
@@ -11,19 +13,23 @@ from reluflow.dynamics.flow.neuron_path_kernels import BUFFER_FULL, DONE, TOO_FA
 from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
-from reluflow.dynamics.flow.sliding_kernels import Pulls, slide_starts
-from reluflow.dynamics.flow.threads import in_parts
+from reluflow.dynamics.flow.sliding_kernels import Pulls
+from reluflow.dynamics.flow.threads import Crew
 
 RULE = RadauRule.of_order(5)
 CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
 POINTS = np.sort(np.concatenate([RULE.nodes, CHECKS]))
 IS_NODE = np.isin(POINTS, RULE.nodes)
+_MORE_ROOM = 4  # times as many events, for neurons that meet more than there is room for
+_MOST_EVENTS = 50  # a neuron that meets every wall so often follows forces that are none
 _MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
-_FEWEST_NUMBERS = 2000  # what is worth a thread of its own: neurons, times the width of each and
-_FIXED_COST = 10  # what a neuron costs besides, in units of a coordinate
 _NOTHING = 1e-20  # a pull below this share of the strongest is lost in its rounding
+_LARGE = 2**18  # numbers in one product from which single precision, where it is enough, saves time
+_ROUGHNESS = 1e-6  # error of a product in single precision, relative to its factors' lengths, at most
+_LEAST_PART = 0.05  # share of the allowed misfit that rounding may make up
 _MOST_PULLING = 0.7  # share of walls that pull up to which the others are left out
-_WIDE = 2**22  # numbers of the pulls of all walls at once beyond which they are taken power by power
+_WIDE = 2**22  # numbers of the pulls of all walls beyond which, or where these outnumber what neurons feel, they are
+# taken power by power
 
 
 class Sweep:
@@ -39,10 +45,26 @@ class Sweep:
         Events a neuron may have.
     length
         The step. Places are those without decay of whole neurons, which leaves `kept` of every mass at the points.
+    crew
+        Who carries them.
+    tolerance
+        Misfit of the forces, relative to the largest, that is allowed.
+    output_error
+        Error of the outputs that does as much.
     """
 
-    def __init__(self, samples: SampleForces, neurons: LoneNeurons, event_room: int, length: float) -> None:
-        self.samples = samples
+    def __init__(
+        self,
+        samples: SampleForces,
+        neurons: LoneNeurons,
+        event_room: int,
+        length: float,
+        crew: Crew,
+        *,
+        tolerance: float,
+        output_error: float,
+    ) -> None:
+        self.samples, self._crew = samples, crew
         self.moving = np.arange(neurons.num_neurons) if samples.own_decay else _moving(neurons, samples.is_silent)
         self.mass = neurons.mass[self.moving]
         self.kept = np.exp(-2.0 * samples.shared_decay * length * POINTS)
@@ -58,10 +80,15 @@ class Sweep:
             neurons.can_change_sign,
             neurons.shapes[self.moving, :-1] @ normals.T,
         )
-        self._slides = slide_starts(sides, normals)
+        slides = neurons.slides()
+        self._slides = slides._replace(places=slides.places[self.moving])
         self.paths = _room_for(len(self.moving), len(normals), neurons.d, event_room)
         self.paths.places[:] = neurons.shapes[self.moving, None]
         self.outputs = np.empty((len(POINTS), len(samples.X)))
+        is_large = len(self.moving) * normals.size >= _LARGE
+        self._is_pull_rough = is_large and _LEAST_PART * tolerance >= _ROUGHNESS  # what changes of forces do to pulls
+        longest = float(np.max(samples.walls.length)) or 1.0
+        self._rough_way = is_large * _LEAST_PART * output_error / (_ROUGHNESS * longest)
         self.is_current = np.zeros(len(self.moving), dtype=bool)  # carried by the forces of now
         self._from_base: tuple[FloatArray, FloatArray] | None = None
 
@@ -70,8 +97,8 @@ class Sweep:
         plus, minus = self.samples.of_walls(coefficients)
         if self._from_base is None:
             self._from_base = self.samples.of_walls(base[None])
-            self._base_rests = self._rests(*self._from_base)[:, 0]
-        self.rests = self._rests(plus, minus)
+            self._base_rests = self._rests(*self._from_base, is_rough=False)[:, 0]
+        self.rests = self._rests(plus, minus, is_rough=self._is_pull_rough)
         self.rests[:, 0] += self._base_rests
         plus[0] += self._from_base[0][0]
         minus[0] += self._from_base[1][0]
@@ -79,23 +106,40 @@ class Sweep:
         self._pulls = Pulls(normals, plus.T.copy(), minus.T.copy(), is_silent, *self._law)
         self.is_current[:] = False
 
-    def _rests(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
-        """What walls that pull with these strengths (q, B) do to every neuron on its sides, shape (m, q, d)."""
-        normals = self.samples.walls.normals
-        if plus.size * normals.shape[1] <= _WIDE:
+    def _rests(self, plus: FloatArray, minus: FloatArray, *, is_rough: bool) -> FloatArray:
+        """What walls that pull with these strengths (q, B) do to every neuron on its sides, shape (m, q, d).
+
+        Where that `is_rough` enough, in single precision.
+        """
+        normals: NDArray[Any] = self.samples.walls.normals
+        up: NDArray[Any] = self._is_up
+        down: NDArray[Any] = self._is_down
+        has_below = bool(np.any(minus))
+        if plus.size * normals.shape[1] <= min(_WIDE, plus.size * 2 * len(up)):
             flat = (len(normals), len(plus) * normals.shape[1])
-            rests = self._is_up @ (plus.T[:, :, None] * normals[:, None, :]).reshape(flat)
-            if np.any(minus):
-                rests += self._is_down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
+            rests = up @ (plus.T[:, :, None] * normals[:, None, :]).reshape(flat)
+            if has_below:
+                rests += down @ (minus.T[:, :, None] * normals[:, None, :]).reshape(flat)
             return np.asarray(rests.reshape(len(self.moving), len(plus), normals.shape[1]))
+        if is_rough:
+            normals = self.samples.single_normals
         strengths = np.maximum(np.max(np.abs(plus), axis=0), np.max(np.abs(minus), axis=0))
         pulling = np.flatnonzero(strengths > _NOTHING * np.max(strengths, initial=0.0))
-        up, down = self._is_up, self._is_down
         if len(pulling) < _MOST_PULLING * len(normals):
             up, down, normals = up[:, pulling], down[:, pulling], normals[pulling]
             plus, minus = plus[:, pulling], minus[:, pulling]
-        one_by_one = [(up * above + down * below) @ normals for above, below in zip(plus, minus, strict=True)]
-        return np.stack(one_by_one, axis=1)
+        units = np.ones(len(plus))
+        if is_rough:  # every power in its own unit, as a force may be too small for single precision
+            units = np.maximum(np.max(np.abs(plus), axis=1), np.max(np.abs(minus), axis=1))
+            units[units == 0.0] = 1.0
+            up, down = up.astype(np.float32), down.astype(np.float32) if has_below else down
+            plus = (plus / units[:, None]).astype(np.float32)
+            minus = (minus / units[:, None]).astype(np.float32)
+        rests = np.empty((len(self.moving), len(plus), normals.shape[1]))
+        for power, (above, below) in enumerate(zip(plus, minus, strict=True)):
+            rests[:, power] = (up * above + down * below if has_below else up * above) @ normals
+            rests[:, power] *= units[power]
+        return rests
 
     def carry(self, rows: IntArray) -> None:
         """Carry the neurons in some rows through the step, from its start."""
@@ -103,10 +147,14 @@ class Sweep:
         def carry_part(part: IntArray) -> None:
             carry_all(part, self._start, self._slides, self.rests[part], self._pulls, POINTS, self.paths)
 
-        if rows.size:
-            width = self.paths.ends.shape[1]
-            num_parts = min(numba.get_num_threads(), 1 + len(rows) * (_FIXED_COST + width) // _FEWEST_NUMBERS)
-            in_parts(carry_part, [rows[first::num_parts] for first in range(num_parts)])
+        full = rows
+        while full.size:
+            self._crew.share(carry_part, full)
+            full = full[self.paths.statuses[full] == BUFFER_FULL]
+            if self.paths.event_walls.shape[1] > _MOST_EVENTS * self.paths.sides.shape[1]:
+                break
+            if full.size:
+                self.paths = _roomier(self.paths)
         self.is_current[rows] = True
 
     @property
@@ -120,14 +168,10 @@ class Sweep:
         return bool(np.all(self.is_current))
 
     @property
-    def is_full(self) -> bool:
-        """Whether a neuron has met more events than there is room for."""
-        return bool(np.any(self.paths.statuses == BUFFER_FULL))
-
-    @property
-    def is_too_fast(self) -> bool:
-        """Whether a neuron would grow beyond all bounds."""
-        return bool(np.any(self.paths.statuses == TOO_FAST))
+    def is_out_of_bounds(self) -> bool:
+        """Whether a neuron would grow, or meet walls, beyond all bounds."""
+        statuses = self.paths.statuses
+        return bool(np.any((statuses == TOO_FAST) | (statuses == BUFFER_FULL)))
 
     def outputs_at_nodes(self) -> FloatArray:
         """h at the nodes, shape (q, n)."""
@@ -138,8 +182,20 @@ class Sweep:
         return self._outputs_at(~IS_NODE)
 
     def _outputs_at(self, which: BoolArray) -> FloatArray:
-        self.outputs[which] = self.samples.outputs(self.paths.places[:, which], self.mass) * self.kept[which, None]
-        return np.asarray(self.outputs[which])
+        places, starts = self.paths.places[:, which], self._start.z[self.moving, :-1]
+        if self._rough_way > 0.0 and self._way(places, starts) <= self._rough_way:
+            found = self.samples.outputs_near(starts, self._start.heights, places, self.mass)
+        else:
+            found = self.samples.outputs(places, self.mass)
+        found *= self.kept[which, None]
+        self.outputs[which] = found
+        return found
+
+    def _way(self, places: FloatArray, starts: FloatArray) -> float:
+        """Largest sum over the neurons of mass |a| times how far w has come: an error of the way is one of outputs."""
+        moves = places[:, :, :-1] - starts[:, None]
+        lengths = np.sqrt(np.einsum("jpi,jpi->jp", moves, moves))
+        return float(np.max(self.mass @ (np.abs(places[:, :, -1]) * lengths), initial=0.0))
 
 
 class Staleness:
@@ -204,6 +260,20 @@ def _moving(neurons: LoneNeurons, is_silent: BoolArray) -> IntArray:
     """Neurons on which something pulls, or which slide."""
     is_dead = np.all(np.where(neurons.sides > 0, is_silent[:, 1], (neurons.sides < 0) & is_silent[:, 0]), axis=1)
     return np.flatnonzero(~is_dead)
+
+
+def _roomier(paths: Paths) -> Paths:
+    """The same paths with room for more events."""
+
+    def widened(events: NDArray[Any]) -> NDArray[Any]:
+        return np.pad(events, ((0, 0), (0, (_MORE_ROOM - 1) * events.shape[1])))
+
+    return paths._replace(
+        event_walls=widened(paths.event_walls),
+        event_taus=widened(paths.event_taus),
+        event_kinds=widened(paths.event_kinds),
+        event_kinks=widened(paths.event_kinks),
+    )
 
 
 def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Paths:
