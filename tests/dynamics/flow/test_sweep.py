@@ -69,7 +69,7 @@ def test_outputs_from_changes_in_single_precision(leak):
     near = samples.outputs_near(starts[:, :-1], starts[:, :-1] @ walls.normals.T, places, mass)
     way = np.max(mass @ (np.abs(places[:, :, -1]) * np.linalg.norm(places[:, :, :-1] - starts[:, None, :-1], axis=2)))
     error = np.max(np.abs(near - exact))
-    assert 1e-10 < error <= sweep._ROUGHNESS * way * np.max(walls.length)  # single precision, and within its bound
+    assert 1e-10 < error <= 0.5 * sweep._ROUGHNESS * way * np.max(walls.length)  # single precision, within its bound
 
 
 @pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), (1e-9, False)])

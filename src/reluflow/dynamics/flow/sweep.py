@@ -23,9 +23,10 @@ IS_NODE = np.isin(POINTS, RULE.nodes)
 _MORE_ROOM = 4  # times as many events, for neurons that meet more than there is room for
 _MOST_EVENTS = 50  # a neuron that meets every wall so often follows forces that are none
 _MOST_GROWTH = 40.0  # of ln |z|^2 that is foreseen
-_NOTHING = 1e-20  # a pull below this share of the strongest is lost in its rounding
+_NOTHING = 1e-20  # a pull below this share of the strongest is lost in its rounding; more must not be left out, as
+# steps that are stiff magnify it: with 1e-10 the late steps of two thousand images stayed five times as short
 _LARGE = 2**18  # numbers in one product from which single precision, where it is enough, saves time
-_ROUGHNESS = 1e-6  # error of a product in single precision, relative to its factors' lengths, at most
+_ROUGHNESS = 1e-7  # error of a product in single precision, relative to its factors' lengths
 _LEAST_PART = 0.05  # share of the allowed misfit that rounding may make up
 _MOST_PULLING = 0.7  # share of walls that pull up to which the others are left out
 _WIDE = 2**22  # numbers of the pulls of all walls beyond which, or where these outnumber what neurons feel, they are
@@ -130,7 +131,7 @@ class Sweep:
             plus, minus = plus[:, pulling], minus[:, pulling]
         units = np.ones(len(plus))
         if is_rough:  # every power in its own unit, as a force may be too small for single precision
-            units = np.maximum(np.max(np.abs(plus), axis=1), np.max(np.abs(minus), axis=1))
+            units = np.max(np.abs(np.hstack([plus, minus])), axis=1, initial=0.0)
             units[units == 0.0] = 1.0
             up, down = up.astype(np.float32), down.astype(np.float32) if has_below else down
             plus = (plus / units[:, None]).astype(np.float32)
