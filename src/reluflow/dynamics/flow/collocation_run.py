@@ -30,13 +30,18 @@ from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
 _FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
-_LARGEST_MISFIT = 2.5e-4  # looser steps hardly save work, and some then never come to rest
+_LARGEST_MISFIT = 1e-3  # looser steps hardly save work; four times as loose, small problems need more of them
 _CANCELLED = 1e-4  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
 _LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same, and
 _OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
 _NOISE = 0.3  # a misfit that forces which are all rounding may have
-_FIRST_RAPIDITY = 0.1  # first step: how far the fastest neuron is boosted
+_FIRST_RAPIDITY = 0.03  # first step: how far the fastest neuron is boosted
 _NEAR_ENOUGH = 0.3  # share of the largest force by which forces may be foretold to change by how outputs move now
+_MANY_EVENTS = (
+    400  # events in one step from which shorter ones, whose forces are guessed well enough for one sweep, are
+)
+_PRODUCTS_AN_EVENT = 5000  # cheaper, and how many products of numbers in a step take as long as another event;
+_GUESSED, _SHORTER = 0.2, 0.6  # the gap of the guess that is aimed at, in units of the tolerance, and the least growth
 _SAFETY, _SHRINK, _GROW, _POWER = 0.8, 0.1, 2.5, 0.25
 _NEARLY = 1e-9  # a time so close, as a fraction of it, that no step fits in between is reached
 _LANDED = 1e-13  # a step that ends so close to the requested time, as a fraction of it, has reached it
@@ -307,6 +312,9 @@ class CollocationRun(AbstractRun):
         if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / tolerance, 1e-12) ** -_POWER)
+        worth_a_step = _MANY_EVENTS + len(found.moving) * self._samples.X.size // _PRODUCTS_AN_EVENT
+        if int(np.sum(found.paths.num_events)) > worth_a_step and found.guess_gap > 0.0:
+            growth = min(growth, max(_SHORTER, (_GUESSED * tolerance / found.guess_gap) ** _POWER))
         self._step = max(length * growth, self._step) if is_cut else length * growth
 
     def _force_slopes(self) -> FloatArray:

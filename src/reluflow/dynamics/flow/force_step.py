@@ -59,6 +59,7 @@ class Solution(NamedTuple):
     outputs: FloatArray  # (P, n) at the points, where they are known
     misfit: float  # of the interpolant, relative to `size`
     stop: float  # the first tau at which a path could not go on, else 1
+    guess_gap: float  # how far the guess of the forces was from what it gave back, relative to `size`
 
 
 class ForceStep:
@@ -99,7 +100,7 @@ class ForceStep:
             *(samples, neurons, self._event_room, length, self._crew), tolerance=tolerance, output_error=output_error
         )
         base = now.forces[0]
-        changes, last, misfit = guess - base, np.inf, np.inf
+        changes, last, misfit, guess_gap = guess - base, np.inf, np.inf, np.inf
         stale = Staleness(sweep, now, length, _LEFT_OUT * _NEWTON_SHARE * self.tolerance)
         for number in range(_MOST_SWEEPS):
             coefficients = RULE.to_powers @ changes
@@ -121,9 +122,19 @@ class ForceStep:
                 log_rates = np.append(now.log_rates, given_back.log_rates)
                 misfit = self._misfit(sweep.outputs_between(), base, coefficients, size, log_rates)
             stop = float(np.min(sweep.paths.stops, initial=1.0))
+            guess_gap = gap if number == 0 else guess_gap
             found = Solution(
-                *(StepStatus.SOLVED, sweep.moving, sweep.paths, _raised(coefficients, base), given_back.log_rates),
-                *(given_back.curvatures[_MIDDLE_NODE], size, sweep.outputs, misfit, stop),
+                status=StepStatus.SOLVED,
+                moving=sweep.moving,
+                paths=sweep.paths,
+                coefficients=_raised(coefficients, base),
+                log_rates=given_back.log_rates,
+                curvatures=given_back.curvatures[_MIDDLE_NODE],
+                size=size,
+                outputs=sweep.outputs,
+                misfit=misfit,
+                stop=stop,
+                guess_gap=guess_gap,
             )
             if is_close:
                 self._event_room = max(_EVENT_ROOM, 2 * int(np.max(sweep.paths.num_events, initial=0)))
@@ -204,8 +215,7 @@ def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:
 
 def _too_long(sweep: Sweep, coefficients: FloatArray) -> Solution:
     """A step whose iteration has left all bounds."""
-    nothing = np.zeros(0)
+    nothing, status = np.zeros(0), StepStatus.TOO_LONG
     return Solution(
-        *(StepStatus.TOO_LONG, sweep.moving, sweep.paths, coefficients, nothing),
-        *(nothing, 1.0, nothing, np.inf, 1.0),
+        status, sweep.moving, sweep.paths, coefficients, nothing, nothing, 1.0, nothing, np.inf, 1.0, np.inf
     )

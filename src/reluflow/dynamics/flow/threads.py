@@ -12,7 +12,7 @@ import numba
 
 from reluflow.arrays import IntArray
 
-_WORTH_A_THREAD = 1e-4  # seconds of work; handing some to a thread and waiting for it costs 6e-5
+_WORTH_A_THREAD = 2e-4  # seconds of work; handing some to a thread and waiting for it costs 6e-5
 
 
 class Crew:
