@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reluflow.data.registry import load as load
     from reluflow.data.registry import registered_datasets as registered_datasets
     from reluflow.dynamics.descent.gradient_descent import GradientDescent as GradientDescent
+    from reluflow.dynamics.flow.branching import branching_of as branching_of
     from reluflow.dynamics.flow.choice import choose_flow as choose_flow
     from reluflow.dynamics.flow.collocation import CollocationFlow as CollocationFlow
     from reluflow.dynamics.flow.event_driven import EventDrivenFlow as EventDrivenFlow
@@ -58,6 +59,7 @@ _HOMES = {
     "Dataset": "data.dataset",
     "CollocationFlow": "dynamics.flow.collocation",
     "EventDrivenFlow": "dynamics.flow.event_driven",
+    "branching_of": "dynamics.flow.branching",
     "choose_flow": "dynamics.flow.choice",
     "ExponentialLoss": "losses",
     "GradientDescent": "dynamics.descent.gradient_descent",

@@ -125,6 +125,20 @@ def test_trajectory_is_kept(reluflow, tmp_path):
     assert load_trajectory(path).time == answer["time"]
 
 
+def test_neurons_that_depend_on_the_tolerance_are_asked_for(reluflow):
+    words = ("train", "three-points", "--width", 20, "--until", 30, "--rtol", "1e-6", "--check-rtol")
+    answer = reluflow(*words, "--json").json["branching"]
+    assert answer["neurons"] == []
+    assert answer["whole"] is True
+    assert answer["tighter"] == pytest.approx(1e-8)
+    assert answer["output_change"] < 1e-6
+    assert "every neuron goes the same way" in reluflow(*words).out
+    assert "branching" not in reluflow(*words[:-1], "--json").json
+    refused = reluflow("train", "three-points", "--method", "gd", "--iterations", 5, "--check-rtol")
+    assert refused.status == 2
+    assert "has no tolerance" in refused.err
+
+
 def test_ctrl_c_waits_for_the_step_and_what_was_done_is_printed(reluflow, tmp_path, monkeypatch):
     """The command line holds the signal back; a library call would raise. The same command then goes on."""
     words = ("train", "three-points", "--width", 5, "--until", 30, "--json")

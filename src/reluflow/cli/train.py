@@ -103,6 +103,12 @@ def command(
     ridge: Annotated[
         RidgeChoice, typer.Option("--ridge", help="What to do where the flow is not unique.")
     ] = RidgeChoice.STOP,
+    check_rtol: Annotated[
+        bool,
+        typer.Option(
+            "--check-rtol", help="Run the flow again, 100 times as exactly, and name neurons that go elsewhere."
+        ),
+    ] = False,
     lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
     batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
@@ -136,6 +142,7 @@ def command(
     """
     check_places(save, save_network)
     from reluflow.dynamics.checkpoint import Checkpoint
+    from reluflow.dynamics.flow.branching import branching_of
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
@@ -155,6 +162,8 @@ def command(
     )
     if horizon is not None and not horizon > 0:
         raise InvalidInputError(f"`--horizon` must be positive, got {horizon}.")
+    if check_rtol and method is not Method.FLOW:
+        raise InvalidInputError(f"`--check-rtol` needs --method flow, got {method.value}; a descent has no tolerance.")
     name, reason = method.value, ""
     if method is Method.FLOW:
         from reluflow.dynamics.flow.choice import choose_flow
@@ -190,10 +199,18 @@ def command(
 
         write_network(trajectory.network, save_network)
     limit = certified_limit(trajectory)
+    branching = None
+    if check_rtol:
+        with training_bar(trajectory.time) as progress:
+            seconds = _seconds_allowed(max_seconds, method, checkpoint)
+            branching = branching_of(trajectory, chosen.solver, max_seconds=seconds, progress=progress)
     if json:
-        print_json({**_as_json(trajectory, limit), "solver": name})
+        extra = {} if branching is None else {"branching": branching.as_dict()}
+        print_json({**_as_json(trajectory, limit), "solver": name, **extra})
         return
     _print(trajectory, limit, reason)
+    if branching is not None:
+        print(branching.sentence)
 
 
 FLOW_SECONDS = 60.0  # allowed to the flow unless asked otherwise; a descent ends after its iterations

@@ -23,13 +23,15 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `spanned_problem`: the problem in coordinates of the space its samples span.
 - `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its
   power series between two events; its path through a step, wall by wall.
-- `sample_forces`: the samples as walls that pull.
+- `output_kernels`, `sample_forces`: outputs from pre-activations; the samples as walls that pull.
 - `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move the outputs; Newton's method for the forces.
 - `threads`, `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
 - `force_step`: one step, solved.
+- `present_forces`: how exactly the forces of now are known, how much they cancel, how they change.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.
 - `collocation`: the solver and its settings.
 - `choice`: which of the two a problem gets.
+- `branching`: neurons that go another way when a run is computed more exactly.
 """

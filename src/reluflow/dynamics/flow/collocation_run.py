@@ -14,6 +14,7 @@ from reluflow.dynamics.flow.force_step import ForceStep, Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import DONE
+from reluflow.dynamics.flow.present_forces import PresentForces
 from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
@@ -23,7 +24,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever, sizes_beyond_doubles
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
-from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, velocities, with_outputs_of
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, with_outputs_of
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.boundary.events import EventKind
 from reluflow.geometry.boundary.walls import Walls
@@ -32,11 +33,9 @@ from reluflow.network import Network
 _FORCE_SHARE = 25.0  # misfit of the forces, in units of `rtol`: what it does to the outputs is measured in the docs
 _LARGEST_MISFIT = 1e-3  # looser steps hardly save work; four times as loose, small problems need more of them
 _CANCELLED = 1e-4  # pulls below this share of what makes them up are sums that cancel, so forces need more digits;
-_LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same, and
-_OUTPUT_EPS = 16.0 * float(np.finfo(np.float64).eps)  # what rounding leaves of the outputs, relative to the largest
+_LEAST_SHARE = 1e-6  # at least this share of the misfit is allowed all the same
 _NOISE = 0.3  # a misfit that forces which are all rounding may have
 _FIRST_RAPIDITY = 0.03  # first step: how far the fastest neuron is boosted
-_NEAR_ENOUGH = 0.3  # share of the largest force by which forces may be foretold to change by how outputs move now
 _MANY_EVENTS = (
     400  # events in one step from which shorter ones, whose forces are guessed well enough for one sweep, are
 )
@@ -73,6 +72,7 @@ class CollocationRun(AbstractRun):
         self._is_fading = self._samples.fades
         self._allowed = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)  # misfit of the forces while they pull
         self._forces = ForceStep(self._samples)
+        self._present = PresentForces(inner, self._neurons, self._samples)
         self._predictor = ForcePredictor(RULE)
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
         self._refresh(slopes=self._slopes())
@@ -185,29 +185,12 @@ class CollocationRun(AbstractRun):
 
     def _misfit_allowed(self) -> float:
         """Misfit of the forces that leaves as many digits of the pulls, near rest too, where forces cancel in them."""
-        cancelled = self._allowed * max(self._cancellation() / _CANCELLED, _LEAST_SHARE)
+        left = self._present.cancellation(self._sample_forces, self._pulls(), self._log_rate)
+        cancelled = self._allowed * max(left / _CANCELLED, _LEAST_SHARE)
         return min(max(min(self._allowed, cancelled), self._rounding()), _NOISE)
 
     def _rounding(self) -> float:
-        """What rounding of the outputs does to the forces, relative to the largest."""
-        outputs = _OUTPUT_EPS * float(np.max(np.abs(self._outputs), initial=1.0))
-        if self._is_fading:
-            return outputs
-        size = self._samples.largest(self._sample_forces[None])
-        curvature = float(np.max(self._samples.relative(self._outputs[None]).curvatures))
-        return outputs * curvature / size if size > 0.0 else np.inf
-
-    def _cancellation(self) -> float:
-        """What the forces leave of each other: the root mean square pull, relative to that of all of them aligned."""
-        pulls, mass = self._pulls(), self._neurons.mass
-        total = float(np.abs(self._sample_forces) @ np.linalg.norm(self._samples.X, axis=1))
-        moved, lever = pulls, mass
-        if not self.problem.is_plain:  # at rest decay cancels the pulls; with a frozen a they act on w alone
-            z = self._neurons.shapes
-            moved = velocities(self._span.problem, z, RelativePulls(pulls, self._log_rate))
-            lever = mass if self.problem.trains_output_layer else mass * np.square(z[:, -1])
-        size = total**2 * float(np.sum(lever))
-        return float(np.sqrt(mass @ np.einsum("ji,ji->j", moved, moved) / size)) if size > 0.0 else 1.0
+        return self._present.rounding(self._outputs, self._sample_forces)
 
     def _slopes(self) -> FloatArray:
         return self._neurons.walls.slopes(self._neurons.sides, self._neurons.leak)
@@ -270,7 +253,7 @@ class CollocationRun(AbstractRun):
                 return
             guess = self._predictor.guess(self._rescaled_time, length)
             if guess is None:
-                guess = self._straight_ahead(length)
+                guess = self._present.ahead(self._outputs, self._sample_forces, self._pulls(), length * RULE.nodes)
             found = self._forces.solve(self._neurons, self._outputs, guess, length, tolerance)
             is_solved = found.status is StepStatus.SOLVED
             wake = self._samples.first_wake(found.paths) if is_solved else np.inf  # else the paths follow false forces
@@ -316,26 +299,6 @@ class CollocationRun(AbstractRun):
         if int(np.sum(found.paths.num_events)) > worth_a_step and found.guess_gap > 0.0:
             growth = min(growth, max(_SHORTER, (_GUESSED * tolerance / found.guess_gap) ** _POWER))
         self._step = max(length * growth, self._step) if is_cut else length * growth
-
-    def _force_slopes(self) -> FloatArray:
-        """How fast the forces change now, shape (n,)."""
-        neurons, pulls = self._neurons, self._pulls()
-        w, a = neurons.shapes[:, :-1], neurons.shapes[:, -1]
-        gains = np.einsum("ji,ji->j", w, pulls) if self.problem.trains_output_layer else np.zeros_like(a)
-        turns = (a * a)[:, None] * pulls + gains[:, None] * w  # of a w
-        rates = np.einsum("j,jk,jk->k", neurons.mass, self._slopes(), turns @ self._samples.X.T)
-        answers = -self._samples.relative(self._outputs[None]).curvatures[0] * rates
-        if self._is_fading:  # forces are relative to their sum
-            answers -= self._sample_forces * (self._samples.labels @ answers)
-        return np.asarray(answers)
-
-    def _straight_ahead(self, length: float) -> FloatArray:
-        """Forces at the nodes of a step, shape (q, n), if they go on as they do now; else, as they are now."""
-        slopes = self._force_slopes()
-        ahead = self._sample_forces + np.outer(length * RULE.nodes, slopes)
-        change = length * self._samples.largest(slopes[None])
-        is_near = change <= _NEAR_ENOUGH * self._samples.largest(self._sample_forces[None])
-        return ahead if is_near else np.repeat(self._sample_forces[None], len(RULE.nodes), axis=0)
 
     def _wake(self, found: Solution, soon: float) -> None:
         """Let the neurons that meet samples on which none acted before tau = `soon` pass those walls, under all forces.
