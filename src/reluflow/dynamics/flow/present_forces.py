@@ -69,4 +69,4 @@ class PresentForces:
         """Forces some time from now, shape (len(moments), n), if they go on as they do; else, as they are now."""
         slopes, largest = self.slopes(outputs, forces, pulls), self._samples.largest
         is_near = float(np.max(moments)) * largest(slopes[None]) <= _NEAR_ENOUGH * largest(forces[None])
-        return np.asarray(forces + np.outer(moments, slopes * is_near))
+        return np.asarray(forces + np.outer(moments, slopes if is_near else np.zeros_like(slopes)))
