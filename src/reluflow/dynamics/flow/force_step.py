@@ -23,6 +23,7 @@ _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
 _CLOCK_PLACES = np.append(0.0, RULE.nodes)
 _CLOCK_AT_CHECKS = CHECKS[:, None] ** np.arange(6) @ np.linalg.inv(_CLOCK_PLACES[:, None] ** np.arange(6))
 _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
+_ANOTHER_TRY = 16  # unless these were too many; matrices made until that is tried again
 _FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
 _LARGE = 3000
 _STIFF = 1e4  # norm of H J beyond which the tangent kernel is made in double precision
@@ -82,6 +83,7 @@ class ForceStep:
         self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
+        self._untried = 0
 
     def solve(
         self, neurons: LoneNeurons, outputs: FloatArray, guess: FloatArray, length: float, tolerance: float
@@ -192,7 +194,8 @@ class ForceStep:
             modes[active] = kernel.factors(active)
             return FewModes(RULE, modes, np.ones(kernel.num_factors), curvatures, forces, samples.labels, length)
         rows = kernel.rows(active)
-        if len(active) > _MANY_SAMPLES:
+        self._untried = max(0, self._untried - 1)
+        if len(active) > _MANY_SAMPLES and not self._untried:
             weights = np.sqrt(curvatures[active]).astype(rows.dtype)
             guess = None if self._modes is None else self._modes[active]
             found = largest_modes(weights[:, None] * rows[:, active] * weights, _WEAK_MODE / length, guess)
@@ -202,6 +205,7 @@ class ForceStep:
                 self._modes = modes.copy()
                 modes[active] /= weights[:, None]
                 return FewModes(RULE, modes, found[1], curvatures, forces, samples.labels, length)
+            self._untried = _ANOTHER_TRY
         rows *= curvatures[active, None]
         return ForceNewton(RULE, rows, active, forces, samples.labels, length)
 
