@@ -9,7 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.general_solvers import diffrax_end, scipy_end
 from reluflow.certificates.direction import ignored_samples
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -22,12 +24,15 @@ from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check, Exha
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.losses import LogisticLoss, loss_named
+from reluflow.network import Network
 from reluflow.network.initialization import balanced_initialization
 from reluflow.theory.limit import LimitIdentified, certified_limit
 
 DESCENT_RATE = 1e-3
 _MOST_ITERATIONS = 4000  # of the peer, scaled up from these
-_EXACT_RTOL = 1e-9
+_EXACT_SHARE = 1.0 / 30.0  # tolerance of the run that errors are measured by, in units of the task's
+_GENERAL_RTOL = 1e-6
+_WITHIN_REACH = 1_000_000  # n d m up to which general solvers are tried
 _LONG = 1000  # samples from which a run is not made twice
 
 
@@ -93,17 +98,38 @@ def compare(task: DenseTask) -> list[Comparison]:
         proof = "proved" if limit.is_proof else "not proved"
         words += f"; {ours.outcome.code} at ln t = {ours.log_time:.1f}: {limit.certificate.kind}, {proof}"
         return [Comparison(f"dense/{task.name}", ours_s, "none", None, words)]
-    exact = train(problem, CollocationFlow(rtol=_EXACT_RTOL), until=until).outputs[-1]
+    exact_rtol = _EXACT_SHARE * task.rtol
+    exact = train(problem, CollocationFlow(rtol=exact_rtol), until=until).outputs[-1]
     iterations = round(task.end / DESCENT_RATE)
     timed = min(iterations, _MOST_ITERATIONS)
     peer_s, _ = best_time(partial(_descend, problem, timed), repeats=1)
     size = float(np.max(np.abs(exact)))
     words += (
-        f"; outputs {float(np.max(np.abs(ours.outputs[-1] - exact))) / size:.1e} from a run at rtol {_EXACT_RTOL:g}"
+        f"; outputs {float(np.max(np.abs(ours.outputs[-1] - exact))) / size:.1e} from a run at rtol {exact_rtol:.1e}"
     )
     peer = f"our fused descent, lr {DESCENT_RATE:g}, {iterations:,} iterations"
     peer += "" if timed == iterations else f" (scaled up from {timed:,})"
-    return [Comparison(f"dense/{task.name}", ours_s, peer, peer_s * iterations / timed, words)]
+    found = [Comparison(f"dense/{task.name}", ours_s, peer, peer_s * iterations / timed, words)]
+    if task.n * task.d * task.m <= _WITHIN_REACH:
+        found += [_beside(name, task, ours_s, exact) for name in ("DOP853", "diffrax Tsit5")]
+    return found
+
+
+def _beside(name: str, task: DenseTask, ours_s: float, exact: FloatArray) -> Comparison:
+    """A general solver at rtol 1e-6 on the same task."""
+    integrate = diffrax_end if name.startswith("diffrax") else partial(scipy_end, method=name)
+    problem, end = task.problem(), float(task.end or 0.0)
+    label = f"dense/{task.name}-{name.replace(' ', '-').lower()}"
+    try:
+        seconds, has_arrived, weights = integrate(problem, end, _GENERAL_RTOL)
+    except ImportError:
+        return Comparison(label, ours_s, name, None, "not installed: pip install 'reluflow[bench-jax]'")
+    if not has_arrived:
+        return Comparison(label, ours_s, name, None, f"does not come to t = {end:g} in {seconds:.0f} s at rtol 1e-6")
+    m, d = problem.network.w.shape
+    outputs = Network(w=weights[: m * d].reshape(m, d), a=weights[m * d :])(problem.dataset.X)
+    error = float(np.max(np.abs(outputs - exact)) / np.max(np.abs(exact)))
+    return Comparison(label, ours_s, name, seconds, f"its outputs are {error:.1e} off at rtol {_GENERAL_RTOL:g}")
 
 
 def classification_tail() -> list[Comparison]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.general_solvers import diffrax_end, flat, scipy_end
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
@@ -27,7 +25,6 @@ from reluflow.network.network import Network
 
 DESCENT_ITERATIONS = 2_000_000  # Boursier & Flammarion (2024), App. B.1 [boursier2024]
 DESCENT_RATE = 1e-3
-_PATIENCE = 30.0  # seconds a general solver may take before it counts as stalled
 
 
 def three_points() -> list[Comparison]:
@@ -114,7 +111,7 @@ def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: fl
     ours_s, ours = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-10), until=AtTime(horizon)))
     error = float(np.max(np.abs(_end(ours) - reference)))
     results = []
-    general = {name: partial(_scipy, method=name) for name in ("DOP853", "RK45")} | {"diffrax Tsit5": _diffrax}
+    general = {name: partial(scipy_end, method=name) for name in ("DOP853", "RK45")} | {"diffrax Tsit5": diffrax_end}
     for solver, integrate in general.items():
         words, peer_s = f"our error {error:.1e}", None
         for rtol in (1e-6, 1e-8, 1e-10, 1e-12):
@@ -141,82 +138,8 @@ def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: fl
     return results
 
 
-def _scipy(problem: TrainingProblem, horizon: float, rtol: float, *, method: str) -> tuple[float, bool, FloatArray]:
-    from scipy.integrate import DOP853, RK45
-
-    velocity, z = _velocity(problem), _flat(problem.network)
-    start = time.perf_counter()
-    stepper = {"DOP853": DOP853, "RK45": RK45}[method](
-        velocity, 0.0, z, horizon, rtol=max(rtol, 3e-14), atol=rtol * 1e-3
-    )
-    while stepper.status == "running" and time.perf_counter() - start < _PATIENCE:
-        stepper.step()
-    return time.perf_counter() - start, stepper.status == "finished", np.asarray(stepper.y)
-
-
-def _diffrax(problem: TrainingProblem, horizon: float, rtol: float) -> tuple[float, bool, FloatArray]:
-    import diffrax
-    import jax
-    import jax.numpy as jnp
-
-    settings: Any = jax.config
-    settings.update("jax_enable_x64", True)
-    X, y = jnp.asarray(problem.dataset.X), jnp.asarray(problem.dataset.y)
-    m, d = problem.network.w.shape
-    weight = problem.loss.sample_weight(problem.dataset.n)
-
-    def field(t: Any, z: Any, args: Any) -> Any:
-        w, a = z[: m * d].reshape(m, d), z[m * d :]
-        pre = w @ X.T
-        h = a @ jnp.maximum(pre, problem.network.leak * pre)
-        forces = weight * (y * jax.nn.sigmoid(-y * h) if problem.loss.is_classification else y - h)
-        pull = (jnp.where(pre > 0, 1.0, problem.network.leak) * forces) @ X
-        return jnp.concatenate([(a[:, None] * pull).ravel(), jnp.sum(w * pull, axis=1)])
-
-    def solution_from(z: Any) -> Any:
-        return diffrax.diffeqsolve(
-            diffrax.ODETerm(field),
-            diffrax.Tsit5(),
-            0.0,
-            horizon,
-            None,
-            z,
-            stepsize_controller=diffrax.PIDController(rtol=rtol, atol=rtol * 1e-3),
-            max_steps=200_000,
-            throw=False,
-            saveat=diffrax.SaveAt(t1=True),
-        )
-
-    solve = jax.jit(solution_from)
-    z = jnp.asarray(_flat(problem.network))
-    solve(z).ys.block_until_ready()
-    start = time.perf_counter()
-    solution = solve(z)
-    end = np.asarray(solution.ys[0])
-    seconds = time.perf_counter() - start
-    return seconds, bool(solution.result == diffrax.RESULTS.successful), end
-
-
-def _velocity(problem: TrainingProblem) -> Callable[[float, FloatArray], FloatArray]:
-    X, y, loss, leak = problem.dataset.X, problem.dataset.y, problem.loss, problem.network.leak
-    m, d = problem.network.w.shape
-
-    def velocity(t: float, z: FloatArray) -> FloatArray:
-        w, a = z[: m * d].reshape(m, d), z[m * d :]
-        pre = w @ X.T
-        forces = loss.forces(a @ np.maximum(pre, leak * pre), y)
-        pull = (np.where(pre > 0, 1.0, leak) * forces) @ X
-        return np.concatenate([(a[:, None] * pull).ravel(), np.sum(w * pull, axis=1)])
-
-    return velocity
-
-
-def _flat(network: Network) -> FloatArray:
-    return np.concatenate([network.w.ravel(), network.a])
-
-
 def _end(trajectory: Trajectory) -> FloatArray:
-    return _flat(trajectory.network)
+    return flat(trajectory.network)
 
 
 def _balanced(data: Dataset, width: int) -> Network:
