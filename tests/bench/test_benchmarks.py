@@ -3,12 +3,18 @@
 import numpy as np
 import pytest
 
+from reluflow import balanced_initialization, train
 from reluflow.bench.benchmark import Comparison, best_time
+from reluflow.bench.general_solvers import scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.registry import ALL, benchmarks_named
 from reluflow.bench.sweep import differing_rows
+from reluflow.data import Dataset
+from reluflow.dynamics import EventDrivenFlow, TrainingProblem
+from reluflow.dynamics.stopping import AtTime
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
+from reluflow.losses import SquareLoss
 
 
 def test_linear_programs_find_the_same_cells():
@@ -54,3 +60,15 @@ def test_rows_of_two_sweeps_are_compared_to_the_last_bit_and_an_empty_error_is_n
         pandas.DataFrame(rows).to_parquet(tmp_path / name / "table.parquet")
     assert differing_rows(tmp_path / "one", tmp_path / "two") == 0
     assert differing_rows(tmp_path / "one", tmp_path / "three") == 1
+
+
+def test_general_solvers_start_from_the_whole_network():
+    """They were given the weights without the scale of the network, and were 28 times the outputs off."""
+    data = Dataset([[1.0, 0.2], [0.3, 1.0], [-0.5, 0.8]], [1.0, -0.5, 0.7], task="regression")
+    network = balanced_initialization(data, width=4, scale=1e-2, rng=np.random.default_rng(0))
+    assert network.log_scale != 0.0
+    problem = TrainingProblem(data, SquareLoss(), network)
+    expected = train(problem, EventDrivenFlow(rtol=1e-10), until=AtTime(1.0)).network.materialized()
+    _, has_arrived, weights = scipy_end(problem, 1.0, 1e-8, method="DOP853")
+    assert has_arrived
+    np.testing.assert_allclose(weights[:8].reshape(4, 2), expected.w, atol=1e-9)

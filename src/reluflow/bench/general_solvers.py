@@ -16,8 +16,9 @@ _PATIENCE = 30.0  # seconds a general solver may take before it counts as stalle
 
 
 def flat(network: Network) -> FloatArray:
-    """All weights in a row."""
-    return np.concatenate([network.w.ravel(), network.a])
+    """All weights in a row, with the scale of the network."""
+    whole = network.materialized()
+    return np.concatenate([whole.w.ravel(), whole.a])
 
 
 def scipy_end(problem: TrainingProblem, horizon: float, rtol: float, *, method: str) -> tuple[float, bool, FloatArray]:
