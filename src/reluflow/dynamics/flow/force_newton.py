@@ -31,6 +31,16 @@ class _Factored:
         return np.asarray(solver(self._lu, self._pivots, right)[0])
 
 
+def _by_modes(rule: RadauRule, factors: list[_Factored], right: FloatArray, length: float) -> FloatArray:
+    """H A (I + H A (x) M)^-1 applied to `right` (q, r), with I + H mu M of every eigenvalue mu of A in LU form."""
+    answers = np.zeros_like(right)
+    for i, mu in enumerate(rule.eigenvalues):
+        mode = rule.to_modes[i] @ right
+        found = factors[i].solve(mode.real if mu.imag == 0.0 else mode)
+        answers += np.real(np.outer(length * mu * rule.from_modes[:, i], found))
+    return answers
+
+
 def stiff_samples(answers: FloatArray) -> IntArray:
     """The samples that Newton's method must treat: all but those whose `answers` (H g_k K_kk) are small together.
 
@@ -77,16 +87,10 @@ class FewModes:
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
-        correction = np.zeros_like(residual)
-        for i, mu in enumerate(self.rule.eigenvalues):
-            mode = self.rule.to_modes[i] @ residual
-            if mu.imag == 0.0:
-                mode, mu = mode.real, mu.real
-            change = self._answer @ self._factors[i].solve(mode @ self._modes)
-            if self._forces is not None:
-                change = change - self._forces * (self._labels @ change)
-            correction += np.real(np.outer(self.rule.from_modes[:, i], mode - self.length * mu * change))
-        return correction
+        change = _by_modes(self.rule, self._factors, residual @ self._modes, self.length) @ self._answer.T
+        if self._forces is not None:
+            change -= np.outer(change @ self._labels, self._forces)
+        return np.asarray(residual - change)
 
 
 def largest_modes(
@@ -158,16 +162,10 @@ class ForceNewton:
 
     def solve(self, residual: FloatArray) -> FloatArray:
         """The correction of the forces at the nodes, shape (q, n)."""
-        correction = np.zeros_like(residual)
-        for i, value in enumerate(self.rule.eigenvalues):
-            mode = self.rule.to_modes[i] @ residual
-            if value.imag == 0.0:
-                mode, value = mode.real, value.real
-            answer = mode.copy()
-            if len(self.active):
-                found = self.factors[i].solve(self.rows @ mode)
-                answer[self.active] -= self.length * value * found
-                if self.forces is not None:
-                    answer += self.length * value * self.forces * (self.labels[self.active] @ found)
-            correction += np.real(np.outer(self.rule.from_modes[:, i], answer))
+        correction = residual.copy()
+        if len(self.active):
+            change = _by_modes(self.rule, self.factors, residual @ self.rows.T, self.length)
+            correction[:, self.active] -= change
+            if self.forces is not None:
+                correction += np.outer(change @ self.labels[self.active], self.forces)
         return correction
