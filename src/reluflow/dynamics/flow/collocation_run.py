@@ -173,7 +173,7 @@ class CollocationRun(AbstractRun):
         neurons, log_rate = self._neurons, self._log_rate
         has_changed = self._samples.count(slopes)
         self._outputs = self._samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
-        forces, _, log_rates = self._samples.relative(self._outputs[None])
+        forces, _, log_rates = self._samples.relative(self._outputs[None], with_curvatures=False)
         self._sample_forces, self._log_rate = forces[0], float(log_rates[0])
         self._neuron_pulls = None
         if has_changed:  # another clock: the step covers the same time, unless that is no step at all there

@@ -112,7 +112,7 @@ class ForceStep:
                 self.sweeps += 1
                 if sweep.is_out_of_bounds:
                     return _too_long(sweep, _raised(coefficients, base))
-                given_back = samples.relative(sweep.outputs_at_nodes())
+                given_back = samples.relative(sweep.outputs_at_nodes(), with_curvatures=False)
                 residual = (given_back.forces - base) - changes
                 size = samples.largest(given_back.forces) or float(np.finfo(np.float64).tiny)
                 gap = samples.largest(residual) / size
@@ -131,7 +131,7 @@ class ForceStep:
                 paths=sweep.paths,
                 coefficients=_raised(coefficients, base),
                 log_rates=given_back.log_rates,
-                curvatures=given_back.curvatures[_MIDDLE_NODE],
+                curvatures=samples.relative(sweep.outputs[None, _MIDDLE]).curvatures[0],
                 size=size,
                 outputs=sweep.outputs,
                 misfit=misfit,
@@ -146,7 +146,7 @@ class ForceStep:
             if is_hopeless or is_stuck:
                 return found._replace(status=StepStatus.TOO_LONG)
             is_slow = number >= 1 and gap > _SLOW * last
-            self._newton = self._prepare(sweep, given_back, length, is_slow=is_slow)
+            self._newton = self._prepare(sweep, given_back, found.curvatures, length, is_slow=is_slow)
             last = gap
             changes = changes + self._newton.solve(residual)
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
@@ -167,14 +167,14 @@ class ForceStep:
 
         And how far ln R is from its own, relative to its fall: where one sample counts its share is 1 whatever R does.
         """
-        between = self.samples.relative(outputs)
+        between = self.samples.relative(outputs, with_curvatures=False)
         misfit = self.samples.largest(between.forces - base - RULE.values(coefficients, CHECKS)) / size
         fall = float(np.max(np.abs(log_rates - log_rates[0])))
         clock_misfit = float(np.max(np.abs(between.log_rates - _CLOCK_AT_CHECKS @ log_rates))) / (1.0 + fall)
         return max(misfit, clock_misfit, _AT_START * self.samples.largest(coefficients[:1]) / size)
 
     def _prepare(
-        self, sweep: Sweep, given_back: RelativeForces, length: float, *, is_slow: bool
+        self, sweep: Sweep, given_back: RelativeForces, curvatures: FloatArray, length: float, *, is_slow: bool
     ) -> ForceNewton | FewModes:
         """Newton's matrix for this step: the old one if it is near, a new one at mid-step where that was slow."""
         if self._newton is not None and abs(np.log(self._newton.length / length)) <= _STALE and not is_slow:
@@ -186,7 +186,6 @@ class ForceStep:
             *(middles, mass, samples.walls, samples.leak, samples.X, self._gram if is_stiff else self._single_gram),
             moves_outputs=samples.moves_outputs,
         )
-        curvatures = given_back.curvatures[_MIDDLE_NODE]
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
         active = stiff_samples(length * curvatures * kernel.diagonal())
         if kernel.num_factors < _FEW_WEIGHTS * len(active):

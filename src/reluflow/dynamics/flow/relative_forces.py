@@ -26,12 +26,14 @@ def relative_forces(
     counted: BoolArray | None = None,
     *,
     fades: bool = True,
+    with_curvatures: bool = True,
 ) -> RelativeForces:
     """Forces at outputs of shape (P, n): R = 1, or c sum |dl/dh| for a loss that fades, which never underflows.
 
     `fades` is False where something else, such as weight decay, keeps the forces of such a loss from fading: R = 1.
     Samples that are not `counted` (no neuron acts on them, so their forces stay for ever while the others fade) are
     left out of R. They still hold neurons that slide along their walls; forces beyond what any slide needs are cut.
+    Curvatures are half the work: without them they are given as an empty array.
 
     >>> from reluflow.losses import ExponentialLoss
     >>> relative_forces(np.array([[2000.0, 2001.0]]), np.array([1.0, 1.0]), ExponentialLoss()).forces.round(4)
@@ -39,13 +41,15 @@ def relative_forces(
     """
     weight = loss.sample_weight(outputs.shape[1])
     if not (loss.fades and fades):
-        forces = weight * loss.force(outputs, labels)
-        return RelativeForces(forces, weight * loss.curvature(outputs, labels), np.zeros(len(outputs)))
+        curvatures = weight * loss.curvature(outputs, labels) if with_curvatures else np.zeros((0, 0))
+        return RelativeForces(weight * loss.force(outputs, labels), curvatures, np.zeros(len(outputs)))
     logs = loss.log_force(outputs, labels)
-    ratio = np.exp(loss.log_curvature(outputs, labels) - logs)
     in_rate = logs if counted is None else np.where(counted, logs, -np.inf)
     top = np.max(in_rate, axis=1, keepdims=True)
     total = np.sum(np.exp(in_rate - top), axis=1, keepdims=True)
     shares = np.exp(np.minimum(logs - top, LARGEST_LOG_FORCE)) / total
-    curvatures = shares * ratio if counted is None else np.where(counted, shares * ratio, 0.0)
+    curvatures = np.zeros((0, 0))
+    if with_curvatures:
+        curvatures = shares * np.exp(loss.log_curvature(outputs, labels) - logs)
+        curvatures = curvatures if counted is None else np.where(counted, curvatures, 0.0)
     return RelativeForces(shares * labels, curvatures, np.log(weight) + top[:, 0] + np.log(total[:, 0]))

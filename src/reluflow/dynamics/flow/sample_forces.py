@@ -64,9 +64,11 @@ class SampleForces:
             both.append(pull)
         return both[0], both[1]
 
-    def relative(self, outputs: FloatArray) -> RelativeForces:
+    def relative(self, outputs: FloatArray, *, with_curvatures: bool = True) -> RelativeForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
-        return relative_forces(outputs, self.labels, self.loss, self.counted, fades=self.fades)
+        return relative_forces(
+            outputs, self.labels, self.loss, self.counted, fades=self.fades, with_curvatures=with_curvatures
+        )
 
     def largest(self, forces: FloatArray) -> float:
         """Largest |force| at some moments, shape (P, n), of the samples in the rate."""
