@@ -15,7 +15,8 @@ from reluflow.network import Network
 from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.story import StudyInterrupted, study
-from reluflow.study.workers import ProcessWorkers, SerialWorkers, StudyTask
+from reluflow.study.worker_family import StudyTask
+from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
 
 SMALL = {"width": 15, "seeds": 2, "scales": ("1e-2", "1e-3")}
