@@ -40,6 +40,7 @@ class GrowingReport:
         self._folder = folder
         self._command = command
         self._last = -SECONDS_BETWEEN
+        self._written: Study | None = None
         self._artist = ThreadPoolExecutor(1, "drawing") if is_drawn_aside else None
         self._asked: dict[str, Future[Picture]] = {}
 
@@ -52,9 +53,10 @@ class GrowingReport:
         asked = [self._asked[drawing.name] for drawing in drawings]
         self.pictures = [picture.result() for picture in asked if picture.done() or not found.pending]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
-        if is_due or not found.pending:
+        if (is_due or not found.pending) and found is not self._written:
             write_report(found, self.pictures, self.path, command=self._command)
             self._last = time.monotonic()
+            self._written = found
 
     def _ask(self, drawing: Drawing) -> Future[Picture]:
         if self._artist is not None:

@@ -215,20 +215,22 @@ class Telling:
         workers = self._workers
         workers.on_start = lambda name: on_stage(self._stage(name))
         workers.on_words = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
+        found = self.study()
         while workers.unfinished:
             let_through()
             left = self._end - time.monotonic()
             if left <= 0:
                 self._give_up(f"within the {self._allowed.max_seconds:g} seconds allowed", hurry=False)
-                break
+                return self.study()
             finished = workers.next_finished(min(left, 0.5))
             if finished is None:
                 continue
             self.take(finished)
             on_share(self.share)
+            found = self.study()
             if on_found is not None:
-                on_found(self.study())
-        return self.study()
+                on_found(found)
+        return found
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
