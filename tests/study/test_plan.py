@@ -168,12 +168,14 @@ def test_draws_at_a_scale_whose_first_cannot_end_are_not_tried():
     assert [task.name for task in begun] == [
         "seed 0, scale 1e-1", "seed 0, scale 1e-2", "seed 1, scale 1e-3", "seed 2, scale 1e-3",
     ]  # fmt: skip
+    assert len(repetitions.waiting) == 4
     ended = repetition_of(whole.flow, 0, "1e-1")
     assert [task.name for task in repetitions.after("seed 0, scale 1e-1", ended)] == [
         "seed 1, scale 1e-1", "seed 2, scale 1e-1",
     ]  # fmt: skip
     cut = replace(ended, scale="1e-2", outcome="max-seconds", has_ended=False)
     assert repetitions.after("seed 0, scale 1e-2", cut) == []
+    assert repetitions.waiting == []
     assert repetitions.open == [
         "At scale 1e-2 the other 2 draws were not tried, for the first there did not reach its end: The allowed time "
         "of the computer was spent; raise `max_seconds` to go on."

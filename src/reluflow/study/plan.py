@@ -247,7 +247,7 @@ class Telling:
         for finished in self._workers.stop(grace, hurry=hurry):
             self.take(finished)
             names.remove(finished.name)
-        names += self._workers.unfinished  # what a run that came in would have led to
+        names += [*self._workers.unfinished, *self._repetitions.waiting]  # also what a run that came in has led to
         self._workers.stop(0.0, hurry=True)
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
@@ -255,7 +255,7 @@ class Telling:
     @property
     def share(self) -> float:
         """Share of the work that is done, about."""
-        left = sum(_COSTS.get(name, 1.0) for name in self._workers.unfinished)
+        left = sum(_COSTS.get(name, 1.0) for name in (*self._workers.unfinished, *self._repetitions.waiting))
         return self._done_cost / (self._done_cost + left) if self._done_cost else 0.0
 
     def take(self, finished: Finished) -> None:
@@ -292,7 +292,8 @@ class Telling:
     def study(self) -> Study:
         """What is found so far."""
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
-        pending = [] if not self._workers.unfinished else [_listed(self._workers.unfinished, self._theorems)]
+        left = self._workers.unfinished
+        pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
         return replace(
             self._study, answers=answers, open_questions=(*self._open, *self._repetitions.open), pending=tuple(pending)
         )

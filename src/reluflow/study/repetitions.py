@@ -69,6 +69,11 @@ class Repetitions:
         names = [repetition_name(seed, scale) for scale in self._scales for seed in self._seeds]
         return tuple(self._found[name] for name in names if name in self._found)
 
+    @property
+    def waiting(self) -> list[str]:
+        """Names of those that depend on how the first at their scale ends."""
+        return [task.name for tasks in self._waiting.values() for task in tasks]
+
     def begin(self, flow: FlowStory, *, max_steps: float | None, seconds_left: float | None) -> list[StudyTask]:
         """What to run now that the first run is known: the first draw at each scale, and all where it is that run."""
         self._first = flow
