@@ -154,7 +154,7 @@ def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Pat
     assert "from 0.0033 (smooth) to 1e+05 (area)" in said
     assert "`--standardise` gives each mean 0 and variance 1" in said
     assert "column one is constant" in said
-    assert "1 rows repeat another one" in said
+    assert "1 row repeats another one" in said
     assert read_dataset(raw).X[0, 0] == 120000
     standardised = read_dataset(raw, standardise=True)
     np.testing.assert_allclose(standardised.X[:, :2].mean(axis=0), 0, atol=1e-15)

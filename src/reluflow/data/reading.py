@@ -72,7 +72,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     names = tuple(kept.names[k] for k in features)
     remarks = [*table.remarks, *([labelling.remark] if labelling.remark else [])]
     if num_dropped:
-        remarks.append(f"{num_dropped} rows with missing values are left out")
+        plural = "row" if num_dropped == 1 else "rows"
+        remarks.append(f"{num_dropped} {plural} with missing values {'is' if num_dropped == 1 else 'are'} left out")
     if choice.standardise:
         dataset = dataset.standardised()
     remarks += _feature_remarks(names, dataset, is_standardised=choice.standardise)
@@ -114,9 +115,11 @@ def _without_gaps(table: Table, used: list[int], choice: TableChoice) -> tuple[T
         per_column = listed([f"{count} in {name}" for name, count in counts.items()])
         row = int(np.argmax(has_gap))
         where = f"line {table.lines[row]}" if table.lines.size else f"row {row + 1}"
+        number = int(np.sum(has_gap))
+        left_out = "row that has it" if number == 1 else f"{number} rows that have them"
         raise InvalidInputError(
             f"`{table.source}` must be finite, without missing values, got {per_column} (first in {where}); "
-            f"`--drop-missing` leaves out the {int(np.sum(has_gap))} rows that have them, `--drop NAME` a column."
+            f"`--drop-missing` leaves out the {left_out}, `--drop NAME` a column."
         )
     if np.all(has_gap):
         raise InvalidInputError(
@@ -204,4 +207,6 @@ def _repeated_remark(dataset: Dataset) -> list[str]:
     copies = dataset.num_repeated
     if not copies:
         return []
+    if copies == 1:
+        return ["1 row repeats another one; each counts in the loss, and they share one hyperplane"]
     return [f"{copies} rows repeat another one; each counts in the loss, and they share one hyperplane"]
