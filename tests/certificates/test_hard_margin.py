@@ -1,5 +1,8 @@
 """The hard margin against closed forms, two other solvers, symmetries and degenerate sets."""
 
+from fractions import Fraction
+from itertools import combinations
+
 import clarabel
 import numpy as np
 import pytest
@@ -151,3 +154,50 @@ def test_multipliers_that_vanish_in_rounding_leave_no_support():
     X = [[-1, 0.5, -3], [2, 1e3, 1e3], [0, -1, -3], [-3, 0, 0], [2, -1, 0], [-3, 1e3, -1], [-3, 0, 0.5]]
     # by hand: w1 < 0 and w2 < 2 w1 from rows 4 and 5, so rows 2 and 3 want w3 > -w2 > 0 and w3 < -w2 / 3
     assert not linear_separator(Dataset(X, np.ones(7))).separable
+
+
+def test_a_margin_lost_in_rounding_is_found_on_columns_of_one_size():
+    """Sizes 1e5 beside 1e-3: the search stopped at half the margin, which was printed with twelve digits.
+
+    The rows at the margin and the value are those of an enumeration of all supports in rational numbers.
+    """
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 2))
+    y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1.0, -1.0)
+    rows = y[:, None] * np.column_stack([X, 1e5 * rng.normal(size=12), 1e-3 * rng.normal(size=12)])
+    found = hard_margin(rows)
+    assert found.margin == pytest.approx(_enumerated_margin(rows), rel=1e-9)
+    assert found.gap < 1e-9
+
+
+def _enumerated_margin(rows):
+    """1/|w| of the shortest w with <w, z_i> >= 1, over every support, in rational numbers."""
+    exact = [[Fraction(float(cell)) for cell in row] for row in rows]
+
+    def dot(p, q):
+        return sum(a * b for a, b in zip(p, q, strict=True))
+
+    for size in range(1, rows.shape[1] + 1):
+        for support in combinations(exact, size):
+            weights = _solved([[dot(p, q) for q in support] for p in support])
+            if weights is None or min(weights) < 0:
+                continue
+            w = [dot(weights, [row[c] for row in support]) for c in range(rows.shape[1])]
+            if min(dot(row, w) for row in exact) >= 1:
+                return float(dot(w, w)) ** -0.5
+    raise AssertionError("not separable")
+
+
+def _solved(matrix):
+    """The solution of matrix x = 1 by elimination, or None."""
+    system = [[*row, Fraction(1)] for row in matrix]
+    for i in range(len(system)):
+        pivot = next((k for k in range(i, len(system)) if system[k][i] != 0), None)
+        if pivot is None:
+            return None
+        system[i], system[pivot] = system[pivot], system[i]
+        for k in range(len(system)):
+            if k != i:
+                factor = system[k][i] / system[i][i]
+                system[k] = [a - factor * b for a, b in zip(system[k], system[i], strict=True)]
+    return [row[-1] / row[i] for i, row in enumerate(system)]

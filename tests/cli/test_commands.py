@@ -130,6 +130,9 @@ def test_margin_of_a_set_that_is_not_separable(reluflow, tmp_path):
     X, y = np.array([[1, 1], [-1, -1], [1, -1], [-1, 1]]), np.array([1, 1, -1, -1])
     assert np.linalg.norm(np.array(answer["multipliers"]) @ (y[:, None] * X)) < 1e-12
     assert sum(answer["multipliers"]) == pytest.approx(1.0)
+    words = reluflow("margin", path).out
+    assert "No class lies in an open half-space, so that neither w_+ nor w_- exists." in words
+    assert "support samples" not in words  # the head of a table without rows was printed
 
 
 def test_json_is_one_object_even_with_notes(reluflow):

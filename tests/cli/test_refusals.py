@@ -125,3 +125,16 @@ def test_interruption_that_reaches_compiled_code_is_an_interruption(reluflow, mo
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"
+
+
+def test_an_interruption_is_said(reluflow, monkeypatch):
+    """Typer turned Ctrl-C into the status 130 without a word."""
+    import reluflow.cli.datasets as room
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "command", interrupted)
+    result = reluflow("datasets")
+    assert result.status == 130
+    assert result.err == "Interrupted.\n"

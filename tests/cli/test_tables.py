@@ -25,7 +25,7 @@ def test_every_command_reads_a_table(reluflow, pets, command):
     assert result.status == 0, result.err
     assert result.json
     assert "4 samples, 2 features, 3 dog (-1), 1 cat (+1), from pets.csv (labels: kind)" in result.err
-    assert "1 rows repeat another one" in result.err
+    assert "1 row repeats another one" in result.err
     flipped = reluflow(command, pets, "--drop", "name", "--labels", "dog,cat", "--bias", "--json")
     assert "1 cat (-1), 3 dog (+1)" in flipped.err
 

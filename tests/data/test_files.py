@@ -68,7 +68,7 @@ def test_read_with_bias_and_task(tmp_path: Path) -> None:
         ("y\n1\n", ["at least one feature besides its label column y"]),
         ("x1,x2,y\n1,2,1\n1,abc,1\n", ["line 3", "column x2", "a number", "'abc'"]),
         ("x1,x2,y\n\n1,2,1\n\n1,abc,1\n", ["line 5", "column x2"]),
-        ("x1,x2,y\n1,,1\n", ["1 in x2", "line 2", "`--drop-missing` leaves out the 1 rows"]),
+        ("x1,x2,y\n1,,1\n", ["1 in x2", "line 2", "`--drop-missing` leaves out the row that has it"]),
         ("x1,x2,y\n1,1_0,1\n", ["line 2", "column x2", "'1_0'"]),
         ("x1,x2,y\n1,\uff11,1\n", ["line 2", "column x2", "a number"]),
         ("x1,x2,y\n1,0x10,1\n", ["line 2", "column x2", "'0x10'"]),

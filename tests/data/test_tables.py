@@ -154,7 +154,7 @@ def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Pat
     assert "from 0.0033 (smooth) to 1e+05 (area)" in said
     assert "`--standardise` gives each mean 0 and variance 1" in said
     assert "column one is constant" in said
-    assert "1 rows repeat another one" in said
+    assert "1 row repeats another one" in said
     assert read_dataset(raw).X[0, 0] == 120000
     standardised = read_dataset(raw, standardise=True)
     np.testing.assert_allclose(standardised.X[:, :2].mean(axis=0), 0, atol=1e-15)
@@ -263,3 +263,26 @@ def test_load_takes_paths_and_names(tmp_path: Path) -> None:
         load("three-points", [1, 2])
     with pytest.raises(InvalidInputError, match="no zero sample"):
         load([[0.0], [1.0]], [1.0, 2.0])
+
+
+def test_a_first_row_like_the_others_is_no_header(tmp_path):
+    """Without a header, the first sample became the names of the columns and was lost where the labels are words."""
+    path = written(tmp_path, "5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,versicolor\n6.4,3.2,versicolor\n")
+    reading = read_file(path, TableChoice())
+    assert reading.dataset.n == 4
+    assert "there is no header, so the last column is the label" in reading.remarks
+    named = written(tmp_path, "1,2,species\n5.1,3.5,setosa\n4.9,3.0,versicolor\n", "named.csv")  # names of numbers
+    assert read_file(named, TableChoice()).dataset.n == 2
+
+
+def test_words_beside_a_guessed_label_may_be_the_label(tmp_path):
+    """The label stood before the last column, and the way out named was to leave it out."""
+    path = written(tmp_path, "a,animal,b\n1,dog,3\n2,cat,4\n3,dog,5\n")
+    with pytest.raises(
+        InvalidInputError, match="make it the label with `--target animal`, for b was taken as the last"
+    ):
+        read_file(path, TableChoice())
+    named = written(tmp_path, "a,who,y\n1,ann,1\n2,bob,-1\n3,ann,1\n", "named.csv")
+    with pytest.raises(InvalidInputError) as refusal:
+        read_file(named, TableChoice())
+    assert "--target" not in str(refusal.value)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +14,13 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import SquareLoss
-from reluflow.network import Network
+from reluflow.network import Network, balanced_initialization
 from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
+from reluflow.study.sensitivity import repetition_of
 from reluflow.study.story import StudyInterrupted, study
-from reluflow.study.workers import ProcessWorkers, SerialWorkers, StudyTask
+from reluflow.study.worker_family import StudyTask
+from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
 
 SMALL = {"width": 15, "seeds": 2, "scales": ("1e-2", "1e-3")}
@@ -131,20 +136,6 @@ def test_no_allowance_is_refused():
         study(load("three-points"), max_seconds=-1.0)
 
 
-def test_a_worker_that_dies_is_a_sentence():
-    import os
-
-    workers = ProcessWorkers(1)
-    try:
-        workers.submit(StudyTask("gone", os._exit, (3,)))
-        workers.submit(StudyTask("next", abs, (-2,)))
-        first, second = workers.next_finished(120.0), workers.next_finished(120.0)
-    finally:
-        workers.close()
-    assert "ended" in first.refusal
-    assert (second.name, second.value) == ("next", 2)
-
-
 def test_a_refusal_is_a_sentence_here_and_there():
     task = StudyTask("flow", study, (Dataset([[0.0, 0.0]], [1.0]),))
     serial = SerialWorkers()
@@ -164,3 +155,62 @@ def test_a_loss_may_be_named():
     found = study(load("three-points"), "square", width=5, seeds=0, theorems=())
     assert isinstance(found.loss, SquareLoss)
     assert np.isfinite(found.flow.trajectory.loss)
+
+
+def test_draws_at_a_scale_whose_first_cannot_end_are_not_tried():
+    """Two moons: three runs at scale 1e-1 were cut one after the other, a third of the time of the study."""
+    from reluflow.study.repetitions import Repetitions
+
+    whole = study(load("three-points"), theorems=(), width=5, seeds=0)
+    draw = partial(_draw, whole.dataset)
+    repetitions = Repetitions(draw, whole, 3, ("1e-1", "1e-3", "1e-2"), 60.0)
+    begun = repetitions.begin(whole.flow, max_steps=None, seconds_left=50.0)
+    assert [task.name for task in begun] == [
+        "seed 0, scale 1e-1", "seed 0, scale 1e-2", "seed 1, scale 1e-3", "seed 2, scale 1e-3",
+    ]  # fmt: skip
+    assert len(repetitions.waiting) == 4
+    ended = repetition_of(whole.flow, 0, "1e-1")
+    assert [task.name for task in repetitions.after("seed 0, scale 1e-1", ended)] == [
+        "seed 1, scale 1e-1", "seed 2, scale 1e-1",
+    ]  # fmt: skip
+    cut = replace(ended, scale="1e-2", outcome="max-seconds", has_ended=False)
+    assert repetitions.after("seed 0, scale 1e-2", cut) == []
+    assert repetitions.waiting == []
+    assert repetitions.open == [
+        "At scale 1e-2 the other 2 draws were not tried, for the first there did not reach its end: The allowed time "
+        "of the computer was spent; raise `max_seconds` to go on."
+    ]
+    assert [(v.scale, v.seed) for v in repetitions.variations] == [("1e-1", 0), ("1e-3", 0), ("1e-2", 0)]
+
+
+def _draw(dataset, seed, scale, width):
+    return balanced_initialization(dataset, width=width, scale=scale, rng=np.random.default_rng(seed), leak=0.0)
+
+
+def test_pictures_drawn_aside_are_all_there_at_the_end(tmp_path):
+    """While a picture was drawn no process was handed anything to do."""
+    report = GrowingReport(tmp_path, command="reluflow study", is_drawn_aside=True)
+    found = study(load("three-points"), theorems=(), processes=2, on_found=report.update, width=15, seeds=0)
+    report.update(found)
+    assert [picture.name for picture in report.pictures] == [
+        "dataset", "geometry", "neurons", "loss", "norms", "function", "conditions",
+    ]  # fmt: skip
+    assert report.path.read_text().count("data:image/png") == 7
+
+
+def test_ctrl_c_does_not_tear_an_answer(monkeypatch):
+    """A Ctrl-C while an answer was read left half of it in the pipe, and the next one was read from there."""
+    read = ProcessWorkers._read
+    signalled = []
+
+    def interrupted(self, member):
+        if not signalled:
+            signalled.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return read(self, member)
+
+    monkeypatch.setattr(ProcessWorkers, "_read", interrupted)
+    with pytest.raises(StudyInterrupted) as caught:
+        study(load("three-points"), theorems=(), processes=2, **SMALL)
+    assert len(signalled) == 1
+    assert any("Not finished before the interruption" in words for words in caught.value.study.open_questions)

@@ -13,7 +13,7 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check
+from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import initialization_named
@@ -181,3 +181,23 @@ def test_measurements():
 def test_unknown_keys_are_refused_with_a_hint():
     with pytest.raises(InvalidInputError, match=r"got 'boursier2024:lemma1x'; did you mean boursier2024:lemma1"):
         theorem_named("boursier2024:lemma1x")
+
+
+@pytest.mark.parametrize("key", ["lyu2021:thm3.1", "lyu2021:thmF.9", "phuong2021:sec3.1", "boursier2024:lemma6"])
+def test_what_a_run_cut_short_has_not_reached_is_undecided(key):
+    """Two moons: Theorem 3.1 was `not applicable` because the loss was not yet small when the steps were used up."""
+    theorem = theorem_named(key)
+    verdict = check(theorem, example_problem(theorem), at_own_scale=True, max_steps=3)
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert all(hypothesis.holds is not False for hypothesis in verdict.hypotheses)
+    assert "completed" in [hypothesis.name for hypothesis in verdict.hypotheses]
+
+
+def test_no_run_is_made_after_one_that_was_cut_short():
+    """The verdict is inconclusive by then; on two moons Theorem 5.6 made three such runs, a second and a half."""
+    theorem = theorem_named("lyu2021:thm5.6")
+    problem = example_problem(theorem)
+    assert len(gather(theorem, problem).companions) == 3
+    evidence = gather(theorem, problem, max_steps=1)
+    assert len(evidence.companions) < 3
+    assert theorem.check(evidence).kind is VerdictKind.INCONCLUSIVE

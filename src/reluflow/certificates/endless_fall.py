@@ -50,12 +50,12 @@ class EndlessFall:
     def sentence(self, loss: float, num_samples: int) -> str:
         """What this says of a network of a given loss."""
         named = ", ".join(str(int(k)) for k in self.samples[:10]) + (", ..." if self.samples.size > 10 else "")
-        plural = "s are" if self.samples.size > 1 else " is"
+        verb = "are" if self.samples.size > 1 else "is"
         left = loss - self.loss_at_infinity
         return (
             "In these activation patterns the loss has no minimum: it falls for ever towards "
             f"{self.loss_at_infinity:.9g}, {left:.3g} below, while {self.samples.size} of {num_samples} "
-            f"sample{plural} fitted ever better ({named})."
+            f"samples {verb} fitted ever better ({named})."
         )
 
 

@@ -20,6 +20,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError, binary_label_error
 
 OFF_MARGIN = 1e-6  # relative excess of a row's margin that puts it off the support; 1e-11 was seen on it, 2 off it
+WIDE_GAP = 1e-9  # a relative gap that says that the search was lost in rounding
 
 
 class Separability(StrEnum):
@@ -129,12 +130,14 @@ def hard_margin(Z: ArrayLike) -> HardMargin:
                 best, margin = candidate / length, value
     # the rounding error of an inner product of two vectors no longer than 1
     rounding = rows.shape[1] * np.finfo(float).eps
-    if margin <= rounding:
+    if margin <= rounding or upper - margin > WIDE_GAP * upper:
         found = _on_badly_scaled(rows, multipliers)
-        if found is None:
+        if found is None and margin <= rounding:
             return _without_margin(np.asarray(Z, dtype=np.float64), multipliers, scale)
-        best, margin, multipliers = found
-        upper = float(np.linalg.norm(rows.T @ multipliers))
+        if found is not None:
+            best, margin = (best, margin) if margin > found[1] else found[:2]
+            bound = float(np.linalg.norm(rows.T @ found[2]))
+            multipliers, upper = (multipliers, upper) if upper < bound else (found[2], bound)
     return HardMargin(
         status=Separability.SEPARABLE,
         w=best,

@@ -6,13 +6,14 @@ A command's module is imported only when it runs, so `reluflow --help` loads not
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import os
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from reluflow import __version__
-from reluflow.errors import ReluflowError
 
 COMMANDS: dict[str, str] = {
     "study": "Tell the story of a dataset: diagnosis, pictures, a report.",
@@ -49,14 +50,24 @@ Example: reluflow diagnose three-points --json"""
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point: run a command and leave with status 0 (done), 1 (a checked claim failed) or 2 (bad input)."""
-    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        _run(sys.argv[1:] if arguments is None else arguments)
+    except (KeyboardInterrupt, _InterruptedCommand):
+        _leave("Interrupted.", 130)
+
+
+class _InterruptedCommand(Exception):
+    """Ctrl-C out of a command, under a name that Typer does not turn into a silent status."""
+
+
+def _run(words: list[str]) -> NoReturn:
+    from reluflow.errors import ReluflowError  # loads NumPy, which Ctrl-C may end as well
+
     try:
         status = _dispatch(words)
         sys.stdout.flush()
     except ReluflowError as error:
         _leave(str(error), 2)
-    except KeyboardInterrupt:
-        _leave("Interrupted.", 130)
     except SystemError as error:  # compiled code wraps the interruption that reaches it on its way
         if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
             _leave("Interrupted.", 130)
@@ -94,7 +105,8 @@ def _run_command(name: str, words: list[str]) -> int:
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     from reluflow.cli.data_options import with_data_options
 
-    app.command(name=name)(with_data_options(importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command))
+    command = importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command
+    app.command(name=name)(_spoken(with_data_options(command)))
     try:
         status = app(args=words, prog_name=f"reluflow {name}", standalone_mode=False)
     except typer.Abort:
@@ -103,6 +115,19 @@ def _run_command(name: str, words: list[str]) -> int:
         sentence = getattr(error, "format_message", error.__str__)()
         _leave(f"{sentence} See: reluflow {name} --help", 2)
     return status if isinstance(status, int) else 0
+
+
+def _spoken(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, whose interruption is said in a sentence."""
+
+    @functools.wraps(command)
+    def interruptible(*args: Any, **given: Any) -> Any:
+        try:
+            return command(*args, **given)
+        except KeyboardInterrupt as interrupt:
+            raise _InterruptedCommand from interrupt
+
+    return interruptible
 
 
 def _leave(sentence: str, status: int) -> NoReturn:

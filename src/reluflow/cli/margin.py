@@ -92,7 +92,10 @@ def _print_separators(data: Dataset, separator: HardMargin, classes: OneClassVec
         for name, found in (("w_+", classes.positive), ("w_-", classes.negative))
         if found is not None and found.feasible
     ]
-    print_table(("one class", "vector", "norm", "support samples", "rank of the support"), rows)
+    if rows:
+        print_table(("one class", "vector", "norm", "support samples", "rank of the support"), rows)
+    else:
+        print("No class lies in an open half-space, so that neither w_+ nor w_- exists.")
     sys.stdout.flush()
 
 

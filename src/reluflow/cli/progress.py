@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING
+
+from reluflow.interruption import interrupt_between_steps
 
 if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractRun
@@ -64,35 +63,6 @@ def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(words, total=1.0, visible=False)
         yield lambda share: progress.update(task, completed=share, visible=True)
-
-
-@contextmanager
-def interrupt_between_steps() -> Iterator[Callable[[], None]]:
-    """Hold the first Ctrl-C back until the step under way is done; a second one comes through at once.
-
-    Gives a function that raises KeyboardInterrupt if one is waiting. Signals go to the main thread only, so elsewhere
-    none ever is.
-    """
-    waiting = False
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
-        return
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        nonlocal waiting
-        if waiting:
-            raise KeyboardInterrupt
-        waiting = True
-
-    def let_through() -> None:
-        if waiting:
-            raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGINT, hold)
-    try:
-        yield let_through
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def command(
             network = network_from(
                 data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
             )
-        report = GrowingReport(folder, command=_command_line())
+        report = GrowingReport(folder, command=_command_line(), is_drawn_aside=workers.num_workers > 1)
         status = 0
         with stage_bar() as (on_stage, on_share):
             try:

@@ -35,7 +35,7 @@ class _Layout:
 
 
 def read_delimited(path: Path) -> Table:
-    """Read a table; its first line is the header unless it holds numbers only.
+    """Read a table; its first line is the header unless it holds numbers, and words only that come again below it.
 
     A byte order mark, Windows line endings, blank lines and spaces around cells are accepted; so are quoted cells, a
     decimal comma where the delimiter is another character, and an index column, which is left out.
@@ -88,9 +88,17 @@ def _layout(path: Path, lines: Sequence[str]) -> _Layout:
         delimiter_or_none = delimiter
     cells = [cell for line in lines for cell in _split(line, delimiter_or_none)]
     has_decimal_comma = delimiter_or_none != "," and any(_DECIMAL_COMMA.fullmatch(cell) for cell in cells)
-    first = [_point(cell, has_decimal_comma) for cell in _split(lines[0], delimiter_or_none)]
-    is_data = any(not is_empty(cell) for cell in first) and all(number_from(cell) is not None for cell in first)
-    return _Layout(delimiter_or_none, not is_data, has_decimal_comma)
+    rows = [[_point(cell, has_decimal_comma) for cell in _split(line, delimiter_or_none)] for line in lines]
+    return _Layout(delimiter_or_none, not _is_data(rows), has_decimal_comma)
+
+
+def _is_data(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row is one of the others: numbers over numbers, and a word where the same word comes again."""
+    first, *others = rows
+    if not any(number_from(cell) is not None and not is_empty(cell) for cell in first):
+        return False
+    words = [k for k, cell in enumerate(first) if number_from(cell) is None]
+    return all(any(len(row) > k and row[k] == first[k] for row in others) for k in words)
 
 
 def _agreement(lines: Sequence[str], delimiter: str) -> int:

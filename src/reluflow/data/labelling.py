@@ -130,7 +130,9 @@ def _two_of(table: Table, name: str, words: list[str], values: list[str], labels
         return Labelling(np.where(is_positive, 1.0, -1.0), np.ones(array.shape, dtype=bool), chosen[0], negative)
     is_kept = is_positive | (array == chosen[1])
     left = int(np.sum(~is_kept))
-    remark = f"{left} rows of other classes are left out" if left else ""
+    remark = (
+        f"{left} row{'s' if left > 1 else ''} of other classes {'are' if left > 1 else 'is'} left out" if left else ""
+    )
     return Labelling(np.where(is_positive, 1.0, -1.0), is_kept, chosen[0], chosen[1], remark)
 
 

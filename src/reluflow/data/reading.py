@@ -58,7 +58,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     features = _features(kept, label, choice)
     kept, num_dropped = _without_gaps(kept, [*features, label], choice)
     labelling = labels_of(kept, label, choice)
-    samples = _samples(kept.rows(labelling.is_kept), features)
+    is_guessed = choice.target is None and kept.names[label].casefold() not in LABEL_NAMES
+    samples = _samples(kept.rows(labelling.is_kept), features, guessed=kept.names[label] if is_guessed else None)
     labels = labelling.y[labelling.is_kept]
     provenance = f"read from {table.source}"
     if labelling.positive not in ("", "1") or labelling.negative not in ("", "-1"):
@@ -71,7 +72,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     names = tuple(kept.names[k] for k in features)
     remarks = [*table.remarks, *([labelling.remark] if labelling.remark else [])]
     if num_dropped:
-        remarks.append(f"{num_dropped} rows with missing values are left out")
+        plural = "row" if num_dropped == 1 else "rows"
+        remarks.append(f"{num_dropped} {plural} with missing values {'is' if num_dropped == 1 else 'are'} left out")
     if choice.standardise:
         dataset = dataset.standardised()
     remarks += _feature_remarks(names, dataset, is_standardised=choice.standardise)
@@ -113,9 +115,11 @@ def _without_gaps(table: Table, used: list[int], choice: TableChoice) -> tuple[T
         per_column = listed([f"{count} in {name}" for name, count in counts.items()])
         row = int(np.argmax(has_gap))
         where = f"line {table.lines[row]}" if table.lines.size else f"row {row + 1}"
+        number = int(np.sum(has_gap))
+        left_out = "row that has it" if number == 1 else f"{number} rows that have them"
         raise InvalidInputError(
             f"`{table.source}` must be finite, without missing values, got {per_column} (first in {where}); "
-            f"`--drop-missing` leaves out the {int(np.sum(has_gap))} rows that have them, `--drop NAME` a column."
+            f"`--drop-missing` leaves out the {left_out}, `--drop NAME` a column."
         )
     if np.all(has_gap):
         raise InvalidInputError(
@@ -125,7 +129,8 @@ def _without_gaps(table: Table, used: list[int], choice: TableChoice) -> tuple[T
     return table.rows(~has_gap), int(np.sum(has_gap))
 
 
-def _samples(table: Table, features: list[int]) -> FloatArray:
+def _samples(table: Table, features: list[int], *, guessed: str | None) -> FloatArray:
+    """The features as numbers; `guessed` is the label column where it was taken because it is the last."""
     chosen = []
     for k in features:
         column, name = _truth_as_numbers(table.columns[k]), table.names[k]
@@ -137,7 +142,7 @@ def _samples(table: Table, features: list[int]) -> FloatArray:
                 )
             chosen.append(column)
             continue
-        raise _words_refused(table, k)
+        raise _words_refused(table, k, guessed)
     return np.column_stack(chosen)
 
 
@@ -148,16 +153,19 @@ def _truth_as_numbers(column: Column) -> Column:
     return np.array([1.0 if str(cell).casefold() == "true" else 0.0 for cell in column])
 
 
-def _words_refused(table: Table, index: int) -> InvalidInputError:
+def _words_refused(table: Table, index: int, guessed: str | None) -> InvalidInputError:
     """One odd cell among numbers is a slip, named by its place; a column of words is a column to leave out."""
     column, name = table.columns[index], table.names[index]
     is_word = np.array([_is_word(cell) for cell in column])
     first = int(np.argmax(is_word))
     if 2 * int(np.sum(is_word)) <= len(column) or len(column) == 1:
         return InvalidInputError(f"{table.place(first, name)} must be a number, got {quoted(str(column[first]))}.")
+    ways = f"leave it out with `--drop {name}`, or write it as numbers"
+    if guessed is not None and len({str(cell) for cell in column}) < len(column):  # words that come again are classes
+        ways = f"make it the label with `--target {name}`, for {guessed} was taken as the last column; {ways}"
     return InvalidInputError(
         f"`{table.source}` must hold numbers in its features, got words in column {name} (such as "
-        f"{quoted(str(column[first]))}); leave it out with `--drop {name}`, or write it as numbers."
+        f"{quoted(str(column[first]))}); {ways}."
     )
 
 
@@ -199,4 +207,6 @@ def _repeated_remark(dataset: Dataset) -> list[str]:
     copies = dataset.num_repeated
     if not copies:
         return []
+    if copies == 1:
+        return ["1 row repeats another one; each counts in the loss, and they share one hyperplane"]
     return [f"{copies} rows repeat another one; each counts in the loss, and they share one hyperplane"]

@@ -53,7 +53,7 @@ def gather(
         Give up at this time at the latest.
     max_steps, max_seconds
         Give up after this many steps of a run, or this long for all runs; the verdict on a run cut short is
-        `inconclusive`.
+        `inconclusive`, so that the runs that would come after it are not made.
     progress
         Called with the run after every step.
 
@@ -87,15 +87,21 @@ def gather(
     companions: dict[str, Trajectory] = {}
     try:
         trajectory = run(plan, problem, times=times)
+        last = trajectory
         for log_factor in sorted(plan.sweep, reverse=True):
+            if last.outcome.is_spent:
+                break
             network = problem.network.scaled(log_factor)
             other = Evidence(replace(problem, network=network), parameters=evidence.parameters)
             its_plan = theorem.plan(other)
             if isinstance(its_plan, FlowPlan):
-                sweep.append(replace(other, trajectory=run(its_plan, other.problem)))
+                last = run(its_plan, other.problem)
+                sweep.append(replace(other, trajectory=last))
         for companion in plan.companions:
+            if last.outcome.is_spent:
+                break
             its_own = replace(plan, times=companion.times, until=companion.until, ridge=companion.ridge or plan.ridge)
-            companions[companion.name] = run(its_own, replace(problem, network=companion.network))
+            last = companions[companion.name] = run(its_own, replace(problem, network=companion.network))
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
         if trajectory is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from reluflow.study.pictures import Picture, draw_study
+from reluflow.study.pictures import Drawing, Picture, drawings_of
 from reluflow.study.report import write_report
 from reluflow.study.story import Study
 
-SECONDS_BETWEEN = 1.5  # of two versions, unless there is a new picture
+SECONDS_BETWEEN = 1.5  # of two versions at least; a browser looks again every three
 
 
 class GrowingReport:
@@ -21,6 +22,9 @@ class GrowingReport:
         Where it goes, with its pictures.
     command
         The exact command that reproduces it.
+    is_drawn_aside
+        Whether pictures are drawn in a thread of their own, so that whoever waits for other processes can go on handing
+        out work; not where this process computes as well, for threads of compiled code do not bear each other.
 
     Attributes
     ----------
@@ -30,18 +34,33 @@ class GrowingReport:
         Drawn so far.
     """
 
-    def __init__(self, folder: Path, *, command: str) -> None:
+    def __init__(self, folder: Path, *, command: str, is_drawn_aside: bool = False) -> None:
         self.path = folder / "report.html"
         self.pictures: list[Picture] = []
         self._folder = folder
         self._command = command
         self._last = -SECONDS_BETWEEN
+        self._written: Study | None = None
+        self._artist = ThreadPoolExecutor(1, "drawing") if is_drawn_aside else None
+        self._asked: dict[str, Future[Picture]] = {}
 
     def update(self, found: Study) -> None:
         """Draw what is new, and write the report unless it was written a moment ago and more is to come."""
-        before = len(self.pictures)
-        self.pictures = draw_study(found, self._folder, done=self.pictures)
+        drawings = drawings_of(found)
+        for drawing in drawings:
+            if drawing.name not in self._asked:
+                self._asked[drawing.name] = self._ask(drawing)
+        asked = [self._asked[drawing.name] for drawing in drawings]
+        self.pictures = [picture.result() for picture in asked if picture.done() or not found.pending]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
-        if is_due or not found.pending or len(self.pictures) > before:
+        if (is_due or not found.pending) and found is not self._written:
             write_report(found, self.pictures, self.path, command=self._command)
             self._last = time.monotonic()
+            self._written = found
+
+    def _ask(self, drawing: Drawing) -> Future[Picture]:
+        if self._artist is not None:
+            return self._artist.submit(drawing.drawn_in, self._folder)
+        drawn: Future[Picture] = Future()
+        drawn.set_result(drawing.drawn_in(self._folder))
+        return drawn

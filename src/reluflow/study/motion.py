@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Motion:
     plane: str
 
 
+@lru_cache(maxsize=1)  # a report asks again whenever it grows
 def motion_of(story: FlowStory) -> Motion:
     """The frames of a run in the plane itself, or in the plane that holds most of the final weights."""
     dataset = story.trajectory.problem.dataset

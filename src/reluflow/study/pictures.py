@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,29 +28,37 @@ class Picture:
     caption: str
 
 
-Drawing = tuple[str, Callable[[], "Figure"], str]  # name, how it is drawn, caption
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A picture that can be drawn: its name, how, and its caption."""
+
+    name: str
+    draw: Callable[[], Figure]
+    caption: str
+
+    def drawn_in(self, folder: Path) -> Picture:
+        """Draw it, as a PNG file in this folder."""
+        from reluflow import viz
+
+        path = folder / f"{self.name}.png"
+        viz.save_figure(self.draw(), path)
+        return Picture(self.name, path, self.caption)
 
 
-def draw_study(found: Study, folder: Path, *, done: Sequence[Picture] = ()) -> list[Picture]:
-    """Draw the dataset, its geometry where it can be seen (d = 2 and 3), the run and the conditions, as PNG files.
+def draw_study(found: Study, folder: Path) -> list[Picture]:
+    """Draw all the pictures of a study."""
+    return [drawing.drawn_in(folder) for drawing in drawings_of(found)]
 
-    Pictures in `done`, of the same study before it was complete, are kept as they are.
-    """
+
+def drawings_of(found: Study) -> list[Drawing]:
+    """The dataset, its geometry where it can be seen (d = 2 and 3), the run and the conditions, as far as known."""
     from reluflow import viz
 
     drawings = [*_data_drawings(found), *(_flow_drawings(found, found.flow) if found.flow is not None else [])]
     if (diagnosis := found.diagnosis) is not None:
         caption = "The data assumptions of the papers, with their signed margins."
-        drawings.append(("conditions", lambda: viz.plot_conditions(diagnosis), caption))
-    kept = {picture.name: picture for picture in done}
-    pictures = []
-    for name, draw, words in drawings:
-        if name not in kept:
-            path = folder / f"{name}.png"
-            viz.save_figure(draw(), path)
-            kept[name] = Picture(name, path, words)
-        pictures.append(kept[name])
-    return pictures
+        drawings.append(Drawing("conditions", lambda: viz.plot_conditions(diagnosis), caption))
+    return drawings
 
 
 def animate_study(found: Study, path: Path) -> Path | None:
@@ -71,17 +79,16 @@ def _data_drawings(found: Study) -> list[Drawing]:
     from reluflow import viz
 
     data, loss, leak = found.dataset, found.loss, found.leak
-    drawings: list[Drawing] = [
-        ("dataset", lambda: viz.plot_dataset(data), f"{data.name}: {data.n} samples in dimension {data.d}.")
-    ]
+    words = f"{data.name}: {data.n} samples in dimension {data.d}."
+    drawings = [Drawing("dataset", lambda: viz.plot_dataset(data), words)]
     if found.extremal is None or data.n > MOST_CONES_DRAWN:
         return drawings
     if data.d == 2:
         caption = "Cones, the potential G, the extremal vectors, and the basins of positive and negative neurons."
-        drawings.append(("geometry", lambda: viz.plot_plane_geometry(data, loss, leak), caption))
+        drawings.append(Drawing("geometry", lambda: viz.plot_plane_geometry(data, loss, leak), caption))
     elif data.d == 3:
         caption = "The sphere of directions: boundaries of the cones, the potential G, and the extremal vectors."
-        drawings.append(("geometry", lambda: viz.plot_sphere_geometry(data, loss, leak), caption))
+        drawings.append(Drawing("geometry", lambda: viz.plot_sphere_geometry(data, loss, leak), caption))
     return drawings
 
 
@@ -91,8 +98,8 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
 
     motion = motion_of(flow)
     moments = picked_frames(flow, motion)
-    drawings: list[Drawing] = [
-        (
+    drawings = [
+        Drawing(
             "neurons",
             lambda: viz.plot_neuron_frames(
                 [motion.places[k] for k, _ in moments],
@@ -103,12 +110,12 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
             ),
             "The neurons at the turning points of the run: angle is direction, distance from the inner circle is size.",
         ),
-        (
+        Drawing(
             "loss",
             lambda: viz.plot_loss_phases(flow.trajectory, reference_loss=best_linear_loss(found)),
             "The loss over time, with the phases of the run as bands.",
         ),
-        (
+        Drawing(
             "norms",
             lambda: viz.plot_norms_and_angles(
                 flow.trajectory, motion.times, motion.log_times, motion.log_norms, motion.angles, motion.signs[-1]
@@ -121,5 +128,5 @@ def _flow_drawings(found: Study, flow: FlowStory) -> list[Drawing]:
         words = (
             "The function at the end of the run." if not found.loss.is_classification else "The limiting classifier."
         )
-        drawings.append(("function", lambda: viz.plot_network_function(network, found.dataset), words))
+        drawings.append(Drawing("function", lambda: viz.plot_network_function(network, found.dataset), words))
     return drawings

@@ -18,17 +18,18 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
+from reluflow.interruption import interrupt_between_steps
 from reluflow.jump_process.forecast import forecast
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
-from reluflow.network.scale import log_of_scale
-from reluflow.study.flow_story import FlowInterrupted, FlowStory, estimated_seconds, follow_flow
+from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
+from reluflow.study.repetitions import Repetitions
 from reluflow.study.scale_advice import scale_advice_of
-from reluflow.study.sensitivity import Repetition, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
-from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers, StudyTask
+from reluflow.study.worker_family import StudyTask
+from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.theorem import Theorem
 
@@ -38,11 +39,9 @@ ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 100_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
-SENSITIVITY_SECONDS = 20.0
 FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
-FEWEST_SECONDS = 1.0  # for a theorem or a repetition
-REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
+FEWEST_SECONDS = 1.0  # for a theorem
 DRAWING_SHARE = 0.1  # of them, for what comes after the last task
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
@@ -103,7 +102,7 @@ class Telling:
         self._study = study
         self._draw = draw
         self._problem = TrainingProblem(study.dataset, study.loss, network)
-        self._repeats = [(study.seed + k, scale) for k in range(seeds) for scale in scales]
+        self._repetitions = Repetitions(draw, study, seeds, scales, allowed.max_seconds)
         self._theorems: dict[str, Theorem] = {}
         self._allowed = allowed
         self._workers = workers
@@ -182,43 +181,9 @@ class Telling:
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         self._workers.submit(StudyTask(name, function))
 
-    def _add_repetitions(self, flow: FlowStory) -> None:
-        if not self._repeats:
-            return
-        if self._draw is None:
-            self._open.append("Other draws and scales were not tried: the network was given.")
-            return
-        if not flow.has_ended:
-            self._open.append("Other draws and scales were not tried, for the first run did not reach its end.")
-            return
-        repeats = self._repeats
-        if self._allowed.max_seconds is None:  # what fits is guessed from the steps, the same everywhere
-            seeds, scales = sorted({seed for seed, _ in repeats}), list(dict.fromkeys(scale for _, scale in repeats))
-            fewer = min(len(seeds), int(SENSITIVITY_SECONDS / (len(scales) * max(estimated_seconds(flow), 1e-3))))
-            steps = flow.trajectory.steps
-            if fewer == 0:
-                self._open.append(
-                    f"Other draws and scales were not tried: a run takes {steps} steps of a large problem."
-                )
-            elif fewer < len(seeds):
-                self._open.append(
-                    f"Only {fewer} of {len(seeds)} draws were repeated at each scale: a run takes {steps} steps."
-                )
-            repeats = [(seed, scale) for seed, scale in repeats if seed in seeds[:fewer]]
-        seconds = None
-        if (left := self._seconds_left()) is not None:
-            seconds = min(left, max(FEWEST_SECONDS, REPETITION_SHARE * flow.seconds))
-        for seed, scale in repeats:
-            if seed == self._study.seed and log_of_scale(scale) == log_of_scale(self._study.scale):
-                self._vary(flow, repetition_of(flow, seed, scale))  # the first run itself
-                continue
-            network = self._draw(seed, scale, self._study.width)
-            problem = TrainingProblem(self._study.dataset, self._study.loss, network)
-            arguments = (problem, seed, scale, self._max_steps(flow), seconds)
-            self._workers.submit(StudyTask(_repetition(seed, scale), repeat_flow, arguments))
-
-    def _max_steps(self, flow: FlowStory) -> float | None:
-        return flow.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
+    def _submit(self, tasks: Sequence[StudyTask]) -> None:
+        for task in tasks:
+            self._workers.submit(task)
 
     def _seconds_left(self) -> float | None:
         return None if self._allowed.max_seconds is None else max(self._end - time.monotonic(), 0.5)
@@ -231,23 +196,41 @@ class Telling:
         on_share: Callable[[float], None],
         on_found: Callable[[Study], None] | None,
     ) -> Study:
-        """Do the tasks as long as there is time, and tell who asked after each; Ctrl-C comes through."""
+        """Do the tasks as long as there is time, and tell who asked after each; Ctrl-C comes through.
+
+        Where other processes compute, it comes through between two answers, so that none is lost half-read.
+        """
+        if isinstance(self._workers, SerialWorkers):
+            return self._run(on_stage, on_share, on_found, lambda: None)
+        with interrupt_between_steps() as let_through:
+            return self._run(on_stage, on_share, on_found, let_through)
+
+    def _run(
+        self,
+        on_stage: Callable[[str], None],
+        on_share: Callable[[float], None],
+        on_found: Callable[[Study], None] | None,
+        let_through: Callable[[], None],
+    ) -> Study:
         workers = self._workers
         workers.on_start = lambda name: on_stage(self._stage(name))
         workers.on_words = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
+        found = self.study()
         while workers.unfinished:
+            let_through()
             left = self._end - time.monotonic()
             if left <= 0:
                 self._give_up(f"within the {self._allowed.max_seconds:g} seconds allowed", hurry=False)
-                break
+                return self.study()
             finished = workers.next_finished(min(left, 0.5))
             if finished is None:
                 continue
             self.take(finished)
             on_share(self.share)
+            found = self.study()
             if on_found is not None:
-                on_found(self.study())
-        return self.study()
+                on_found(found)
+        return found
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
@@ -264,7 +247,7 @@ class Telling:
         for finished in self._workers.stop(grace, hurry=hurry):
             self.take(finished)
             names.remove(finished.name)
-        names += self._workers.unfinished  # what a run that came in would have led to
+        names += [*self._workers.unfinished, *self._repetitions.waiting]  # also what a run that came in has led to
         self._workers.stop(0.0, hurry=True)
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
@@ -272,7 +255,7 @@ class Telling:
     @property
     def share(self) -> float:
         """Share of the work that is done, about."""
-        left = sum(_COSTS.get(name, 1.0) for name in self._workers.unfinished)
+        left = sum(_COSTS.get(name, 1.0) for name in (*self._workers.unfinished, *self._repetitions.waiting))
         return self._done_cost / (self._done_cost + left) if self._done_cost else 0.0
 
     def take(self, finished: Finished) -> None:
@@ -289,6 +272,8 @@ class Telling:
         if finished.refusal is not None:
             what = _WORDS[name][1] if name in _WORDS else name
             self._open.append(f"{what} could not be told: {finished.refusal}")
+            if name not in _WORDS and name not in self._theorems:
+                self._submit(self._repetitions.after(name, None))
         elif name in self._theorems:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
             self._answers[name] = answer
@@ -296,28 +281,22 @@ class Telling:
             self._study = replace(
                 self._study, flow=value, groups=neuron_groups(value.limit.network, self._study.dataset)
             )
-            self._add_repetitions(value)
+            max_steps = value.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
+            self._submit(self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
         elif name in _WORDS:
             self._study = replace(self._study, **{name: value})
         else:
-            assert self._study.flow is not None
-            self._vary(self._study.flow, value)
-
-    def _vary(self, first: FlowStory, other: Repetition) -> None:
-        """Put a repetition in its place, by scale and then by seed."""
-        order = [_repetition(*repeat) for repeat in sorted(self._repeats, key=self._by_scale)]
-        found = {_repetition(v.seed, v.scale): v for v in (*self._study.variations, compare(first, other))}
-        self._study = replace(self._study, variations=tuple(found[k] for k in order if k in found))
-
-    def _by_scale(self, repeat: tuple[int, str]) -> tuple[int, int]:
-        scales = list(dict.fromkeys(scale for _, scale in self._repeats))
-        return scales.index(repeat[1]), repeat[0]
+            self._submit(self._repetitions.after(name, value))
+        self._study = replace(self._study, variations=self._repetitions.variations)
 
     def study(self) -> Study:
         """What is found so far."""
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
-        pending = [] if not self._workers.unfinished else [_listed(self._workers.unfinished, self._theorems)]
-        return replace(self._study, answers=answers, open_questions=tuple(self._open), pending=tuple(pending))
+        left = self._workers.unfinished
+        pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
+        return replace(
+            self._study, answers=answers, open_questions=(*self._open, *self._repetitions.open), pending=tuple(pending)
+        )
 
     def _stage(self, name: str) -> str:
         if name in _WORDS:
@@ -325,11 +304,7 @@ class Telling:
         if name in self._theorems:
             return f"asking {name}"
         done = len(self._study.variations) + 1
-        return f"run {min(done, len(self._repeats))} of {len(self._repeats)} ({name})"
-
-
-def _repetition(seed: int, scale: str) -> str:
-    return f"seed {seed}, scale {scale}"
+        return f"run {min(done, len(self._repetitions))} of {len(self._repetitions)} ({name})"
 
 
 def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:

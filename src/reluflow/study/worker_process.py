@@ -1,7 +1,9 @@
-"""The program a worker of a study runs: `python -m reluflow.study.worker_process`, tasks in, answers out.
+"""The program the workers of a study run: `python -m reluflow.study.worker_process 3:4 5:6`, tasks in, answers out.
 
-Tasks come over standard input and answers go over standard output; whatever a task prints goes to standard error. The
-input closes when the parent ends, however it ends, and the worker leaves after its task.
+Each worker has a pipe that tasks come over and one that answers go over; the arguments are their descriptors. What a
+task prints goes to standard error. The program loads what every task needs and then divides into its workers. It stays
+to pass on signals, which come over standard input as pairs of bytes (which worker, which signal); when that closes, as
+it does when the parent ends, however it ends, it ends its workers and itself.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import importlib
 import math
 import os
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -18,6 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import ReluflowError
+from reluflow.study.worker_family import DIVIDES
 
 if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractRun
@@ -52,6 +56,7 @@ def serve(tasks: Connection, answers: Connection) -> None:
     """Do tasks until none comes."""
     listener = _Listener(answers)
     signal.signal(signal.SIGINT, listener.interrupt)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the program was started deaf to it
     while True:
         try:
             function, arguments, is_told = tasks.recv()
@@ -74,19 +79,48 @@ def _answer(function: Callable[..., Any], arguments: tuple[Any, ...], more: dict
         return "crash", traceback.format_exc()
 
 
-def main() -> None:
-    """Set up the streams, load what every task needs, and serve."""
-    tasks = Connection(os.dup(0), writable=False)
-    answers = Connection(os.dup(1), readable=False)
-    os.dup2(2, 1)
+def divide(pipes: list[tuple[int, int]]) -> None:
+    """Become so many workers, and pass on signals to them until the parent is gone."""
+    workers = []
+    for index, (tasks, answers) in enumerate(pipes):
+        worker = os.fork()
+        if worker == 0:
+            for pair in pipes[index + 1 :]:
+                for other in pair:
+                    os.close(other)
+            work(tasks, answers)
+            os._exit(0)
+        os.close(tasks)
+        os.close(answers)
+        workers.append(worker)
+    while len(command := os.read(0, 2)) == 2:
+        os.kill(workers[command[0]], command[1])
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+        os.waitpid(worker, 0)
+    os._exit(0)  # there is nothing to tidy up, and it takes a while
+
+
+def work(tasks: int, answers: int) -> None:
+    """Be one worker, with these two pipes."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
-    importlib.import_module("reluflow.study.plan")
     try:
-        serve(tasks, answers)
+        serve(Connection(tasks, writable=False), Connection(answers, readable=False))
     except (BrokenPipeError, ConnectionResetError):
         return  # the parent is gone
+
+
+def main() -> None:
+    """Set up the streams, load what every task needs, and serve."""
+    os.dup2(2, 1)
+    first, *more = [(int(tasks), int(answers)) for tasks, answers in (pair.split(":") for pair in sys.argv[1:])]
+    importlib.import_module("reluflow.study.plan")
+    if DIVIDES:
+        divide([first, *more])
+    else:
+        work(*first)
 
 
 if __name__ == "__main__":

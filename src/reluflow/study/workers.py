@@ -5,9 +5,6 @@ With processes nothing that takes long happens here: a study can be stopped at a
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -18,19 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from reluflow.errors import ReluflowError
-
-_PROGRAM = [sys.executable, "-m", "reluflow.study.worker_process"]
-_ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-
-@dataclass(frozen=True, eq=False)
-class StudyTask:
-    """A call with a name; `is_told` if it takes `on_step`, to say how far it is and to stop when it is asked to."""
-
-    name: str
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...] = ()
-    is_told: bool = False
+from reluflow.study.worker_family import FamilyMember, StudyTask, started_members
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +99,8 @@ class ProcessWorkers(AbstractWorkers):
     def __init__(self, num_workers: int) -> None:
         super().__init__()
         self.num_workers = num_workers
-        self._members = [_WorkerProcess() for _ in range(num_workers)]
+        self._members = started_members(num_workers)
+        self._has_died: set[str] = set()  # tasks that took a process with them once
 
     @property
     def unfinished(self) -> list[str]:
@@ -145,15 +131,20 @@ class ProcessWorkers(AbstractWorkers):
             if time.monotonic() >= end:
                 return None
 
-    def _read(self, member: _WorkerProcess) -> Finished | None:
+    def _read(self, member: FamilyMember) -> Finished | None:
         assert member.task is not None
         name = member.task.name
         try:
             kind, content = member.answers.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):  # also in the middle of an answer
+            task = member.task
             member.end()
-            self._members[self._members.index(member)] = _WorkerProcess()
-            return Finished(name, None, "the process that computed it ended, perhaps for want of memory.")
+            self._members[self._members.index(member)] = started_members(1)[0]
+            if name not in self._has_died:
+                self._has_died.add(name)
+                self._queue.appendleft(task)
+                return None
+            return Finished(name, None, "the process that computed it ended twice, perhaps for want of memory.")
         if kind == "words":
             self.on_words(name, content)
             return None
@@ -168,10 +159,11 @@ class ProcessWorkers(AbstractWorkers):
         for member in self._members:
             if member not in told:
                 member.end()
-        told += [_WorkerProcess() for _ in self._queue]
+        if self._queue:
+            told += started_members(len(self._queue))
         if hurry:
             for member in told:
-                member.process.send_signal(signal.SIGINT)
+                member.interrupt()
         self._members = told
         found, end = [], time.monotonic() + grace
         while self.unfinished and (left := end - time.monotonic()) > 0:
@@ -187,37 +179,8 @@ class ProcessWorkers(AbstractWorkers):
 
 
 def started_workers(num_workers: int) -> AbstractWorkers:
-    """So many processes, which load what they need while the caller goes on; for one, none but this."""
-    return ProcessWorkers(num_workers) if num_workers > 1 else SerialWorkers()
+    """So many processes, which load what they need while the caller goes on; for one, none but this.
 
-
-class _WorkerProcess:
-    """A worker process and what it is doing."""
-
-    def __init__(self) -> None:
-        environment = {**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        self.process = subprocess.Popen(
-            _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._tasks = Connection(os.dup(self.process.stdin.fileno()), readable=False)
-        self.answers = Connection(os.dup(self.process.stdout.fileno()), writable=False)
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.task: StudyTask | None = None
-
-    def give(self, task: StudyTask) -> None:
-        self.task = task
-        try:
-            self._tasks.send((task.function, task.arguments, task.is_told))
-        except (BrokenPipeError, ConnectionResetError):
-            return  # it is dead, which is noticed when its answers end
-
-    def end(self) -> None:
-        """End the process at once."""
-        self.process.kill()
-        self.process.wait()
-        self._tasks.close()
-        self.answers.close()
-        self.task = None
+    On Windows, whose processes have no such pipes, none but this either.
+    """
+    return ProcessWorkers(num_workers) if num_workers > 1 and sys.platform != "win32" else SerialWorkers()

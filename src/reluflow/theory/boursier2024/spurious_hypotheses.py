@@ -164,6 +164,8 @@ def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
         end = getattr(clock, phase)
         if end.is_reached and clock.states[end.index].has_lost_neurons:
             return undecided("negative neurons are too light for a double, so their clause cannot be read")
+        if not end.is_reached and evidence.run.outcome.is_cut_short:
+            return undecided("the run was cut short before the phase ended")
         words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
         return Judgement(end.clause == clause, None, f"the phase {words}")
 

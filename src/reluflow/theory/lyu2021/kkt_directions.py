@@ -65,7 +65,10 @@ def _small_loss(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return undecided("no run was made")
     lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
-    return Judgement(lowest < 1.0, 1.0 - lowest, f"smallest n L / ln 2 on the run is {lowest:.3g}")
+    words = f"smallest n L / ln 2 on the run is {lowest:.3g}"
+    if lowest >= 1.0 and evidence.run.outcome.is_cut_short:
+        return undecided(f"{words}, and it was cut short")
+    return Judgement(lowest < 1.0, 1.0 - lowest, words)
 
 
 def loss_vanishes(evidence: Evidence) -> Measurement:

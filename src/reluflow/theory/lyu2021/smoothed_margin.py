@@ -176,7 +176,10 @@ def loss_gets_small(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return undecided("no run was made")
     count = len(states_of(evidence))
-    return Judgement(count >= 6, float(count), f"{count} snapshots have n L < ln 2")
+    words = f"{count} snapshots have n L < ln 2"
+    if count < 6 and evidence.run.outcome.is_cut_short:
+        return undecided(f"{words}, and the run was cut short")
+    return Judgement(count >= 6, float(count), words)
 
 
 MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met, loss_gets_small)

@@ -9,7 +9,7 @@ from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement
+from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.limit import unit_norm
@@ -43,7 +43,10 @@ def _is_late(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return Judgement(False, None, "no run was made")
     count = len(late_networks(evidence))
-    return Judgement(count >= 2, float(count - 2), f"{count} late snapshots; the run ended: {evidence.run.outcome}")
+    words = f"{count} late snapshots; the run ended: {evidence.run.outcome}"
+    if count < 2 and evidence.run.outcome.is_cut_short:
+        return undecided(words)
+    return Judgement(count >= 2, float(count - 2), words)
 
 
 @hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)

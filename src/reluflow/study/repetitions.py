@@ -1,0 +1,146 @@
+"""Which runs repeat the first one, and when: the first draw at a scale shows whether the others there can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.network.network import Network
+from reluflow.network.scale import log_of_scale
+from reluflow.study.flow_story import FlowStory, estimated_seconds
+from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
+from reluflow.study.story import Study
+from reluflow.study.worker_family import StudyTask
+
+SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
+FEWEST_SECONDS = 1.0  # of a repetition
+REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
+SMALLEST_SHARE = 0.02  # of the seconds of the study, for each of them at least
+_SPENT = {outcome.code: outcome for outcome in Outcome if outcome.is_spent}
+
+
+class Repetitions:
+    """The repetitions of the first run of a study.
+
+    Parameters
+    ----------
+    draw
+        From seed, scale and width to a network; None where the network was given, and is not repeated.
+    study
+        Dataset, loss, width, and seed and scale of the first run.
+    num_draws
+        How many draws there are, the seed of the first run and those after it.
+    scales
+        At which each of them is made.
+    max_seconds
+        Of the whole study; None where there is no clock.
+
+    Attributes
+    ----------
+    open
+        A sentence for whatever is not tried.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[int, str, int], Network] | None,
+        study: Study,
+        num_draws: int,
+        scales: Sequence[str],
+        max_seconds: float | None,
+    ) -> None:
+        self._draw = draw
+        self._study = study
+        self._seeds = [study.seed + k for k in range(num_draws)]
+        self._scales = list(dict.fromkeys(scales))
+        self._max_seconds = max_seconds
+        self._first: FlowStory | None = None
+        self._waiting: dict[str, list[StudyTask]] = {}  # what is run only if the task of this name ends in time
+        self._found: dict[str, Variation] = {}
+        self.open: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._seeds) * len(self._scales)
+
+    @property
+    def variations(self) -> tuple[Variation, ...]:
+        """What is found so far, by scale and then by seed."""
+        names = [repetition_name(seed, scale) for scale in self._scales for seed in self._seeds]
+        return tuple(self._found[name] for name in names if name in self._found)
+
+    @property
+    def waiting(self) -> list[str]:
+        """Names of those that depend on how the first at their scale ends."""
+        return [task.name for tasks in self._waiting.values() for task in tasks]
+
+    def begin(self, flow: FlowStory, *, max_steps: float | None, seconds_left: float | None) -> list[StudyTask]:
+        """What to run now that the first run is known: the first draw at each scale, and all where it is that run."""
+        self._first = flow
+        seeds = self._worth_trying(flow)
+        if not seeds:
+            return []
+        seconds = None
+        if self._max_seconds is not None and seconds_left is not None:
+            share = max(FEWEST_SECONDS, REPETITION_SHARE * flow.seconds, SMALLEST_SHARE * self._max_seconds)
+            seconds = min(seconds_left, share)
+        leading: list[StudyTask] = []
+        known: list[StudyTask] = []
+        for scale in self._scales:
+            first, *others = [self._task(seed, scale, max_steps, seconds) for seed in seeds]
+            if log_of_scale(scale) == log_of_scale(self._study.scale):  # the first run itself
+                self._found[first.name] = compare(flow, repetition_of(flow, seeds[0], scale))
+                known += others
+            else:
+                leading.append(first)
+                self._waiting[first.name] = others
+        return leading + known
+
+    def _worth_trying(self, flow: FlowStory) -> list[int]:
+        """The seeds to repeat with; fewer, or none, where a sentence says why."""
+        if not len(self):
+            return []
+        if self._draw is None:
+            self.open.append("Other draws and scales were not tried: the network was given.")
+            return []
+        if not flow.has_ended:
+            self.open.append("Other draws and scales were not tried, for the first run did not reach its end.")
+            return []
+        if self._max_seconds is not None:
+            return self._seeds
+        # without a clock, what fits is guessed from the steps, the same everywhere
+        of_all = SENSITIVITY_SECONDS / (len(self._scales) * max(estimated_seconds(flow), 1e-3))
+        fewer, steps = min(len(self._seeds), int(of_all)), flow.trajectory.steps
+        if fewer == 0:
+            self.open.append(f"Other draws and scales were not tried: a run takes {steps} steps of a large problem.")
+        elif fewer < len(self._seeds):
+            self.open.append(
+                f"Only {fewer} of {len(self._seeds)} draws were repeated at each scale: a run takes {steps} steps."
+            )
+        return self._seeds[:fewer]
+
+    def _task(self, seed: int, scale: str, max_steps: float | None, seconds: float | None) -> StudyTask:
+        assert self._draw is not None
+        network = self._draw(seed, scale, self._study.width)
+        problem = TrainingProblem(self._study.dataset, self._study.loss, network)
+        return StudyTask(repetition_name(seed, scale), repeat_flow, (problem, seed, scale, max_steps, seconds))
+
+    def after(self, name: str, repetition: Repetition | None) -> list[StudyTask]:
+        """Put a repetition in its place, and give those that waited for it; None where it could not be made."""
+        assert self._first is not None
+        if repetition is not None:
+            self._found[name] = compare(self._first, repetition)
+        waiting = self._waiting.pop(name, [])
+        if repetition is None or repetition.outcome not in _SPENT or not waiting:
+            return waiting
+        others = "other draw was" if len(waiting) == 1 else f"other {len(waiting)} draws were"
+        why = _SPENT[repetition.outcome].sentence
+        self.open.append(
+            f"At scale {repetition.scale} the {others} not tried, for the first there did not reach its end: {why}"
+        )
+        return []
+
+
+def repetition_name(seed: int, scale: str) -> str:
+    """The name of the task that runs from this draw at this scale."""
+    return f"seed {seed}, scale {scale}"
