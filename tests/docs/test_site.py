@@ -159,9 +159,10 @@ def test_tables_code_and_links_are_left_alone():
 
 def test_a_number_of_a_table_stays_on_one_line():
     """A narrow cell broke 1e-5 after the hyphen."""
-    page = rendered("| rtol | |\n| --- | --- |\n| 1e-5 | at 1e-5 or |")
+    page = rendered("| rtol | | |\n| --- | --- | --- |\n| 1e-5 | at 1e-5 or | at most -2e-12 |")
     assert '<td><span class="number">1e-5</span></td>' in page
-    assert page.count("<span") == 1
+    assert '<td>at most <span class="number">-2e-12</span></td>' in page
+    assert page.count("<span") == 2
 
 
 def test_a_block_of_formulas_stands_alone():
