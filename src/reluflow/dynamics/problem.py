@@ -17,7 +17,7 @@ class TrainingProblem:
     """What is trained: minimise L(network) = c sum_k l(h(x_k), y_k) from a given network.
 
     With weight decay lambda the objective is L + (lambda/2) sum_j weight_j (|w_j|^2 + a_j^2), whose flow is
-    w_j' = a_j D_j - lambda w_j, a_j' = <w_j, D_j> - lambda a_j. With a frozen output layer only the w_j move, and
+    dw_j/dt = a_j D_j - lambda w_j, da_j/dt = <w_j, D_j> - lambda a_j. With a frozen output layer only the w_j move, and
     the penalty counts them alone.
 
     Parameters
