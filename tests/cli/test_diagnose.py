@@ -32,7 +32,7 @@ def test_everything_on_request(capsys):
 
 
 def test_a_set_without_separator_is_not_nearly_separable(capsys, tmp_path):
-    """Its margin is 0 however far from separable it is; four points of the exclusive or were called nearly separable."""
+    """Its margin is 0 however far from separable it is; the exclusive or was called nearly separable."""
     path = tmp_path / "xor.csv"
     path.write_text("x1,x2,y\n1,1,1\n-1,-1,1\n1,-1,-1\n-1,1,-1\n")
     with pytest.raises(SystemExit):

@@ -8,7 +8,7 @@ from reluflow.viz.function_frames import function_frames
 
 
 def test_the_start_is_seen_at_zero():
-    """The window began above 0 where all labels do, and a function that is 0 was drawn along its lower edge, at 0.02."""
+    """The window began above 0 where all labels do, and a function that is 0 was drawn along its lower edge."""
     data = load("three-points")
     start = Network([[0.0, 1e-6]], [1e-6])
     end = Network([[-0.1, 0.8]], [0.8])

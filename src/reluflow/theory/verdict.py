@@ -111,9 +111,10 @@ class Verdict(RowsToFrame):
             return "fails: " + "; ".join(f"{c.name} ({c.detail})" for c in failed)
         if self.kind is VerdictKind.INCONCLUSIVE:
             by_detail: dict[str, list[str]] = {}  # many conclusions are open for one reason: the run was cut short
-            for item in (*self.hypotheses, *self.conclusions):
-                if item.holds is None:
-                    by_detail.setdefault(item.detail, []).append(item.name)
+            open_ones = [(h.name, h.detail) for h in self.hypotheses if h.holds is None]
+            open_ones += [(c.name, c.detail) for c in self.conclusions if c.holds is None]
+            for name, detail in open_ones:
+                by_detail.setdefault(detail, []).append(name)
             return "inconclusive: " + "; ".join(
                 f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} undecided ({detail})"
                 for detail, names in by_detail.items()
