@@ -18,5 +18,5 @@ def test_the_name_of_a_short_last_phase_is_not_cut():
     figure.canvas.draw()
     for words in figure.axes[0].texts:
         box = words.get_window_extent()
-        assert 0.0 <= box.x0
+        assert box.x0 >= 0.0
         assert box.x1 <= figure.bbox.x1, words.get_text()
