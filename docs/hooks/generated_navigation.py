@@ -22,6 +22,12 @@ def on_config(config: Any) -> Any:
     return config
 
 
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> None:
+    """Leave the list of headings out where wide tables need the room and there is next to nothing to list."""
+    if page.file.src_uri == "errata.md" or page.file.src_uri.startswith("coverage/"):
+        page.meta.setdefault("hide", ["toc"])
+
+
 def _figures(folder: Path) -> list[dict[str, Any]]:
     by_paper: dict[str, list[tuple[str, int, str]]] = {}
     for page in folder.glob("*.md"):

@@ -31,7 +31,8 @@ _PROTECTED = re.compile(
 )
 _RAW = re.compile(rf"<(?!/?(?:{TAGS})\b|!--|https?:)")
 _CELL = re.compile(r"(?<!\\)\|")
-_SMALL_NUMBER = re.compile(r"^(\s*)([\d.]+e-\d+)(\s*)$")  # alone in a cell, where a narrow one would break it
+# Alone in a cell, or with "at most" before it: a narrow cell would break it.
+_SMALL_NUMBER = re.compile(r"^(\s*(?:at (?:most|least) )?)(-?[\d.]+e-\d+)(\s*)$")
 _CODE_LINE = re.compile(r"(?: {4}|\t)")
 
 

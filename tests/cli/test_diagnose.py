@@ -29,3 +29,14 @@ def test_everything_on_request(capsys):
     assert "n/a" in row
     assert "the labels are not -1 and 1" in row
     assert any(line.startswith("boursier-a5") and " no " in line for line in text.splitlines())
+
+
+def test_a_set_without_separator_is_not_nearly_separable(capsys, tmp_path):
+    """Its margin is 0 however far from separable it is; the exclusive or was called nearly separable."""
+    path = tmp_path / "xor.csv"
+    path.write_text("x1,x2,y\n1,1,1\n-1,-1,1\n1,-1,-1\n-1,1,-1\n")
+    with pytest.raises(SystemExit):
+        run(["diagnose", str(path)])
+    text = capsys.readouterr().out
+    assert "Do not hold: linearly-separable" in text
+    assert not any(line.startswith("linearly-separable") for line in text.splitlines())

@@ -11,6 +11,7 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.study.motion import motion_of
+from reluflow.study.page import Mark, Typeset, table
 from reluflow.study.pictures import draw_study
 from reluflow.study.report import write_report
 from reluflow.study.scale_advice import power_of_ten
@@ -115,3 +116,11 @@ def test_powers_of_ten():
     assert power_of_ten(0.0) == "1"
     assert power_of_ten(-533.0) == "3.32e-232"
     assert power_of_ten(-6931.471805599453) == "5.01e-3011"
+
+
+def test_sentences_of_a_table_stand_below_each_other_on_a_phone():
+    """A column of sentences was cut at 390 pixels; with the name of its column each cell can stand alone."""
+    wordy = table(("condition", "holds", "measured"), [("a1", Mark(True), Typeset("w > 0"))], label="Conditions")
+    assert '<table class="stacked">' in wordy
+    assert 'data-column="holds"' in wordy
+    assert "stacked" not in table(("phase", "from"), [("growth", "1")], label="Phases")

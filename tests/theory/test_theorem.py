@@ -124,6 +124,15 @@ def test_a_run_cut_short_decides_nothing(problem):
     assert check(failing, problem, max_steps=3).kind == "inconclusive"
 
 
+def test_one_reason_is_given_once(problem):
+    """A run cut short leaves many conclusions open; the report said six times that the allowed time was spent."""
+    cut = check(_theorem(plan=lambda e: FlowPlan(times=(0.0, 50.0))), problem, max_steps=3)
+    (first, *_) = cut.conclusions
+    twice = replace(cut, conclusions=(replace(first, holds=None), replace(first, name="other", holds=None)))
+    assert f"{first.name}, other are undecided ({first.detail})" in twice.why
+    assert twice.why.count(first.detail) == 1
+
+
 def test_a_sweep_runs_one_draw_at_other_scales(problem):
     theorem = _theorem(plan=lambda e: FlowPlan(times=(1.0,), sweep=(-2.0, -4.0)))
     evidence = gather(theorem, problem)

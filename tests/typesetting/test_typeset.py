@@ -45,6 +45,9 @@ def shown(text: str) -> str:
         ("which conserves a² - |w|², a constant", "which conserves [[a² - |w|²]], a constant"),
         ("phi(<x, w^+>) - phi(<x, w^->); else", "[[phi(<x, w^+>) - phi(<x, w^->)]]; else"),  # `->` was an arrow there
         ("is (pi - theta +- sin theta)/(2 pi), y = +-1", "is [[(pi - theta +- sin theta)/(2 pi)]], [[y = +-1]]"),
+        ("App. C and Appendix F, C > 0", "App. C and Appendix F, [[C > 0]]"),  # letters of appendices were set
+        ("(b) all in S_+; Assumption 1(i), f(x)", "(b) all in [[S_+]]; Assumption 1(i), [[f(x)]]"),  # so were items
+        ("with gamma a neuron", "with [[gamma]] a neuron"),
         ("u <= alpha + int beta u gives exp(int beta)", "[[u <= alpha + int beta u]] gives [[exp(int beta)]]"),
     ],
 )

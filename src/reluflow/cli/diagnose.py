@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 NEARLY = 0.05  # a margin this little below 0 is shown with what holds
+_NEVER_NEARLY = ("linearly-separable",)  # its margin is 0 on every set without a separator, however far from one
 
 
 def command(
@@ -85,7 +86,7 @@ def _print_all(diagnosis: Diagnosis) -> None:
 
 def _print_short(diagnosis: Diagnosis) -> None:
     """What holds or nearly holds as a table, the names of the rest in sentences."""
-    near = [c for c in diagnosis.conditions if not c.holds and c.margin is not None and -NEARLY <= c.margin <= 0.0]
+    near = [c for c in diagnosis.conditions if _nearly_holds(c)]
     shown = [c for c in diagnosis.conditions if c.holds] + near
     words = {True: "yes", False: "nearly", None: "?"}
     if shown:
@@ -107,6 +108,12 @@ def _print_short(diagnosis: Diagnosis) -> None:
         if keys := [t.key for t in diagnosis.theorems if _theorem_word(t) == word]:
             _print_names(opening, keys)
     print("What was measured for each: reluflow diagnose DATASET --all")
+
+
+def _nearly_holds(condition: Condition) -> bool:
+    margin = condition.margin
+    is_near = not condition.holds and margin is not None and -NEARLY <= margin <= 0.0
+    return is_near and condition.key not in _NEVER_NEARLY
 
 
 def _condition_word(condition: Condition) -> str:

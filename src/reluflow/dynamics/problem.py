@@ -17,7 +17,7 @@ class TrainingProblem:
     """What is trained: minimise L(network) = c sum_k l(h(x_k), y_k) from a given network.
 
     With weight decay lambda the objective is L + (lambda/2) sum_j weight_j (|w_j|^2 + a_j^2), whose flow is
-    w' = a D - lambda w, a' = <w, D> - lambda a. With a frozen output layer only the w_j move, w' = a D - lambda w, and
+    dw_j/dt = a_j D_j - lambda w_j, da_j/dt = <w_j, D_j> - lambda a_j. With a frozen output layer only the w_j move, and
     the penalty counts them alone.
 
     Parameters
@@ -92,7 +92,7 @@ class TrainingProblem:
         return " and ".join(words if self.trains_output_layer else [*words, "a frozen output layer"])
 
     def penalty(self, network: Network) -> float:
-        """(weight_decay/2) sum_j weight_j |z_j|^2 over what is trained; 0 without weight decay."""
+        """(lambda/2) sum_j weight_j |z_j|^2 over what is trained, lambda the weight decay."""
         if self.weight_decay == 0.0:
             return 0.0
         squares = np.einsum("jd,jd->j", network.w, network.w)

@@ -40,6 +40,10 @@ td.words { min-width: 16rem; } .views > svg { min-width: 14rem; }
 @media (max-width: 40rem) {
   body { padding: .6rem; } table { font-size: .85rem; } th, td { padding: .2rem .35rem; }
   td.words { min-width: 11rem; } figure { overflow-x: auto; } figure img { max-width: none; width: 36rem; }
+  figcaption::after { content: " (The picture goes on to the right.)"; }
+  .stacked thead { display: none; } .stacked tr, .stacked td { display: block; border: 0; padding: .1rem 0; }
+  .stacked tr { border-bottom: 1px solid #ddd; padding: .4rem 0; } .stacked td:first-child { font-weight: 600; }
+  .stacked td:nth-child(n + 2):not(.words)::before { content: attr(data-column) ": "; color: #555; }
 }
 @media print { body { max-width: none; } figure, tr { break-inside: avoid; } nav, .motion { display: none; } }
 """
@@ -71,22 +75,29 @@ def escape(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], *, label: str) -> str:
-    """A table that scrolls sideways on a narrow screen; `label` names it for screen readers."""
+    """A table; `label` names it for screen readers.
+
+    On a narrow screen it scrolls sideways, and one with sentences in it stands cell below cell.
+    """
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    lines = "".join(f"<tr>{''.join(_cell(cell) for cell in row)}</tr>" for row in rows)
+    lines = "".join(
+        f"<tr>{''.join(_cell(cell, name) for cell, name in zip(row, header, strict=True))}</tr>" for row in rows
+    )
+    css = ' class="stacked"' if any(isinstance(cell, Typeset) for row in rows for cell in row) else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<table{css}><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell, column: str) -> str:
+    named = f' data-column="{escape(column)}"'
     if isinstance(cell, Mark):
         css, words = _SYMBOLS[cell.value]
-        return f'<td class="{css}">{escape(cell.words or words)}</td>'
+        return f'<td class="{css}"{named}>{escape(cell.words or words)}</td>'
     if isinstance(cell, Typeset):
-        return f'<td class="words">{typeset(cell.text)}</td>'
-    return f"<td>{plain(cell)}</td>"
+        return f'<td class="words"{named}>{typeset(cell.text)}</td>'
+    return f"<td{named}>{plain(cell)}</td>"
 
 
 def figure(path: Path, caption: str) -> str:

@@ -108,7 +108,7 @@ def _end(found: Study) -> str:
         ("margin", number(certificate.margin)),
         ("margin of the best linear function, as a network", number(_linear_margin(found))),
         ("margin of the best network", number(certificate.global_margin)),
-        *((f"residual: {name}", number(value)) for name, value in certificate.residuals.items()),
+        *((f"residual: {name.replace('_', ' ')}", number(value)) for name, value in certificate.residuals.items()),
         *(("because", reason) for reason in certificate.reasons),
     ]
     groups = table(
@@ -256,7 +256,7 @@ def _assumptions(found: Study) -> str:
 
     def rows(*answers: bool | None) -> list[tuple[str, str, Mark, str, Typeset]]:
         return [
-            (c.key, c.paper, Mark(c.holds), number(c.margin), Typeset(f"{c.statement}. {c.detail}"))
+            (c.key, c.paper, Mark(c.holds), number(c.margin), Typeset(f"{c.statement}; {c.detail}"))
             for c in conditions
             if c.holds in answers and not c.is_for_other_labels
         ]

@@ -317,9 +317,9 @@ def _about_theorems(found: Study) -> list[str]:
             keys = [a.theorem.key for a in found.answers if a.word == word]
             if keys:
                 told.append(f"{opening}: {', '.join(keys)}.")
-        if not any(a.is_applicable for a in found.answers):
-            told.append("None of the theorems asked applies to these data.")
         undecided = [a.theorem.key for a in found.answers if a.word == "inconclusive"]
+        if not undecided and not any(a.is_applicable for a in found.answers):
+            told.append("None of the theorems asked applies to these data.")
         if undecided:
             told.append(f"Inconclusive: {', '.join(undecided)}.")
     if found.diagnosis is not None:

@@ -110,9 +110,15 @@ class Verdict(RowsToFrame):
             failed = [c for c in self.conclusions if c.holds is False]
             return "fails: " + "; ".join(f"{c.name} ({c.detail})" for c in failed)
         if self.kind is VerdictKind.INCONCLUSIVE:
+            by_detail: dict[str, list[str]] = {}  # many conclusions are open for one reason: the run was cut short
             open_ones = [(h.name, h.detail) for h in self.hypotheses if h.holds is None]
             open_ones += [(c.name, c.detail) for c in self.conclusions if c.holds is None]
-            return "inconclusive: " + "; ".join(f"{name} is undecided ({detail})" for name, detail in open_ones)
+            for name, detail in open_ones:
+                by_detail.setdefault(detail, []).append(name)
+            return "inconclusive: " + "; ".join(
+                f"{', '.join(names)} {'are' if len(names) > 1 else 'is'} undecided ({detail})"
+                for detail, names in by_detail.items()
+            )
         words = ["holds"]
         slacks = {c.name: c.slack for c in self.conclusions if c.slack is not None and c.level is not Level.EXACT}
         if slacks:

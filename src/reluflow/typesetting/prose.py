@@ -23,7 +23,10 @@ _LABELS = (
     "Step",
     "Table",
     "Sec",
+    "App",
+    "Appendix",
 )
+_ITEMS = ("a", "b", "c", "d", "e", "f", "g", "i", "v", "x", "M", "P")  # (M) and (P) are problems of lyu2021
 _CODE = re.compile(r"`([^`]+)`")
 _SIGNS = {"<=": "≤", ">=": "≥", "->": "→", "!=": "≠"}
 
@@ -72,17 +75,38 @@ def typeset(text: str, *, keep: Callable[[str], str] = plain, store: Callable[[s
 
 def _may_begin(pieces: Sequence[Token], place: int) -> bool:
     """A formula begins after a space or a sign, never in a word, and never with the number of a theorem."""
-    if pieces[place].kind in ("space", "code", "word", "other"):
+    if pieces[place].kind in ("space", "code", "word", "other") or _is_item(pieces, place):
         return False
     before = pieces[place - 1] if place else None
     if before is None:
         return True
     if before.kind == "number":  # 2b of Phase 2b
         return False
-    if before.kind == "space" and pieces[place].kind == "number" and place > 1:
-        label = pieces[place - 2].text
-        return label.rstrip("s.") not in _LABELS and pieces[place - 2].text != "."
+    if before.kind == "space" and place > 1 and (pieces[place].kind == "number" or _is_letter(pieces[place])):
+        is_labelled = _label_before(pieces, place - 2)
+        return not is_labelled and (pieces[place].kind != "number" or pieces[place - 2].text != ".")
     return before.kind in ("space", "sign", "other") and before.text not in ("_", "^", "'")
+
+
+def _is_letter(token: Token) -> bool:
+    """Whether it may be the letter of an appendix."""
+    return token.kind == "name" and len(token.text) == 1 and token.text.isupper()
+
+
+def _label_before(pieces: Sequence[Token], place: int) -> bool:
+    """Whether the word there, or the one before its full stop, is one that numbers and letters of a paper follow."""
+    if pieces[place].text == "." and place > 0:
+        place -= 1
+    return pieces[place].text.rstrip("s.") in _LABELS
+
+
+def _is_item(pieces: Sequence[Token], place: int) -> bool:
+    """Whether a letter alone in brackets comes here, as in panel (b) or Assumption 1(i); f(x) begins before them."""
+    opens = place if pieces[place].text == "(" else place - 1
+    if opens < 0 or len(pieces) < opens + 3 or (pieces[opens].text, pieces[opens + 2].text) != ("(", ")"):
+        return False
+    inner, before = pieces[opens + 1].text, pieces[opens - 1] if opens else None
+    return inner in _ITEMS and (before is None or before.kind in ("space", "number") or before.text == "|")
 
 
 def _sign(token: Token) -> str:

@@ -44,6 +44,8 @@ class CountGrid:
         Drawn in order.
     links
         Pairs of edges ((a, b), (c, d)): a dotted arrow from the middle of the first to that of the second.
+    link_label
+        What such an arrow is, for the legend.
     x_label, y_label
         Under and beside it.
     """
@@ -53,6 +55,7 @@ class CountGrid:
     num_up: int
     paths: Sequence[GridPath]
     links: Sequence[tuple[ArrayLike, ArrayLike]] = ()
+    link_label: str = ""
     x_label: str = "positive samples that activate the neuron, $k_+$"
     y_label: str = "negative samples, $k_-$"
 
@@ -84,6 +87,8 @@ class CountGrid:
                 },
                 zorder=5,
             )
+        if self.links and self.link_label:
+            axes.plot([], [], color=GREEN, linestyle=(0, (1, 1.5)), marker=">", markersize=4, label=self.link_label)
         axes.set_xlim(-0.8, self.num_across + 0.8)
         axes.set_ylim(-0.8, self.num_up + 0.6)
         axes.set_aspect("equal")

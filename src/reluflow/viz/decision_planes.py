@@ -132,6 +132,7 @@ class DecisionPlane:
                 start, end = _towards(points[index], window)
                 arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0.0, "shrinkB": 0.0}
                 axes.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=5)
+                axes.plot([], [], color=colour, marker=">", linewidth=1.6, markevery=[1], label="lies further out")
                 if is_cross[index]:
                     axes.scatter(*start, s=48, marker="x", color=colour, linewidths=2.0, zorder=5)
 

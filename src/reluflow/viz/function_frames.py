@@ -73,9 +73,7 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
         grid = np.linspace(low, high, LINE_POINTS)
         rows = line.lift(grid)
         outputs = [network_outputs(network, rows) for network in networks]
-        ends = np.concatenate([dataset.y, outputs[-1]])
-        room = 0.08 * (float(np.ptp(ends)) or 1.0)
-        window = (low, high, float(np.min(ends)) - room, float(np.max(ends)) + room)
+        window = (low, high, *_heights(dataset.y, outputs))
         samples = np.column_stack([line.inputs, dataset.y])[:MOST_SAMPLES]
         curves = tuple((np.column_stack([grid, np.clip(values, window[2], window[3])]),) for values in outputs)
         return FunctionFrames(False, window, samples, dataset.y[:MOST_SAMPLES], curves, "the function h")
@@ -102,6 +100,15 @@ def function_frames(networks: Sequence[Network], dataset: Dataset) -> FunctionFr
         for network in networks
     )
     return FunctionFrames(True, window, places[shown], dataset.y[shown], edges, "the edge of where h > 0")
+
+
+def _heights(labels: FloatArray, outputs: Sequence[FloatArray]) -> tuple[float, float]:
+    """Bottom and top for the labels and the outputs of all moments, from 0 on; far beyond the labels they are cut."""
+    marks, values = np.append(labels, 0.0), np.concatenate(outputs)
+    span = float(np.ptp(marks)) or 1.0
+    bottom = min(float(marks.min()), max(float(values.min()), float(marks.min()) - span))
+    top = max(float(marks.max()), min(float(values.max()), float(marks.max()) + span))
+    return bottom - 0.08 * (top - bottom), top + 0.08 * (top - bottom)
 
 
 def _edges(across: FloatArray, upwards: FloatArray, values: FloatArray) -> tuple[FloatArray, ...]:

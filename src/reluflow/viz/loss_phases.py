@@ -13,6 +13,7 @@ from reluflow.viz.time_axis import TimeAxis
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_EDGE = 0.07  # of the width: half of the longest name
 _WIDE = 100.0  # losses that span more than this factor are shown on a logarithmic axis
 _BANDS = {"alignment": SKY, "growth": ORANGE, "fitting": GREEN, "convergence": PURPLE, "plateau": GREY}
 
@@ -64,13 +65,14 @@ def plot_loss_phases(trajectory: Trajectory, *, reference_loss: float | None = N
             colour = _BANDS.get(phase.name.split()[0], GREY)
             axes.axvspan(start, end, color=colour, alpha=0.22, linewidth=0, zorder=0)
             axes.axvline(start, color=colour, linewidth=0.8, zorder=1)
+            is_last = (high - (start + end) / 2) < _EDGE * (high - low)  # a short one there would be cut by the edge
             axes.annotate(  # names in three rows, so that short phases do not overlap
                 phase.name,
-                ((start + end) / 2, 1.0),
+                (high if is_last else (start + end) / 2, 1.0),
                 xycoords=("data", "axes fraction"),
                 xytext=(0, 4 + 11 * (row % 3)),
                 textcoords="offset points",
-                ha="center",
+                ha="right" if is_last else "center",
                 fontsize=8,
                 color=DARK,
             )

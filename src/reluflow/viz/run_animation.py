@@ -56,6 +56,7 @@ def save_run_animation(
         disc, plane = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
         disc.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=[], yticks=[])
         disc.set_title("neurons: direction and size")
+        disc.spines[:].set_visible(False)
         for radius, colour in ((1.0, LIGHT), (HOLE, DARK)):
             angles = np.linspace(0.0, 2.0 * np.pi, 200)
             disc.plot(radius * np.cos(angles), radius * np.sin(angles), color=colour, linewidth=0.8)
@@ -64,8 +65,10 @@ def save_run_animation(
         plane.set_title(frames.words)
         plane.set_xlabel("$x_1$" if frames.is_plane else "input $x$")
         plane.set_ylabel("$x_2$" if frames.is_plane else "$h(x)$, $y$")
+        plane.locator_params(nbins=6)
         if frames.is_plane:
             plane.set_aspect("equal")
+        figure.subplots_adjust(bottom=0.19, wspace=0.28)
         lines = LineCollection([], colors=DARK, linewidths=1.8, zorder=2)
         plane.add_collection(lines)
         caption = figure.text(0.5, 0.02, "", ha="center", fontsize=9)

@@ -5,7 +5,7 @@ samples from a small, a medium and a large start (SN, MN, LN: 0.1, 1 and 2 times
 minus the angle to the teacher, with the bounds of Theorem A.2 (1L) and Theorem 4.2 (2L, 3L). The smallest start is the
 fastest with one layer and the slowest with three; with two layers the size makes no difference.
 
-The crosses are the exact gradient flow on infinitely many samples from the same start: what the theorems are about.
+The brown marks are the exact gradient flow on infinitely many samples from the same start: what the theorems are about.
 A second picture has the flow's time from phi = pi/2 to 0.95 pi against the size of the start. The three sizes share one
 direction here, so that they start at the same angle. "N(0, k I)" has k as a standard deviation (erratum E12). The quick
 size has 4,000 samples in dimension 40 (n/d and |w*| are the paper's), ten times the rate and a tenth of the steps.
@@ -276,7 +276,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         y_scale="log",
         legend="upper right",
     )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; marks: the exact flow on infinitely many"
     return (
         save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.1, 2.4)), folder / "fig1.png"),
         save_figure(plot_panels([law], columns=1, panel_size=(4.6, 3.4)), folder / "fig1-times.png"),

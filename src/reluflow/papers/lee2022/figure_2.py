@@ -5,7 +5,7 @@ Theorem A.3 (2L): once from the start, and once rebuilt from w(20000). From a sm
 medium or large one it falls first and grows later. The lower bound follows it at the beginning and the upper bound at
 the end. The less the neuron has still to turn, the closer they are: those rebuilt on the way are much better.
 
-The crosses are the exact gradient flow on infinitely many samples from the same start. The run is that of
+The brown marks are the exact gradient flow on infinitely many samples from the same start. The run is that of
 Figure 1, computed once for both; at quick size it has ten times the rate and a tenth of the steps, and the bounds are
 rebuilt at step 2,000.
 """
@@ -245,7 +245,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="upper right" if column == COLUMNS[-1] else "",  # the panel with room
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; marks: the exact flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=3, title=title, panel_size=(3.2, 2.8)), folder / "fig2.png"),)
 
 

@@ -5,7 +5,7 @@ with the bounds of Theorem A.1 and Theorem A.3 from four points of the run: the 
 120, 250, 500. The bounds improve as training goes on; from each point the lower one is the better one first and the
 upper one later.
 
-The size of the start is not given: here it has the teacher's scale, which shows both phases. The crosses are the
+The size of the start is not given: here it has the teacher's scale, which shows both phases. The brown marks are the
 exact gradient flow on infinitely many samples. Where the magnitude turns, which the paper leaves open, is the vertical
 line: for the flow it has a closed form. The quick size has 4,000 samples in dimension 40, and for one layer ten times
 the rate and a tenth of the steps.
@@ -252,7 +252,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 legend="below",
             )
         )
-    title = f"descent on {settings.n:,} samples in dimension {settings.d}; crosses: the flow on infinitely many"
+    title = f"descent on {settings.n:,} samples in dimension {settings.d}; marks: the exact flow on infinitely many"
     return (save_figure(plot_panels(panels, columns=2, title=title, panel_size=(4.6, 4.2)), folder / "fig3.png"),)
 
 

@@ -8,7 +8,7 @@ shape and standard deviation 0.2 = sqrt(2/50); the magnitude is the norm of all 
 
 From the large start the printed rate overshoots in the first steps for some draws. A third run, at a tenth of that
 rate, shows what the flow does. The quick size takes the small start at 25 times the rate, which gives the same curves
-over rate x steps.
+over rate times steps.
 """
 
 from __future__ import annotations

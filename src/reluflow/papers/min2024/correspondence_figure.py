@@ -87,6 +87,7 @@ def drawer_of(name: str, *, is_gain: bool) -> Callable[[Settings, Results, Path]
                 GridPath(path, "path of a neuron", 1, costs),
             ],
             links,
+            link_label="from an edge to its partner",
         )
         return (save_figure(plot_parts([grid], columns=1, part_size=(5.4, 5.0)), folder / name),)
 

@@ -152,7 +152,7 @@ def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path,
         "iteration (thousands)",
         r"$\|W\|_F^2/\|W\|_2^2$",
         [
-            Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=3),
+            Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=0),
             flow(results["flow_stable_ranks"]),
         ],
         levels=[Guide(2.0, "2"), Guide(1.0, "1", look=2)],

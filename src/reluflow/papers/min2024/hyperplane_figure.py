@@ -15,7 +15,7 @@ LENGTH = 0.14  # of the arrows of the field
 def draw_hyperplane(settings: Settings, results: Results, path: Path, title: str) -> tuple[Path, ...]:
     """Left the plane of w; right the distance to the hyperplane over time."""
     from reluflow.viz.composed_figure import Curves, Part, plot_parts
-    from reluflow.viz.panels import Curve, Guide, Panel
+    from reluflow.viz.panels import BLACK_DOT, Curve, Guide, Panel
     from reluflow.viz.saving import save_figure
     from reluflow.viz.vector_plane import Arrow, VectorPlane
 
@@ -50,7 +50,7 @@ def draw_hyperplane(settings: Settings, results: Results, path: Path, title: str
                 "time $t$",
                 r"$\langle w, x_1\rangle$",
                 [
-                    Curve(results["times"], flow[:, 0], "exact flow", look=7),
+                    Curve(results["times"], flow[:, 0], "exact flow", look=BLACK_DOT),
                     Curve(
                         settings.steps[0] * np.arange(len(euler)),
                         euler[:, 0],

@@ -1,9 +1,9 @@
 """Figure 2: a four-layer residual network learns rank-two layers, each with two directions of neurons.
 
 The paper trains f^1 = W_1 x, f^l = f^{l-1} + W_l s(f^{l-1}), f = W_4 s(f^3) of width 100 on the data and with the
-training of Figure 1, and shows (a to c) the ten largest singular values of W_1, W_2, W_3, (d to f) their rows in the
-plane of the two largest, and (g) for the rows of W_1 the larger of the cosines with w_+ and w_-. All three layers have
-rank two and their rows lie in two directions; those of W_1 are near the max-margin directions, which the paper
+training of Figure 1, and shows above the ten largest singular values of W_1, W_2, W_3, below their rows in the plane
+of the two largest, and on the right for the rows of W_1 the larger of the cosines with w_+ and w_-. All three layers
+have rank two and their rows lie in two directions; those of W_1 are near the max-margin directions, which the paper
 conjectures. For W_2 and W_3 the dashed rays are the two directions that fit the rows best.
 """
 

@@ -1,6 +1,6 @@
 """Figure 4: in a convolutional network the first dense layer has few directions and three clusters of neurons.
 
-For the run of Figure 3 the paper shows (a) the ten largest singular values of the first dense layer W_7, 128 x 3136, of
+For the run of Figure 3 the paper shows (a) the ten largest singular values of the first dense layer W_7, 128 × 3136, of
 which five to ten are clearly not zero, and (b) its rows in the plane of the two largest: three clusters, a mixed one
 near the origin and two that belong to positive and to negative weights of the last layer.
 

@@ -78,14 +78,14 @@ def _repels(side: float) -> Measurement:
 
 
 def _alpha_minus(*, printed: bool) -> Measurement:
-    """alpha_min,- on two samples with negative labels: 0 if the cone with D_u in -M_u is not excluded."""
+    """alpha_min^- on two samples with negative labels: 0 if the cone with D_u in -M_u is not excluded."""
     data = Dataset([[1.0, 0.2], [0.3, 1.0]], [-1.0, -0.5])
     pull = _pull(data, np.array([1.0, 1.0]))  # of the all-active cone, which holds -D_u
     cosine = float(np.min(-pull @ pull / (pull @ pull), where=np.min(data.X @ -pull) > 0.0, initial=1.0))
     value = alignment_constants(data, SquareLoss()).alpha_min_minus
     if printed:
         value = min(value, float(np.sqrt(1.0 - cosine**2)))
-    return at_least(value, 1e-9, detail=f"alpha_min,- = {value:.4g}, -D_u = ({-pull[0]:.3g}, {-pull[1]:.3g}) in M_u")
+    return at_least(value, 1e-9, detail=f"alpha_min^- = {value:.4g}, -D_u = ({-pull[0]:.3g}, {-pull[1]:.3g}) in M_u")
 
 
 def _boundary_pull(sign: float) -> Measurement:
