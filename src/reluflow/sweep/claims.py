@@ -18,6 +18,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reluflow.sweep.attempts import TASKS
+
 CLAIMS, WORKERS = "claims", "workers"
 BUCKET_DIGITS = 4
 BEAT_S = 5.0
@@ -209,7 +211,7 @@ def running_cases(folder: Path) -> int:
 
 
 def remove_traces_of_the_dead(folder: Path) -> None:
-    """Delete stale claims and the marks of workers that are gone."""
+    """Delete stale claims, the marks of workers that are gone, and those of tasks nobody waits for."""
     for path in sorted((folder / CLAIMS).glob("*")):
         try:
             words = path.read_text().split()
@@ -220,3 +222,5 @@ def remove_traces_of_the_dead(folder: Path) -> None:
     for path in sorted((folder / WORKERS).glob("*")):
         if not is_alive(folder, path.name):
             path.unlink(missing_ok=True)
+    for path in sorted((folder / TASKS).glob("*")):
+        path.unlink(missing_ok=True)

@@ -22,7 +22,6 @@ from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.plan import Over, Plan, make_plan
 from reluflow.sweep.queue import TaskQueue
 from reluflow.sweep.result import SweepResult, gathered
-from reluflow.sweep.segments import SegmentReader
 from reluflow.sweep.store import DONE_CODE, FAILED_CODE, MISSING_CODE, Progress, open_folder, write_plan
 from reluflow.sweep.worker import Assignment
 
@@ -147,14 +146,15 @@ def run_plan(
                 progress(state)
     except KeyboardInterrupt:
         reports.close()  # waits for the workers to write what is finished, which they report to nobody any more
-        own = (s for s in SegmentReader(folder).new() if s.path.parent.name.startswith(assignment.driver))
-        state.computed = sum(len(segment.lines) for segment in own)
+        known.read()
+        state.computed = known.computed_by(assignment.driver)
         raise
     finally:
         reports.close()
         if running_cases(folder) == 0:
             remove_traces_of_the_dead(folder)
     known.read()
+    state.computed = known.computed_by(assignment.driver)  # what a lost worker wrote has no report
     state.failed = known.count(FAILED_CODE)
     state.finished = state.failed + known.count(DONE_CODE)
     state.seconds = time.perf_counter() - began

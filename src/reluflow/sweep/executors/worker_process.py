@@ -20,8 +20,8 @@ ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NU
 
 
 def serve(tasks: Readable, reports: Writable) -> None:
-    """Do tasks until none comes."""
-    path, pickled = receive(tasks)
+    """Do tasks until none comes, or none for too long."""
+    path, pickled, patience_s = receive(tasks)
     sys.path[:] = path
     from reluflow.sweep.worker import Worker
 
@@ -31,13 +31,13 @@ def serve(tasks: Readable, reports: Writable) -> None:
 
     with Worker(pickle.loads(pickled)) as worker:
         send(reports, worker.name)
-        while True:
+        while select.select([tasks], [], [], patience_s)[0]:
             try:
-                task = receive(tasks)
+                task, mark = receive(tasks)
             except EOFError:
                 return
             try:
-                report: Any = worker.work(task, is_over)
+                report: Any = worker.work(task, is_over, mark=mark)
             except ReluflowError as error:
                 send(reports, error)
                 return
