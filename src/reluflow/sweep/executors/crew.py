@@ -1,14 +1,16 @@
 """Crew: what a Dask worker keeps to compute cases of a sweep: processes of its own, one for each of its threads.
 
 A Dask worker talks, measures itself and answers in the same process that runs its tasks. Beside runs that go back and
-forth between Python and short kernels that costs: with Dask's statistical profiler on, as it is by default, a case took
-a third more processor time. And the tasks of a worker with several threads would share one interpreter. So a case is
-computed in a plain process, as on one machine, and the Dask worker waits.
+forth between Python and short kernels that costs: with Dask's statistical profiler, which is on by default, a case of
+three points took up to a third more processor time. And the tasks of a worker with several threads would share one
+interpreter and what is kept in it from one measure to the next. So a case is computed in a plain process, as on one
+machine, and the Dask worker waits.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from dataclasses import dataclass, field
 
@@ -104,3 +106,8 @@ async def disband(driver: str) -> None:
         crew = _crews.pop(driver, None)
     if crew is not None:
         await asyncio.to_thread(crew.stop)
+
+
+def dask_setup(worker: object) -> None:
+    """What a Dask worker of a local cluster runs first: Ctrl-C reaches the whole group, and the driver decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

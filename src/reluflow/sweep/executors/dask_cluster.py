@@ -23,10 +23,11 @@ from reluflow.sweep.worker import Assignment, Report
 CONNECT_S = 30.0
 LOOK_S = 5.0  # how often the workers are counted, which may come and go
 LOST_S = 30.0  # a scheduler that does not answer for this long is taken for dead
-QUIET = {  # of a local cluster, whose scheduler and workers share the cores with the cases
+LOCAL_SETTINGS = {  # of a local cluster, whose scheduler and workers share the cores with the cases
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.preload": ["reluflow.sweep.executors.crew"],
 }
 
 
@@ -98,7 +99,7 @@ class DaskExecutor(AbstractExecutor):
 
             if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, importing a script
                 raise _no_cluster("a worker of one imported this script")
-            stack.enter_context(dask.config.set(QUIET))
+            stack.enter_context(dask.config.set(LOCAL_SETTINGS))
             try:
                 cluster = distributed.LocalCluster(
                     n_workers=self.num_workers,
