@@ -265,7 +265,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 def test_an_address_where_nobody_answers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("reluflow.sweep.executors.dask_cluster.CONNECT_S", 1.0)
     with pytest.raises(BackendError, match="must be the address of a running Dask scheduler"):
-        sweep(CASE, over={"seed": "0..3"}, executor="dask", scheduler=f"tcp://127.0.0.1:{free_port()}", out=tmp_path)
+        sweep(CASE, over={"seed": "0..3"}, scheduler=f"tcp://127.0.0.1:{free_port()}", out=tmp_path)
 
 
 def container():

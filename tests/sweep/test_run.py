@@ -277,7 +277,7 @@ def test_names_of_executors_are_checked():
     with pytest.raises(InvalidInputError, match="`executor` must be one of serial, processes, dask, got 'threads'"):
         sweep(CASE, over={"seed": "0..1"}, executor="threads")
     with pytest.raises(InvalidInputError, match="`scheduler` is the address of a Dask scheduler"):
-        sweep(CASE, over={"seed": "0..1"}, scheduler="tcp://127.0.0.1:1")
+        sweep(CASE, over={"seed": "0..1"}, executor="serial", scheduler="tcp://127.0.0.1:1")
     with pytest.raises(InvalidInputError, match="`workers` must be at least 1"):
         sweep(CASE, over={"seed": "0..1"}, workers=0)
 

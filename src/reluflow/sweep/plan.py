@@ -192,14 +192,19 @@ def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, An
             raise InvalidInputError(f"`{path}` must be a TOML file: {error}.") from error
     else:
         content = _yaml(path, text)
-    if not isinstance(content, dict) or "dataset" not in (content.get("case") or {}) or not content.get("over"):
+    case, over = (content.get(name) if isinstance(content, dict) else None for name in ("case", "over"))
+    if not isinstance(case, dict) or "dataset" not in case or not isinstance(over, dict) or not over:
         raise InvalidInputError(f"`{path}` must have a table `case` with a `dataset` and a table `over` with values.")
-    base = Case(str(content["case"]["dataset"]))
-    for name, value in content["case"].items():
-        base = base.with_value(name, str(value)) if name != "dataset" else base
+    base = Case(str(case["dataset"]))
+    for name, value in case.items():
+        if name != "dataset" and value is not None:  # what a YAML file leaves empty keeps its default
+            base = base.with_value(name, str(value))
     measures = content.get("measure", ["outcome", "loss"])
+    words = measures.split(",") if isinstance(measures, str) else measures
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InvalidInputError(f"`{path}` must have a list of names under `measure`, got {measures!r}.")
     rest = {key: value for key, value in content.items() if key not in ("case", "over", "measure")}
-    return base, dict(content["over"]), [measures] if isinstance(measures, str) else list(measures), rest
+    return base, over, words, rest
 
 
 def canonical_value(value: Value) -> str:

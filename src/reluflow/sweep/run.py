@@ -62,7 +62,7 @@ def sweep(
     over: Over,
     measure: Sequence[str | Function | Measure] = ("outcome", "loss"),
     out: str | os.PathLike[str] | None = None,
-    executor: str | AbstractExecutor = "processes",
+    executor: str | AbstractExecutor | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     retry_failed: bool = False,
@@ -85,7 +85,7 @@ def sweep(
     out
         Folder of the sweep; None for one that goes when the program ends.
     executor
-        "serial", "processes", "dask", or an executor of your own.
+        "serial", "processes", "dask", or an executor of your own; by default processes, or Dask with a `scheduler`.
     workers
         Processes; by default one per core.
     scheduler
@@ -161,8 +161,9 @@ def run_plan(
     return state
 
 
-def executor_named(name: str, workers: int | None, scheduler: str | None) -> AbstractExecutor:
-    """The executor of this name."""
+def executor_named(name: str | None, workers: int | None, scheduler: str | None) -> AbstractExecutor:
+    """The executor of this name; None takes processes, or Dask where there is a scheduler."""
+    name = name or ("processes" if scheduler is None else "dask")
     if scheduler is not None and name != "dask":
         raise InvalidInputError(
             f"`scheduler` is the address of a Dask scheduler; it goes with executor dask, not {name}."
