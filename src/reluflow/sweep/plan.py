@@ -245,24 +245,13 @@ def _axis_values(base: Case, name: str, given: Any) -> tuple[Value, ...]:
     if not len(texts):
         raise InvalidInputError(f"`{name}` must have at least one value, got none.")
     is_spaced = isinstance(given, str) and ":l" in given
-    rounded = [_rounded(base, name, text) if is_spaced else text for text in texts]
+    rounded = [base.spaced_value(name, text) if is_spaced else text for text in texts]
     values = [base.parse(name, text) for text in rounded]
     unique = list(dict.fromkeys(values))
     if len(unique) < len(values) and not is_spaced:
         twice = next(value for value in unique if values.count(value) > 1)
         raise InvalidInputError(f"`{name}` must have each value once, got {twice} twice.")
     return tuple(unique)
-
-
-def _rounded(base: Case, name: str, text: str) -> str:
-    """A spaced value of a name that counts something, as the nearest whole number."""
-    try:
-        base.parse(name, text)
-    except InvalidInputError:
-        whole = str(round(float(text)))
-        base.parse(name, whole)  # raises with its own sentence where the name takes no number at all
-        return whole
-    return text
 
 
 def _check_dataset(case: Case) -> None:
