@@ -18,7 +18,7 @@ from reluflow.sweep.case import Case
 from reluflow.sweep.claims import CLAIMS, WORKERS
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
-from reluflow.sweep.segments import RESULTS
+from reluflow.sweep.segments import RESULTS, StorageError
 from reluflow.sweep.worker import Assignment, Worker
 from sweep.sweep_cases import SMALL, children, environment, finish, records, start
 
@@ -247,6 +247,14 @@ def test_a_driver_on_a_local_cluster_stops_or_dies_and_nothing_is_lost_or_left(t
     assert len(names) == len(set(names))
     more = sweep(Case("three-points", width=8), over={"seed": "0..29"}, executor="serial", out=tmp_path)
     assert more.computed == 30 - sum(more.plan.case_at(k).fingerprint() in set(names) for k in range(30))
+
+
+def test_what_a_dask_worker_cannot_write_is_said_as_it_is(cluster, tmp_path):
+    """On a full disk the sentence was that the cluster had stopped answering."""
+    address, _, _ = cluster
+    (tmp_path / WORKERS).write_text("a file where a folder belongs")
+    with pytest.raises(StorageError, match="could not be written: File exists; what was finished before is kept"):
+        sweep(CASE, over={"seed": "0..3"}, scheduler=address, out=tmp_path)
 
 
 def test_a_script_without_a_guard_is_told_so(tmp_path):

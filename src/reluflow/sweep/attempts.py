@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reluflow.sweep.segments import not_written
+
 TASKS = "tasks"
 
 
 def begin(folder: Path, mark: str, worker: str) -> list[str]:
     """Note that a worker begins a task; gives the workers that had begun it before."""
     path = folder / TASKS / mark
-    path.parent.mkdir(exist_ok=True)
     before = begun(folder, mark)
-    with path.open("a") as handle:
-        handle.write(f"{worker}\n")  # one short line in append mode: never mixed with another's
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a") as handle:
+            handle.write(f"{worker}\n")  # one short line in append mode: never mixed with another's
+    except OSError as error:
+        raise not_written(path, error) from error
     return before
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from reluflow.errors import BackendError, InvalidInputError, MissingExtraError
+from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.sweep.attempts import begun, forget
 from reluflow.sweep.executors.crew import Death, disband, work_on
 from reluflow.sweep.executors.deaths import Deaths
@@ -84,6 +84,8 @@ class DaskExecutor(AbstractExecutor):
                         answered = time.monotonic()
                     elif time.monotonic() - answered > LOST_S or client.status == "closed":
                         raise _lost(self.scheduler)
+            except ReluflowError:  # a worker's disk may be full, and a StorageError is an OSError too
+                raise
             except (OSError, TimeoutError) as error:  # a closed connection is an OSError
                 raise _lost(self.scheduler) from error
             finally:

@@ -11,7 +11,6 @@ import pickle
 import select
 import signal
 import sys
-from typing import Any
 
 from reluflow.errors import ReluflowError
 from reluflow.sweep.executors.messages import Readable, Writable, receive, send
@@ -29,19 +28,16 @@ def serve(tasks: Readable, reports: Writable) -> None:
         """The parent sends nothing while we work, unless it wants us to stop or is gone."""
         return bool(select.select([tasks], [], [], 0)[0])
 
-    with Worker(pickle.loads(pickled)) as worker:
-        send(reports, worker.name)
-        while select.select([tasks], [], [], patience_s)[0]:
-            try:
+    try:
+        with Worker(pickle.loads(pickled)) as worker:
+            send(reports, worker.name)
+            while select.select([tasks], [], [], patience_s)[0]:
                 task, mark = receive(tasks)
-            except EOFError:
-                return
-            try:
-                report: Any = worker.work(task, is_over, mark=mark)
-            except ReluflowError as error:
-                send(reports, error)
-                return
-            send(reports, report)
+                send(reports, worker.work(task, is_over, mark=mark))
+    except EOFError:
+        return
+    except ReluflowError as error:
+        send(reports, error)
 
 
 def main() -> None:
