@@ -107,8 +107,10 @@ def _label(summary: Summary) -> str:
     return f"share of seeds with {summary.quantity}" if summary.is_probability else f"{summary.quantity} (mean)"
 
 
-def theory_lines(summary: Summary, plan: Plan | None, third: int | None = None) -> list[Threshold]:
-    """For each theorem among the measures, the scale below which its hypotheses hold, drawn where it was swept."""
+def theory_lines(
+    summary: Summary, plan: Plan | None, third: int | None = None, *, keys: Sequence[str] = ()
+) -> list[Threshold]:
+    """For each theorem, by default those among the measures, the scale below which its hypotheses hold, where swept."""
     if plan is None or SCALE not in summary.names[:2]:
         return []
     raw = {axis.name: axis.values for axis in plan.axes}
@@ -117,7 +119,7 @@ def theory_lines(summary: Summary, plan: Plan | None, third: int | None = None) 
     _, _, are_places = axis_numbers(summary.values[summary.names.index(SCALE)])
     along = axis_numbers(summary.values[summary.names.index(other)])[0] if other is not None else np.zeros(1)
     lines = []
-    for key in (m.name.removeprefix(PREFIX) for m in plan.measures if m.name.startswith(PREFIX)):
+    for key in keys or [m.name.removeprefix(PREFIX) for m in plan.measures if m.name.startswith(PREFIX)]:
         found = asked_scales(plan, key, other, fixed)
         inside = [] if are_places else sorted((along[one.place], one.scale) for one in found if 0 < one.scale < np.inf)
         x, y = tuple(float(at) for at, _ in inside), tuple(float(scale) for _, scale in inside)
@@ -152,9 +154,9 @@ def _curves(summary: Summary, title: str, plan: Plan | None) -> Any:
     return plot_panels([panel], columns=1, panel_size=(5.6, 3.8))
 
 
-def phase_map(summary: Summary, title: str) -> PhaseMap:
+def phase_map(summary: Summary, title: str, thresholds: Sequence[Threshold] = ()) -> PhaseMap:
     """A summary over two settings as a map."""
-    return _map(summary, summary.cells, title, (), ())
+    return _map(summary, summary.cells, title, (), thresholds)
 
 
 def _map(
