@@ -22,7 +22,7 @@ PATIENCE_S = 60.0  # a process without a task leaves after this long, should nob
 
 
 @dataclass(frozen=True)
-class Death:
+class ProcessDeath:
     """What a task gave whose process died.
 
     Parameters
@@ -46,7 +46,7 @@ class Crew:
     _free: list[Member] = field(default_factory=list, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def work(self, task: tuple[int, ...], mark: str) -> Report | Death:
+    def work(self, task: tuple[int, ...], mark: str) -> Report | ProcessDeath:
         """Have a task done; as many at a time as there are callers."""
         member = self._take()
         member.give(task, mark)
@@ -64,7 +64,7 @@ class Crew:
         member.close()
         if isinstance(answer, ReluflowError):
             raise answer
-        return Death(status, had_begun=member.name is not None)
+        return ProcessDeath(status, had_begun=member.name is not None)
 
     def stop(self) -> None:
         """Let all end their cases, write them and leave."""
@@ -89,7 +89,9 @@ _crews: dict[str, Crew] = {}
 _crews_lock = threading.Lock()
 
 
-def work_on(driver: str, mark: str, task: tuple[int, ...], assignment: bytes | None = None) -> Report | Death | None:
+def work_on(
+    driver: str, mark: str, task: tuple[int, ...], assignment: bytes | None = None
+) -> Report | ProcessDeath | None:
     """What a Dask worker runs: a task of the sweep `driver`; None where it has not been told what that is."""
     with _crews_lock:
         if driver not in _crews:

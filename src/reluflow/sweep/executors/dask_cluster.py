@@ -14,7 +14,7 @@ from typing import Any
 
 from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.sweep.attempts import begun, forget
-from reluflow.sweep.executors.crew import Death, disband, work_on
+from reluflow.sweep.executors.crew import ProcessDeath, disband, work_on
 from reluflow.sweep.executors.deaths import Deaths
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
 from reluflow.sweep.executors.processes import available_cores, pickled_assignment
@@ -175,7 +175,7 @@ class _Tasks:
         if future.status == "finished":
             answer = future.result()
         elif isinstance(error := future.exception(), KilledWorker):
-            answer = Death(-9, had_begun=bool(begun(self._folder, given.mark)))
+            answer = ProcessDeath(-9, had_begun=bool(begun(self._folder, given.mark)))
         else:
             raise error
         if answer is None:  # a worker that has not been told: the task takes the sweep along
