@@ -78,6 +78,45 @@ def test_a_sweep_from_a_file(reluflow, tmp_path):
     assert (more["cases"], more["computed"]) == (4, 2)
 
 
+def test_a_setting_given_beside_a_file_wins(reluflow, tmp_path):
+    """`--width 4` beside a file was read and forgotten: the sweep ran with the file's width."""
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "measure: end, loss\ncase: {dataset: three-points, width: 6, until: , leak: 0.1}\nover: {seed: [0, 1]}\n"
+    )
+    words = ["sweep", file, "--executor", "serial", "--json", "--out"]
+    answer = reluflow(*words, tmp_path / "own").json
+    assert (answer["cases"], answer["done"]) == (2, 2)
+    assert {"end", "loss"} <= set(pandas.read_parquet(answer["table"]))
+    kept = json.loads((tmp_path / "own" / "sweep.json").read_text())["base"]
+    assert (kept["width"], kept["leak"], kept["loss"], kept["until"]) == (6, 0.1, None, None)
+    reluflow(*words, tmp_path / "given", "--width", "4", "--loss", "square", "--scale", "1e-3")
+    kept = json.loads((tmp_path / "given" / "sweep.json").read_text())["base"]
+    assert (kept["width"], kept["leak"], kept["loss"], kept["scale"]) == (4, 0.1, "square", "0.001")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("over = 3\n[case]\ndataset = 'three-points'\n", "must have a table `case`"),
+        ("case = 'three-points'\n[over]\nseed = '0..1'\n", "must have a table `case`"),
+        ("measure = 3\n[case]\ndataset = 'three-points'\n[over]\nseed = '0..1'\n", "a list of names under `measure`"),
+        ("measure = [3]\n[case]\ndataset = 'three-points'\n[over]\nseed = '0..1'\n", "a list of names under `measure`"),
+        ("executor = 'dask'\n[case]\ndataset = 'three-points'\n[over]\nseed = '0..1'\n", "got 'executor'"),
+        ("[case]\ndataset = 'three-points'\nwidht = 3\n[over]\nseed = '0..1'\n", "`widht` must be one of"),
+        ("[case\n", "must be a TOML file"),
+    ],
+)
+def test_files_that_are_no_sweep_are_refused_in_a_sentence(reluflow, tmp_path, text, sentence):
+    """A number where a table or a list belongs once ended in a traceback."""
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    refused = reluflow("sweep", file, "--out", tmp_path / "none")
+    assert refused.status == 2
+    assert sentence in refused.err
+    assert len(refused.err.strip().splitlines()) == 1
+
+
 def test_a_picture_and_a_page(reluflow, tmp_path):
     words = ["sweep", "three-points", "--over", "scale=1e-1,1e-3", "--over", "width=4,6", "--over", "seed=0..1"]
     words += ["--executor", "serial", "--measure", "end,loss", "--out", tmp_path]
@@ -104,7 +143,10 @@ def test_a_picture_and_a_page(reluflow, tmp_path):
         (("missing.csv", "--over", "seed=0..1"), "missing.csv"),
         (("three-points", "--over", "seed=0..1", "--measure", "lss"), "did you mean loss?"),
         (("three-points", "--over", "seed=0..1", "--measure", "theorem:boursier2024:thm99"), "reluflow theorems"),
-        (("three-points", "--over", "seed=0..1", "--scheduler", "tcp://x:1"), "goes with executor dask"),
+        (
+            ("three-points", "--over", "seed=0..1", "--executor", "processes", "--scheduler", "tcp://x:1"),
+            "goes with executor dask",
+        ),
         (("three-points", "--over", "seed=0..1", "--executor", "threads"), "threads"),
         (("status", "nowhere"), "`nowhere` must be the folder of a sweep"),
         (("diagram", "three-point-angel"), "did you mean three-point-angle?"),

@@ -1,5 +1,7 @@
 """Wilson's interval, bisection and refinement find a boundary that is known."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -8,8 +10,10 @@ from reluflow.errors import InvalidInputError
 from reluflow.sweep.boundary import find_boundary
 from reluflow.sweep.case import Case
 from reluflow.sweep.refine import refine
+from reluflow.sweep.run import sweep
 from reluflow.sweep.values import Interval
 from reluflow.sweep.wilson import wilson_interval
+from sweep.sweep_cases import records
 
 CASE = Case("three-points", width=4, until="0.5")
 
@@ -114,3 +118,39 @@ def test_refinement_gathers_where_the_end_changes(tmp_path):
     assert set(frame["share"]) == {0.0, 1.0}
     with pytest.raises(InvalidInputError, match="`over` must name one or two settings"):
         refine(CASE, {}, event="interpolates")
+
+
+def test_refinement_of_a_setting_that_counts_takes_whole_numbers(tmp_path):
+    """Widths were asked for at 17.3 and refused, and each point of a batch had a pool of processes of its own."""
+    frame = refine(
+        Case("three-points", scale="0.3"),
+        {"width": Interval("2", "10")},
+        event="end=least-squares",
+        points=6,
+        batch=3,
+        seeds=2,
+        executor="serial",
+        out=tmp_path,
+    )
+    assert len(frame) == 6
+    assert (frame["width"] == frame["width"].round()).all()
+    kept = Counter(record.over for record in records(tmp_path))
+    assert set(kept.values()) == {1}, "nothing is computed twice"
+    for row in frame.itertuples():
+        case = Case("three-points", scale="0.3", width=int(row.width))
+        plain = sweep(case, over={"seed": "0..1"}, measure=["end"], executor="serial")
+        assert row.successes == (plain.frame()["end"] == "least-squares").sum()
+
+
+def test_refinement_refuses_to_count_failures():
+    """A case that failed once counted as one in which the event did not happen."""
+    with pytest.raises(InvalidInputError, match="must run for every value and seed; 2 cases failed: `y` must hold"):
+        refine(
+            Case("three-points", loss="logistic"),
+            {"leak": Interval("0", "1")},
+            event="end=interpolates",
+            points=2,
+            batch=1,
+            seeds=2,
+            executor="serial",
+        )

@@ -1,5 +1,6 @@
 """Beyond one pool: Dask, and machines that share nothing but a folder."""
 
+import json
 import os
 import shutil
 import signal
@@ -12,8 +13,13 @@ from pathlib import Path
 import pytest
 
 from reluflow.errors import BackendError
+from reluflow.sweep.attempts import TASKS
 from reluflow.sweep.case import Case
+from reluflow.sweep.claims import CLAIMS, WORKERS
+from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
+from reluflow.sweep.segments import RESULTS, StorageError
+from reluflow.sweep.worker import Assignment, Worker
 from sweep.sweep_cases import SMALL, children, environment, finish, records, start
 
 CASE = Case("three-points", width=6)
@@ -57,6 +63,35 @@ def test_a_cluster_that_does_not_start_is_said_in_a_sentence(tmp_path, monkeypat
     monkeypatch.setattr(distributed, "LocalCluster", fail)
     with pytest.raises(BackendError, match="`--executor dask` could not start a cluster on this machine"):
         sweep(CASE, over=SMALL, executor="dask", workers=1, out=tmp_path)
+
+
+def wait_for(condition, seconds=150):
+    """Until it is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.1)
+
+
+def session(leader):
+    """Processes of the session that a process leads, itself included, that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(words[3]) == leader and words[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def computing_processes(pid):
+    """The processes below one that compute cases."""
+    below = children(pid)
+    for child in below:
+        below.extend(children(child))
+    return [child for child in below if b"worker_process" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def _doubled(values):
@@ -122,17 +157,123 @@ def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
     names = [record.fingerprint for record in records(tmp_path)]
     assert 3 <= len(kept) < 300
     assert kept <= set(names)
-    assert len(set(names)) == 300
-    # where a report dies with its worker, after the results were written, Dask gives its task out again
-    found = {}
-    for record in records(tmp_path):
-        assert found.setdefault(record.fingerprint, record.measures) == record.measures
+    assert len(names) == len(set(names)) == answer["computed"] == 300, "what a lost worker had written is not repeated"
+    assert not any(
+        (tmp_path / part).exists() and list((tmp_path / part).iterdir()) for part in (CLAIMS, WORKERS, TASKS)
+    )
+
+
+def test_a_killed_process_of_a_dask_worker_loses_nothing(cluster, tmp_path):
+    """The cases run in a process beside the Dask worker; what it had written counts, the rest is given out again."""
+    address, _, nanny = cluster
+    words = ["sweep", "three-points", "--over", "seed=0..199", "--width", "6", "--measure", "loss", "--json"]
+    process = start(*words, "--out", tmp_path, "--executor", "dask", "--scheduler", address)
+    for least in (3, 60):
+        wait_for(lambda least=least: len(records(tmp_path)) >= least)
+        computing = computing_processes(nanny.pid)
+        assert len(computing) == 1
+        os.kill(computing[0], signal.SIGKILL)
+    answer = finish(process)
+    assert (answer["done"], answer["failed"], answer["computed"]) == (200, 0, 200)
+    names = [record.fingerprint for record in records(tmp_path)]
+    assert len(names) == len(set(names)) == 200
+    wait_for(lambda: not computing_processes(nanny.pid))
+
+
+def test_an_attempt_whose_report_was_lost_is_found_by_the_next(tmp_path):
+    """Dask gives a task out again where a report dies with its worker; its cases were once computed twice."""
+    plan = make_plan(CASE, {"seed": "0..3"}, ["loss"])
+    assignment = Assignment(str(tmp_path), "driver", plan, {})
+    with Worker(assignment) as first:
+        assert first.work((0, 1), mark="driver-7").computed == 2
+        assert first.work((2,), mark="driver-8").computed == 1
+        assert first.work((0, 1), mark="driver-7").computed == 0, "also where the same worker has it again"
+    with Worker(assignment) as second:
+        report = second.work((0, 1), mark="driver-7")
+        assert (report.computed, report.found) == (0, 2)
+
+
+def test_a_case_that_kills_its_processes_on_dask_is_a_failed_case(cluster, tmp_path):
+    address, _, _ = cluster
+
+    def deadly(trajectory):
+        if trajectory.problem.network.num_neurons == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trajectory.loss
+
+    over = {"width": "4,5,6"}
+    made = sweep("three-points", over=over, measure=[deadly], executor="dask", scheduler=address, out=tmp_path)
+    assert (made.done, made.failed, made.computed) == (2, 1, 3)
+    assert made.frame()["error"][1].startswith("The worker died 5 times at this case, last with status -9")
+
+
+def test_threads_of_one_dask_worker_do_not_share_what_a_measure_keeps(tmp_path):
+    """`dask worker` takes as many threads as cores by default. Two cases in one interpreter shared the certificate of
+    the last limit: one could be given the other's."""
+    import distributed
+
+    case = Case("three-points", width=6)
+    over, measures = {"scale": "1e-1,1e-3", "seed": "0..9"}, ["kind", "proof", "loss"]
+    plain = sweep(case, over=over, measure=measures, executor="serial")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=3, dashboard_address=None, silence_logs=50) as local:
+        where = local.scheduler_address
+        made = sweep(case, over=over, measure=measures, executor="dask", scheduler=where, out=tmp_path)
+    assert made.frame().equals(plain.frame())
+    assert len(list((tmp_path / RESULTS).iterdir())) == 3, "a process for each thread"
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_driver_on_a_local_cluster_stops_or_dies_and_nothing_is_lost_or_left(tmp_path, is_killed):
+    words = ["sweep", "three-points", "--over", "seed=0..4999", "--width", "8", "--json", "--out", tmp_path]
+    process = start(*words, "--executor", "dask", "--workers", "2", start_new_session=True)
+    wait_for(lambda: len(records(tmp_path)) >= 5)
+    everyone = session(process.pid)
+    assert len(everyone) >= 5, "driver, two Dask workers, two processes that compute"
+    if is_killed:
+        process.kill()
+        process.communicate()
+    else:
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 130, err
+        assert "are done and kept" in err
+        assert "Traceback" not in err
+        answer = json.loads(out)
+        assert 5 <= answer["computed"] == answer["done"] == len(records(tmp_path)) < 5000
+        assert not list((tmp_path / CLAIMS).iterdir())
+        assert not list((tmp_path / TASKS).iterdir())
+    wait_for(lambda: not session(process.pid))
+    names = [record.fingerprint for record in records(tmp_path)]
+    assert len(names) == len(set(names))
+    more = sweep(Case("three-points", width=8), over={"seed": "0..29"}, executor="serial", out=tmp_path)
+    assert more.computed == 30 - sum(more.plan.case_at(k).fingerprint() in set(names) for k in range(30))
+
+
+def test_what_a_dask_worker_cannot_write_is_said_as_it_is(cluster, tmp_path):
+    """On a full disk the sentence was that the cluster had stopped answering."""
+    address, _, _ = cluster
+    (tmp_path / WORKERS).write_text("a file where a folder belongs")
+    with pytest.raises(StorageError, match="could not be written: File exists; what was finished before is kept"):
+        sweep(CASE, over={"seed": "0..3"}, scheduler=address, out=tmp_path)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    """Dask's workers import the script that starts them, which then started a cluster of its own, and so on."""
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import reluflow\nreluflow.sweep('three-points', over={'seed': '0..3'}, executor='dask', workers=1)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment(), timeout=240)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "could not start a cluster on this machine" in last
+    assert 'must stand under if __name__ == "__main__":' in last
 
 
 def test_an_address_where_nobody_answers_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("reluflow.sweep.executors.dask_cluster.CONNECT_S", 1.0)
     with pytest.raises(BackendError, match="must be the address of a running Dask scheduler"):
-        sweep(CASE, over={"seed": "0..3"}, executor="dask", scheduler=f"tcp://127.0.0.1:{free_port()}", out=tmp_path)
+        sweep(CASE, over={"seed": "0..3"}, scheduler=f"tcp://127.0.0.1:{free_port()}", out=tmp_path)
 
 
 def container():

@@ -101,10 +101,10 @@ def test_a_sweep_survives_a_hundred_kills(tmp_path):
 
 def test_workers_that_cannot_start_are_no_case_s_fault(tmp_path, monkeypatch):
     """Sources that vanished under a running sweep once made 48 failed cases of workers that could not import them."""
-    from reluflow.sweep.executors import processes
+    from reluflow.sweep.executors import member
 
     program = [sys.executable, "-c", "raise SystemExit(3)"]
-    monkeypatch.setattr(processes, "_PROGRAM", program)
+    monkeypatch.setattr(member, "_PROGRAM", program)
     with pytest.raises(BackendError, match="end with status 3 before they begin"):
         sweep("three-points", over={"seed": "0..3"}, executor="processes", workers=1, out=tmp_path)
     assert records(tmp_path) == []

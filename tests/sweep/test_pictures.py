@@ -2,21 +2,25 @@
 
 import re
 import shlex
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
+from reluflow.sweep.asked_scales import holds_before_a_run
 from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.registry import DIAGRAMS, diagram_named
 from reluflow.sweep.diagrams.three_point_angle import box_angles
 from reluflow.sweep.executors.serial import SerialExecutor
 from reluflow.sweep.lab_link import lab_command
-from reluflow.sweep.pictures import axis_numbers, draw_sweep, figure_of
+from reluflow.sweep.pictures import axis_numbers, draw_sweep, figure_of, theory_lines
+from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
 from reluflow.sweep.summary import summarize
 from reluflow.sweep.wilson import wilson_interval
+from reluflow.theory.registry import theorem_named
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +66,51 @@ def test_one_setting_is_a_curve_with_a_band():
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
     assert axes.collections, "the band"
+
+
+LYU = Case("lyu-symmetric", leak=0.5, init="lyu-balanced", until="1e-3")
+
+
+def test_the_scale_a_theorem_asks_for_is_drawn():
+    """`--plot` drew what was measured and never what a theorem among the measures says of the same map."""
+    over = {"scale": "1e-1..1e-6:log:3", "width": [4, 16]}
+    words = "hypotheses of lyu2021:thm4.3 hold below (first seed)"
+    summary, plan = swept_with_a_theorem(over)
+    (line,) = theory_lines(summary, plan)
+    assert (line.y, line.label) == ((4.0, 16.0), words)
+    theorem = theorem_named("lyu2021:thm4.3")
+    for scale, width in zip(line.x, line.y, strict=True):
+        case = replace(LYU, width=int(width))
+        assert holds_before_a_run(theorem, case.with_value("scale", str(0.99 * scale)))
+        assert not holds_before_a_run(theorem, case.with_value("scale", str(1.01 * scale)))
+    assert words in legend_of(figure_of(summary, plan=plan))
+    summary, plan = swept_with_a_theorem({"width": [4, 16], "scale": ["0.1", "0.2"]})
+    (line,) = theory_lines(summary, plan)
+    assert (line.x, line.label) == ((), "hypotheses of lyu2021:thm4.3 hold nowhere here (first seed)")
+    summary, plan = swept_with_a_theorem({"scale": over["scale"]})
+    assert words in legend_of(figure_of(summary, plan=plan))
+
+
+def swept_with_a_theorem(over):
+    """A summary of runs without the theorem's own, which take a while, and the plan with it."""
+    plan = make_plan(LYU, over, ["outcome", "theorem:lyu2021:thm4.3"])
+    return summarize(sweep(LYU, over=over, measure=["outcome"], executor="serial")), plan
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def test_values_that_are_no_numbers_stand_at_their_ticks():
+    """Losses stood at 0 and 1 without a word, the scale 1e-400 at the number 0, and a failed cell ended it."""
+    over = {"scale": ["1e-3", "1e-400"], "loss": ["square", "logistic"]}
+    swept = sweep(Case("three-points", width=6), over=over, measure=["outcome"], executor="serial")
+    axes = figure_of(summarize(swept)).axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.001", "1e-400"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["square", "logistic"]
+    over = {"init": ["balanced", "dominated"]}
+    one = sweep(Case("three-points", width=6), over=over, measure=["loss"], executor="serial")
+    assert figure_of(summarize(one)).axes[0].get_xlabel() == "init: 0 balanced, 1 dominated"
 
 
 def test_the_page_has_a_cell_and_a_command_for_every_point(result):

@@ -246,6 +246,44 @@ def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monkeypatch):
+    """On a disk really full the claim failed before any result did: workers ended in tracebacks and were replaced."""
+    import os
+
+    sweep(CASE, over={"seed": "0..1"}, measure=["loss"], executor="serial", out=tmp_path)
+    real = os.open
+
+    def full(path, flags, *more, **options):
+        made = real(path, flags, *more, **options)
+        if Path(str(path)).parent.name != CLAIMS:
+            return made
+        os.close(made)
+        return real("/dev/full", os.O_WRONLY)
+
+    monkeypatch.setattr("reluflow.sweep.claims.os.open", full)
+    with pytest.raises(StorageError, match="No space left on device; what was finished before is kept"):
+        sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path)
+    monkeypatch.undo()
+    assert not list((tmp_path / CLAIMS).iterdir())
+    assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
+
+
+def test_nobody_is_given_up_because_the_disk_is_full(tmp_path, monkeypatch):
+    """Whether a worker of another machine is silent is asked of the folder's clock, which cannot be read there."""
+    import json
+
+    Claims(tmp_path, "far")
+    mark = tmp_path / WORKERS / "far"
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "machine": "another host"}))
+
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "touch", full)
+    assert is_alive(tmp_path, "far")
+
+
 def test_storage_errors_are_refusals_with_a_way_out():
     assert issubclass(StorageError, reluflow.errors.ReluflowError)
 
@@ -277,7 +315,7 @@ def test_names_of_executors_are_checked():
     with pytest.raises(InvalidInputError, match="`executor` must be one of serial, processes, dask, got 'threads'"):
         sweep(CASE, over={"seed": "0..1"}, executor="threads")
     with pytest.raises(InvalidInputError, match="`scheduler` is the address of a Dask scheduler"):
-        sweep(CASE, over={"seed": "0..1"}, scheduler="tcp://127.0.0.1:1")
+        sweep(CASE, over={"seed": "0..1"}, executor="serial", scheduler="tcp://127.0.0.1:1")
     with pytest.raises(InvalidInputError, match="`workers` must be at least 1"):
         sweep(CASE, over={"seed": "0..1"}, workers=0)
 

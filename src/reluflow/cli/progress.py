@@ -12,6 +12,7 @@ from reluflow.interruption import interrupt_between_steps
 
 if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractRun
+    from reluflow.sweep.run import SweepState
 
 
 @contextmanager
@@ -103,5 +104,27 @@ def _bar(end: float | None) -> Iterator[Callable[[AbstractRun], None]]:
                 clock = f"t = {run.time:.5g}" if math.isfinite(run.time) else f"log t = {run.log_time:.5g}"
                 words = f"{clock}, {run.steps} steps, loss {run.loss():.5g}; Ctrl-C keeps what is done"
                 progress.update(task, description=words, completed=min(run.time, end) if end is not None else None)
+
+        yield show
+
+
+@contextmanager
+def sweep_bar() -> Iterator[Callable[[SweepState], None]]:
+    """A bar with the rate, the time left and the failures so far; on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda state: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=120) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def show(state: SweepState) -> None:
+            rate = state.computed / state.seconds if state.seconds > 0 else 0.0
+            words = f"{rate:.3g} a second, {state.failed} failed; Ctrl-C keeps what is done"
+            progress.update(task, total=state.cases, completed=state.finished, description=words)
 
         yield show

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +22,7 @@ from reluflow.cli.arguments import (
     WidthOption,
 )
 from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.progress import sweep_bar
 from reluflow.cli.train import Method, RidgeChoice
 from reluflow.errors import InvalidInputError
 
@@ -46,6 +45,7 @@ class ExecutorName(StrEnum):
 
 
 def command(
+    context: typer.Context,
     subject: Annotated[
         str,
         typer.Argument(
@@ -72,7 +72,10 @@ def command(
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where results are kept.")] = Path("out/sweep"),
-    executor: Annotated[ExecutorName, typer.Option("--executor", help="Where cases run.")] = ExecutorName.PROCESSES,
+    executor: Annotated[
+        ExecutorName | None,
+        typer.Option("--executor", help="Where cases run; default: processes, or dask with --scheduler."),
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler: tcp://host:8786.")
     ] = None,
@@ -121,6 +124,8 @@ def command(
     measures = [word for words in (measure or []) for word in words.split(",") if word.strip()]
     if Path(subject).suffix.lower() in (".toml", ".yaml", ".yml"):
         base, values, measures, out = _from_file(Path(subject), over, measures, out)
+        for setting, text in _given_settings(context).items():
+            base = base.with_value(setting, text)
     else:
         from reluflow.sweep.case import Case
 
@@ -175,10 +180,22 @@ def _over(over: list[str] | None) -> dict[str, str]:
     return values
 
 
+def _given_settings(context: typer.Context) -> dict[str, str]:
+    """The settings of a case that were written on the command line."""
+    from reluflow.sweep.case import SETTINGS
+
+    given = {}
+    for name, value in context.params.items():
+        source = context.get_parameter_source(name)
+        if name in SETTINGS and source is not None and source.name == "COMMANDLINE":
+            given[name] = str(value.value if isinstance(value, Enum) else value)
+    return given
+
+
 def _from_file(
     path: Path, over: list[str] | None, measures: list[str], out: Path
 ) -> tuple[Case, dict[str, Any], list[str], Path]:
-    """A sweep described in a file; --over, --measure and --out given beside it win."""
+    """A sweep described in a file; what is given beside it wins."""
     from reluflow.sweep.plan import read_plan
 
     base, values, asked, rest = read_plan(path)
@@ -197,7 +214,7 @@ def _from_file(
 def _run(
     plan: Plan,
     out: Path,
-    executor: ExecutorName,
+    executor: ExecutorName | None,
     workers: int | None,
     scheduler: str | None,
     *,
@@ -212,7 +229,7 @@ def _run(
     from reluflow.sweep.table import check_packages
 
     check_packages()
-    chosen = executor_named(executor.value, workers, scheduler)
+    chosen = executor_named(executor, workers, scheduler)
     folder = open_folder(out)
     state: list[SweepState] = []
     is_interrupted = False
@@ -290,7 +307,7 @@ def _status(folder: Path, *, as_json: bool) -> None:
     )
 
 
-def _dry_run(plan: Plan, out: Path, workers: int | None, executor: ExecutorName, *, as_json: bool) -> None:
+def _dry_run(plan: Plan, out: Path, workers: int | None, executor: ExecutorName | None, *, as_json: bool) -> None:
     from reluflow.cli.progress import stage_spinner
     from reluflow.sweep.estimate import estimate
     from reluflow.sweep.executors.processes import available_cores
@@ -346,7 +363,7 @@ def _diagram(
     out: Path,
     *,
     quick: bool,
-    executor: ExecutorName,
+    executor: ExecutorName | None,
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
@@ -365,7 +382,7 @@ def _diagram(
     check_packages()
     diagram = diagram_named(name)
     with sweep_bar() as show:
-        made = diagram.make(out, executor_named(executor.value, workers, scheduler), is_quick=quick, progress=show)
+        made = diagram.make(out, executor_named(executor, workers, scheduler), is_quick=quick, progress=show)
     if as_json:
         print_json({"name": name, "findings": made.findings, "files": [str(path) for path in made.files]})
         return 0
@@ -374,25 +391,3 @@ def _diagram(
     for path in made.files:
         print(path)
     return 0
-
-
-@contextmanager
-def sweep_bar() -> Iterator[Callable[[SweepState], None]]:
-    """A bar with the rate, the time left and the failures so far; on a terminal only."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda state: None
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=120) as progress:
-        task = progress.add_task("starting", total=None)
-
-        def show(state: SweepState) -> None:
-            rate = state.computed / state.seconds if state.seconds > 0 else 0.0
-            words = f"{rate:.3g} a second, {state.failed} failed; Ctrl-C keeps what is done"
-            progress.update(task, total=state.cases, completed=state.finished, description=words)
-
-        yield show

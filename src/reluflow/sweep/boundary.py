@@ -129,11 +129,7 @@ def find_boundary(
     base = Case(case) if isinstance(case, str) else case
 
     def count_at(share: Decimal) -> Count:
-        text = interval.at(share)
-        try:
-            base.parse(name, text)
-        except InvalidInputError:
-            text = str(round(float(text)))  # a setting that counts something
+        text = base.spaced_value(name, interval.at(share))
         trials = first_seeds
         while True:
             over = {name: [text], "seed": range(trials)}

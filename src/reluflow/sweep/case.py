@@ -148,6 +148,20 @@ class Case:
             return _whole(name, text)
         return known[key].parse(text)
 
+    def spaced_value(self, name: str, text: str) -> str:
+        """A value between two others as this name can take it: the nearest whole number where it counts something.
+
+        >>> Case("three-points").spaced_value("width", "12.6"), Case("three-points").spaced_value("leak", "0.126")
+        ('13', '0.126')
+        """
+        try:
+            self.parse(name, text)
+        except InvalidInputError:
+            whole = str(round(float(text)))
+            self.parse(name, whole)  # raises with its own sentence where the name takes no number at all
+            return whole
+        return text
+
     @property
     def data_spec(self) -> str:
         """The dataset with all its parameters, as the command line writes it."""

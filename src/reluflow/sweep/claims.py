@@ -18,6 +18,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reluflow.sweep.attempts import TASKS
+from reluflow.sweep.segments import not_written
+
 CLAIMS, WORKERS = "claims", "workers"
 BUCKET_DIGITS = 4
 BEAT_S = 5.0
@@ -80,10 +83,13 @@ class Claims:
     _beat: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        for name in (CLAIMS, WORKERS):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
         me = {"machine": machine_identity(), "pid": os.getpid(), "start": process_start(os.getpid())}
-        self._alive.write_text(json.dumps(me))
+        try:
+            for name in (CLAIMS, WORKERS):
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+            self._alive.write_text(json.dumps(me))
+        except OSError as error:
+            raise not_written(self._alive, error) from error
         self._beat = time.monotonic()
 
     @property
@@ -120,8 +126,14 @@ class Claims:
                     return None
                 broken = owner
                 continue
-            with os.fdopen(descriptor, "w") as handle:
-                handle.write(f"{self.worker} {count}")
+            except OSError as error:
+                raise not_written(path, error) from error
+            try:
+                with os.fdopen(descriptor, "w") as handle:
+                    handle.write(f"{self.worker} {count}")
+            except OSError as error:  # as on a full disk
+                path.unlink(missing_ok=True)
+                raise not_written(path, error) from error
             return broken
         return None
 
@@ -170,12 +182,15 @@ def is_alive(folder: Path, worker: str) -> bool:
     path = folder / WORKERS / worker
     try:
         who = json.loads(path.read_text())
-        silent = _now(folder) - path.stat().st_mtime
+        last = path.stat().st_mtime
     except (OSError, ValueError):
         return False
     if who.get("machine") == machine_identity():
         return bool(process_start(int(who["pid"])) == who.get("start"))
-    return silent < SILENCE_S
+    try:
+        return _now(folder) - last < SILENCE_S
+    except OSError:  # the clock cannot be read on a full disk; nobody is given up for that
+        return True
 
 
 def _now(folder: Path) -> float:
@@ -209,7 +224,7 @@ def running_cases(folder: Path) -> int:
 
 
 def remove_traces_of_the_dead(folder: Path) -> None:
-    """Delete stale claims and the marks of workers that are gone."""
+    """Delete stale claims, the marks of workers that are gone, and those of tasks nobody waits for."""
     for path in sorted((folder / CLAIMS).glob("*")):
         try:
             words = path.read_text().split()
@@ -220,3 +235,5 @@ def remove_traces_of_the_dead(folder: Path) -> None:
     for path in sorted((folder / WORKERS).glob("*")):
         if not is_alive(folder, path.name):
             path.unlink(missing_ok=True)
+    for path in sorted((folder / TASKS).glob("*")):
+        path.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ import shlex
 from urllib.parse import urlencode
 
 from reluflow.data.registry import REGISTRY
+from reluflow.errors import ReluflowError
 from reluflow.network.scale import log_of_scale
 from reluflow.sweep.case import Case
 from reluflow.sweep.training import dataset_and_loss_of
@@ -35,7 +36,10 @@ def lab_command(case: Case) -> str | None:
         or not LOG_SCALES[0] <= log_of_scale(case.scale) <= LOG_SCALES[1]
     ):
         return None
-    data, loss = dataset_and_loss_of(case)
+    try:
+        data, loss = dataset_and_loss_of(case)
+    except ReluflowError:  # a case that fails has nothing to show
+        return None
     if (
         data.n > MOST_SAMPLES
         or data.d > LARGEST_DIMENSION

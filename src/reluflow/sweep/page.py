@@ -17,7 +17,8 @@ MOST_CELLS = 20_000
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222}
 svg{max-width:100%;height:auto}rect.cell{cursor:pointer}rect.cell:hover,rect.cell:focus{stroke:#d55e00;stroke-width:2}
-#case{min-height:3.2em;background:#f3f3f3;padding:.5rem .8rem;font-family:ui-monospace,monospace;font-size:13px}
+#case{height:6.6em;overflow:auto;white-space:pre-wrap;background:#f3f3f3;padding:.5rem .8rem;
+font-family:ui-monospace,monospace;font-size:13px}
 img{max-width:100%}table{border-collapse:collapse}
 td,th{padding:.15rem .6rem;text-align:left;border-bottom:1px solid #ddd}"""
 
@@ -27,8 +28,8 @@ for(const cell of document.querySelectorAll('rect.cell')){
  const tell=()=>{show.textContent=cell.dataset.words+'\\n'+cell.dataset.command+lab};
  cell.addEventListener('mouseenter',tell);cell.addEventListener('focus',tell);
  const copy=async()=>{tell();try{await navigator.clipboard.writeText(cell.dataset.command);
-  show.textContent='Copied: '+cell.dataset.command+lab}
-  catch(e){show.textContent='Copy this: '+cell.dataset.command+lab}};
+  show.textContent=cell.dataset.words+'\\nCopied: '+cell.dataset.command+lab}
+  catch(e){show.textContent=cell.dataset.words+'\\nCopy this: '+cell.dataset.command+lab}};
  cell.addEventListener('click',copy);
  cell.addEventListener('keydown',e=>{if(e.key==='Enter')copy()});}"""
 

@@ -192,14 +192,19 @@ def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, An
             raise InvalidInputError(f"`{path}` must be a TOML file: {error}.") from error
     else:
         content = _yaml(path, text)
-    if not isinstance(content, dict) or "dataset" not in (content.get("case") or {}) or not content.get("over"):
+    case, over = (content.get(name) if isinstance(content, dict) else None for name in ("case", "over"))
+    if not isinstance(case, dict) or "dataset" not in case or not isinstance(over, dict) or not over:
         raise InvalidInputError(f"`{path}` must have a table `case` with a `dataset` and a table `over` with values.")
-    base = Case(str(content["case"]["dataset"]))
-    for name, value in content["case"].items():
-        base = base.with_value(name, str(value)) if name != "dataset" else base
+    base = Case(str(case["dataset"]))
+    for name, value in case.items():
+        if name != "dataset" and value is not None:  # what a YAML file leaves empty keeps its default
+            base = base.with_value(name, str(value))
     measures = content.get("measure", ["outcome", "loss"])
+    words = measures.split(",") if isinstance(measures, str) else measures
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InvalidInputError(f"`{path}` must have a list of names under `measure`, got {measures!r}.")
     rest = {key: value for key, value in content.items() if key not in ("case", "over", "measure")}
-    return base, dict(content["over"]), [measures] if isinstance(measures, str) else list(measures), rest
+    return base, over, words, rest
 
 
 def canonical_value(value: Value) -> str:
@@ -240,24 +245,13 @@ def _axis_values(base: Case, name: str, given: Any) -> tuple[Value, ...]:
     if not len(texts):
         raise InvalidInputError(f"`{name}` must have at least one value, got none.")
     is_spaced = isinstance(given, str) and ":l" in given
-    rounded = [_rounded(base, name, text) if is_spaced else text for text in texts]
+    rounded = [base.spaced_value(name, text) if is_spaced else text for text in texts]
     values = [base.parse(name, text) for text in rounded]
     unique = list(dict.fromkeys(values))
     if len(unique) < len(values) and not is_spaced:
         twice = next(value for value in unique if values.count(value) > 1)
         raise InvalidInputError(f"`{name}` must have each value once, got {twice} twice.")
     return tuple(unique)
-
-
-def _rounded(base: Case, name: str, text: str) -> str:
-    """A spaced value of a name that counts something, as the nearest whole number."""
-    try:
-        base.parse(name, text)
-    except InvalidInputError:
-        whole = str(round(float(text)))
-        base.parse(name, whole)  # raises with its own sentence where the name takes no number at all
-        return whole
-    return text
 
 
 def _check_dataset(case: Case) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def refine(
     points
         How many points in all.
     batch
-        How many at a time, so that workers have something to share.
+        How many are chosen at a time; over one setting their runs are one sweep, over two each point is its own.
     seeds
         Runs at each point; the quantity is the share of these in which the event happens.
     out, options
@@ -67,24 +68,44 @@ def refine(
     learner: Any = (
         adaptive.Learner1D(None, (0.0, 1.0)) if len(over) == 1 else adaptive.Learner2D(None, [(0.0, 1.0), (0.0, 1.0)])
     )
+    base = Case(case) if isinstance(case, str) else case
     rows: list[dict[str, Any]] = []
     while len(rows) < points:
         asked, _ = learner.ask(min(batch, points - len(rows)))
-        for point in asked:
-            shares = (float(point),) if len(over) == 1 else tuple(map(float, point))
-            values = {name: over[name].at(share) for name, share in zip(names, shares, strict=True)}
-            made = sweep(
-                case,
-                over={**{name: [text] for name, text in values.items()}, "seed": range(seeds)},
-                measure=[wanted.measure],
-                out=out,
-                **options,
-            )
-            successes = int(wanted.happened(made.frame()[wanted.measure]).sum())
+        texts = [_texts(base, over, point) for point in asked]
+        if len(names) == 1:  # the points of a batch are one sweep, whose workers share them
+            first = {text[0]: text for text in texts}
+            counted = _counted(base, {names[0]: list(first)}, wanted, seeds, out, options)
+            found = [counted[text] for text in texts]
+        else:
+            singles = ({name: [text] for name, text in zip(names, point, strict=True)} for point in texts)
+            found = [next(iter(_counted(base, one, wanted, seeds, out, options).values())) for one in singles]
+        for point, text, successes in zip(asked, texts, found, strict=True):
             learner.tell(point, successes / seeds)
-            rows.append(
-                {**{name: float(text) for name, text in values.items()}, "successes": successes, "trials": seeds}
-            )
+            rows.append({**dict(zip(names, map(float, text), strict=True)), "successes": successes, "trials": seeds})
     frame = pandas.DataFrame(rows)
     frame["share"] = np.asarray(frame["successes"]) / seeds
     return frame
+
+
+def _texts(base: Case, over: Mapping[str, Interval], point: Any) -> tuple[str, ...]:
+    """The values of the settings at a point of the unit interval or square."""
+    shares = (float(point),) if len(over) == 1 else tuple(map(float, point))
+    return tuple(base.spaced_value(name, over[name].at(share)) for name, share in zip(over, shares, strict=True))
+
+
+def _counted(
+    base: Case,
+    over: Mapping[str, list[str]],
+    event: CountedEvent,
+    seeds: int,
+    out: str | os.PathLike[str] | None,
+    options: Mapping[str, Any],
+) -> dict[tuple[str, ...], int]:
+    """How often the event happened at each combination of values, in their order."""
+    made = sweep(base, over={**over, "seed": range(seeds)}, measure=[event.measure], out=out, **options)
+    if made.failed:
+        why = made.frame().query("status == 'failed'")["error"].iloc[0]
+        raise InvalidInputError(f"`over` must run for every value and seed; {made.failed} cases failed: {why}")
+    happened = event.happened(made.frame()[event.measure]).reshape(-1, seeds).sum(axis=1)
+    return dict(zip(product(*over.values()), map(int, happened), strict=True))

@@ -22,7 +22,6 @@ from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.plan import Over, Plan, make_plan
 from reluflow.sweep.queue import TaskQueue
 from reluflow.sweep.result import SweepResult, gathered
-from reluflow.sweep.segments import SegmentReader
 from reluflow.sweep.store import DONE_CODE, FAILED_CODE, MISSING_CODE, Progress, open_folder, write_plan
 from reluflow.sweep.worker import Assignment
 
@@ -63,7 +62,7 @@ def sweep(
     over: Over,
     measure: Sequence[str | Function | Measure] = ("outcome", "loss"),
     out: str | os.PathLike[str] | None = None,
-    executor: str | AbstractExecutor = "processes",
+    executor: str | AbstractExecutor | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     retry_failed: bool = False,
@@ -86,7 +85,7 @@ def sweep(
     out
         Folder of the sweep; None for one that goes when the program ends.
     executor
-        "serial", "processes", "dask", or an executor of your own.
+        "serial", "processes", "dask", or an executor of your own; by default processes, or Dask with a `scheduler`.
     workers
         Processes; by default one per core.
     scheduler
@@ -147,22 +146,24 @@ def run_plan(
                 progress(state)
     except KeyboardInterrupt:
         reports.close()  # waits for the workers to write what is finished, which they report to nobody any more
-        own = (s for s in SegmentReader(folder).new() if s.path.parent.name.startswith(assignment.driver))
-        state.computed = sum(len(segment.lines) for segment in own)
+        known.read()
+        state.computed = known.computed_by(assignment.driver)
         raise
     finally:
         reports.close()
         if running_cases(folder) == 0:
             remove_traces_of_the_dead(folder)
     known.read()
+    state.computed = known.computed_by(assignment.driver)  # what a lost worker wrote has no report
     state.failed = known.count(FAILED_CODE)
     state.finished = state.failed + known.count(DONE_CODE)
     state.seconds = time.perf_counter() - began
     return state
 
 
-def executor_named(name: str, workers: int | None, scheduler: str | None) -> AbstractExecutor:
-    """The executor of this name."""
+def executor_named(name: str | None, workers: int | None, scheduler: str | None) -> AbstractExecutor:
+    """The executor of this name; None takes processes, or Dask where there is a scheduler."""
+    name = name or ("processes" if scheduler is None else "dask")
     if scheduler is not None and name != "dask":
         raise InvalidInputError(
             f"`scheduler` is the address of a Dask scheduler; it goes with executor dask, not {name}."

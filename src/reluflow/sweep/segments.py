@@ -142,10 +142,15 @@ def write_durably(path: Path, content: bytes) -> None:
             handle.write(content)
         sync_folder(path.parent)
     except OSError as error:
-        raise StorageError(
-            f"`{path}` could not be written: {error.strerror or error}; what was finished before is kept, and the "
-            "same command goes on from there."
-        ) from error
+        raise not_written(path, error) from error
+
+
+def not_written(path: Path, error: OSError) -> StorageError:
+    """The sentence for a file of the sweep that could not be written."""
+    return StorageError(
+        f"`{path}` could not be written: {error.strerror or error}; what was finished before is kept, and the same "
+        "command goes on from there."
+    )
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,7 @@ class Progress:
     folder: Path
     codes: NDArray[np.uint8] = field(init=False)
     reader: SegmentReader = field(init=False)
+    results: Counter[str] = field(default_factory=Counter, init=False)  # read so far, by their writers
 
     def __post_init__(self) -> None:
         names = self.plan.fingerprints().view("S16").ravel()
@@ -55,6 +57,7 @@ class Progress:
         for segment in self.reader.new():
             if not segment.covers(self.plan.identities):
                 continue
+            self.results[segment.path.parent.name] += len(segment.lines)
             found = list(segment.statuses())
             names = np.array([name for name, _ in found], dtype="S16")
             statuses = np.array([DONE_CODE if status == DONE else FAILED_CODE for _, status in found], dtype=np.uint8)
@@ -85,6 +88,10 @@ class Progress:
         heads = np.frombuffer(self._sorted.tobytes(), dtype=np.uint8).reshape(-1, 16)[:, :2].astype(np.uint16)
         prefixes[self._order] = heads[:, 0] * np.uint16(256) + heads[:, 1]
         return prefixes
+
+    def computed_by(self, driver: str) -> int:
+        """How many results the workers of a sweep have written, as far as was read."""
+        return sum(number for writer, number in self.results.items() if writer.startswith(driver))
 
     def count(self, code: int) -> int:
         """How many cases have this code."""

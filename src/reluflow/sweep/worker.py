@@ -13,9 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from reluflow.errors import ReluflowError
+from reluflow.sweep.attempts import begin
 from reluflow.sweep.case import Case
 from reluflow.sweep.claims import Claims, bucket_of
 from reluflow.sweep.measures import Measure
@@ -83,6 +84,12 @@ def writer_name(driver: str) -> str:
     return f"{driver}-{host}-{os.getpid()}-{secrets.token_hex(3)}"
 
 
+def segment_header(plan: Plan) -> dict[str, Any]:
+    """What makes the lines of a segment results: the base case, the swept names, the measures."""
+    columns = [measure.name for measure in plan.measures]
+    return {"base": plan.base.settings(), "names": plan.names, "measures": plan.identities, "columns": columns}
+
+
 @dataclass
 class Worker:
     """Computes cases of one sweep. Use as a context, which signs it on and off."""
@@ -93,16 +100,9 @@ class Worker:
     def __post_init__(self) -> None:
         self.name = writer_name(self.assignment.driver)
         folder = Path(self.assignment.folder)
-        plan = self.assignment.plan
-        header = {
-            "base": plan.base.settings(),
-            "names": plan.names,
-            "measures": plan.identities,
-            "columns": [measure.name for measure in plan.measures],
-        }
         self._claims = Claims(folder, self.name)
         self._reader = SegmentReader(folder, dict(self.assignment.known))
-        self._writer = SegmentWriter(folder, self.name, header)
+        self._writer = SegmentWriter(folder, self.name, segment_header(self.assignment.plan))
         self._elsewhere: dict[bytes, str] = {}
         self._pending: list[bytes] = []
         self._lock, self._write_lock = threading.Lock(), threading.Lock()
@@ -118,7 +118,9 @@ class Worker:
         self._contexts.close()
         self._claims.close()
 
-    def work(self, indices: Sequence[int], should_stop: Callable[[], bool] = lambda: False) -> Report:
+    def work(
+        self, indices: Sequence[int], should_stop: Callable[[], bool] = lambda: False, *, mark: str = ""
+    ) -> Report:
         """Compute the cases of a task that nobody else has computed or is computing.
 
         Parameters
@@ -127,6 +129,9 @@ class Worker:
             Numbers of cases in the plan; those that share a claim must come together.
         should_stop
             Asked between cases; what is finished is written before this returns.
+        mark
+            Name of the task where it may be given out again by others than the driver; workers that had it before are
+            then known by it, and what they had written is not computed again.
         """
         plan = self.assignment.plan
         cases = {index: plan.case_at(index) for index in indices}
@@ -151,6 +156,8 @@ class Worker:
                 held.append(bucket)
                 if broken:  # its worker may have written results we have not seen
                     self._note(self._reader.of(broken))
+            for earlier in begin(Path(self.assignment.folder), mark, self.name) if mark else ():
+                self._note(self._reader.of(earlier))
             self._note(self._reader.new(skips=self.assignment.driver))
             for bucket in held:
                 for index in buckets[bucket]:

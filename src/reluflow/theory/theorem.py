@@ -211,10 +211,14 @@ class Theorem:
 
         A result whose conclusions need no run is also left to `check`.
         """
-        judged = _judge_all([h for h in self.hypotheses if not h.needs_trajectory], evidence)
+        judged = self.judged_before_a_run(evidence)
         if not any(h.holds is False and not h.is_regime for h in judged):
             return None
         return Verdict(self, VerdictKind.NOT_APPLICABLE, judged, {}, {}, ())
+
+    def judged_before_a_run(self, evidence: Evidence) -> tuple[JudgedHypothesis, ...]:
+        """The hypotheses that the problem alone decides, judged."""
+        return _judge_all([h for h in self.hypotheses if not h.needs_trajectory], evidence)
 
     def check(self, evidence: Evidence | Trajectory, **parameters: float) -> Verdict:
         """Judge the evidence, or a trajectory alone.

@@ -62,6 +62,8 @@ class PhaseMap:
         The boundary is drawn where the quantity passes this level; None for none.
     zones, thresholds
         What a theory says.
+    x_names, y_names
+        What stands at the values, where these are only places; empty for the values themselves.
     """
 
     title: str
@@ -77,6 +79,8 @@ class PhaseMap:
     level: float | None = 0.5
     zones: Sequence[Zone] = ()
     thresholds: Sequence[Threshold] = ()
+    x_names: Sequence[str] = ()
+    y_names: Sequence[str] = ()
 
 
 def plot_phase_maps(
@@ -138,11 +142,11 @@ def _draw(axes: Axes, one: PhaseMap) -> None:
     axes.set_ylim(y_edges[0], y_edges[-1])
     if np.isnan(values).any():
         axes.plot([], [], color=_NOTHING, linewidth=6, label="no result that decides")
-    if len(one.x) <= _MOST_TICKS:
-        axes.set_xticks(one.x, [f"{value:g}" for value in one.x])
+    if one.x_names or len(one.x) <= _MOST_TICKS:
+        axes.set_xticks(one.x, one.x_names or [f"{value:g}" for value in one.x])
         axes.set_xticks([], minor=True)
-    if len(one.y) <= _MOST_TICKS:
-        axes.set_yticks(one.y, [f"{value:g}" for value in one.y])
+    if one.y_names or len(one.y) <= _MOST_TICKS:
+        axes.set_yticks(one.y, one.y_names or [f"{value:g}" for value in one.y])
         axes.set_yticks([], minor=True)
     axes.set_title(one.title)
     axes.set_xlabel(one.x_label)

@@ -10,7 +10,7 @@ from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.diagram import AbstractDiagram, Made
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.page import write_page
-from reluflow.sweep.pictures import PICTURE, phase_map
+from reluflow.sweep.pictures import PICTURE, phase_map, theory_lines
 from reluflow.sweep.run import ShowProgress, sweep
 from reluflow.sweep.summary import summarize
 from reluflow.sweep.training import problem_of
@@ -19,6 +19,7 @@ from reluflow.viz.saving import save_figure
 
 EVENT = "kind=max-margin"
 OPEN = ("not-stationary",)  # had not settled when it was cut
+THEOREMS = {"lyu-symmetric": "lyu2021:thm4.3", "lyu-hinted": "lyu2021:thm6.2"}
 HORIZON = 1e15  # directions settle like 1 over log t: what has not by then counts as open
 
 
@@ -43,7 +44,7 @@ class MaxMarginProbability(AbstractDiagram):
         if is_quick:
             over = {"scale": "0.03,0.003", "width": "2,4", "seed": "0..1"}
         maps, findings, files = [], [], []
-        for dataset in ("lyu-symmetric", "lyu-hinted"):
+        for dataset in THEOREMS:
             result = sweep(
                 Case(dataset, leak=0.5, init="lyu-balanced", horizon=HORIZON),
                 over=over,
@@ -53,7 +54,8 @@ class MaxMarginProbability(AbstractDiagram):
                 progress=progress,
             )
             summary = summarize(result, event=EVENT, open_values=OPEN)
-            maps.append(phase_map(summary, dataset))
+            lines = theory_lines(summary, result.plan, keys=[THEOREMS[dataset]])
+            maps.append(phase_map(summary, dataset, lines))
             picture = save_figure(plot_phase_maps([maps[-1]], columns=1, size=(5.6, 4.4)), out / f"{dataset}.png")
             page = write_page(summary, result, picture, f"{self.title}: {dataset}")
             files += [picture, page.rename(page.with_name(f"{dataset}.html"))]

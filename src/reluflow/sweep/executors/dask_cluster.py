@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import queue
 import time
-from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from reluflow.errors import BackendError, InvalidInputError, MissingExtraError
+from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
+from reluflow.sweep.attempts import begun, forget
+from reluflow.sweep.executors.crew import ProcessDeath, disband, work_on
+from reluflow.sweep.executors.deaths import Deaths
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
-from reluflow.sweep.executors.processes import MOST_DEATHS, available_cores, pickled_assignment
-from reluflow.sweep.segments import FAILED, Record, SegmentWriter
-from reluflow.sweep.worker import Assignment, Report, Worker, writer_name
+from reluflow.sweep.executors.processes import available_cores, pickled_assignment
+from reluflow.sweep.worker import Assignment, Report
 
 CONNECT_S = 30.0
 LOOK_S = 5.0  # how often the workers are counted, which may come and go
 LOST_S = 30.0  # a scheduler that does not answer for this long is taken for dead
+LOCAL_SETTINGS = {  # of a local cluster, whose scheduler and workers share the cores with the cases
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.preload": ["reluflow.sweep.executors.crew"],
+}
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A task on its way: its cases, and the name under which workers note that they begin it."""
+
+    task: tuple[int, ...]
+    mark: str
 
 
 @dataclass
@@ -35,7 +53,6 @@ class DaskExecutor(AbstractExecutor):
 
     scheduler: str | None = None
     workers: int | None = None
-    _deaths: Counter[int] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -47,59 +64,57 @@ class DaskExecutor(AbstractExecutor):
 
     def reports(self, assignment: Assignment, source: TaskSource) -> Generator[Report]:
         distributed = _distributed()
-        message = pickled_assignment(assignment)
-        again: list[tuple[int, ...]] = []
-        flying: dict[Any, tuple[int, ...]] = {}
         with ExitStack() as stack:
             client = self._client(distributed, stack)
+            tasks = _Tasks(client, assignment, self.scheduler)
             answered, looked, window = time.monotonic(), -LOOK_S, 0
             try:
                 while True:
                     if time.monotonic() - looked > LOOK_S:
                         looked, window = time.monotonic(), 2 * max(sum(client.nthreads().values()), 1)
-                    while len(flying) < window:
-                        task = again.pop() if again else source.next_task()
-                        if task is None:
-                            break
-                        flying[client.submit(work_on, message, task, pure=False)] = task
-                    if not flying:
+                    while len(tasks) < window and (task := tasks.next_again() or source.next_task()) is not None:
+                        tasks.give(task)
+                    if not len(tasks):
                         if source.is_finished:
                             return
                         time.sleep(0.2)
                         continue
-                    ended = _ended(flying)
+                    yield from tasks.ended()
                     if client.status == "running":
                         answered = time.monotonic()
                     elif time.monotonic() - answered > LOST_S or client.status == "closed":
                         raise _lost(self.scheduler)
-                    for future in ended:
-                        yield from self._outcome(future, flying.pop(future), assignment, again)
+            except ReluflowError:  # a worker's disk may be full, and a StorageError is an OSError too
+                raise
             except (OSError, TimeoutError) as error:  # a closed connection is an OSError
                 raise _lost(self.scheduler) from error
             finally:
-                if flying and client.status == "running":
-                    with suppress(OSError, TimeoutError):  # they end with the cluster, or with the next claim
-                        client.cancel(list(flying))
+                if client.status == "running":
+                    with suppress(OSError, TimeoutError):  # they end with the cluster, or when none comes for a while
+                        tasks.stop()
 
     def _client(self, distributed: Any, stack: ExitStack) -> Any:
         if self.scheduler is None:
             # no `pre-spawn-environ` of ours: a nanny leaves it in this process's environment, where Numba then refuses
             # to compile. Dask asks for one thread of the libraries under NumPy by itself, and `Worker` of Numba.
+            import dask
+
+            if getattr(multiprocessing.current_process(), "_inheriting", False):  # a worker, importing a script
+                raise _no_cluster("a worker of one imported this script")
+            stack.enter_context(dask.config.set(LOCAL_SETTINGS))
             try:
                 cluster = distributed.LocalCluster(
                     n_workers=self.num_workers,
                     threads_per_worker=1,
                     processes=True,
+                    memory_limit=0,
                     dashboard_address=None,
                     silence_logs=50,
                 )
                 stack.enter_context(_closed_in_the_end(cluster))
                 return stack.enter_context(_closed_in_the_end(distributed.Client(cluster, set_as_default=False)))
-            except (OSError, TimeoutError) as error:
-                raise BackendError(
-                    f"`--executor dask` could not start a cluster on this machine ({type(error).__name__}); "
-                    "`--executor processes` needs none."
-                ) from error
+            except (OSError, TimeoutError, RuntimeError) as error:
+                raise _no_cluster(type(error).__name__) from error
         try:
             client = distributed.Client(self.scheduler, timeout=CONNECT_S, set_as_default=False)
             return stack.enter_context(_closed_in_the_end(client))
@@ -109,36 +124,81 @@ class DaskExecutor(AbstractExecutor):
                 f"none answered ({type(error).__name__})."
             ) from error
 
-    def _outcome(
-        self, future: Any, task: tuple[int, ...], assignment: Assignment, again: list[tuple[int, ...]]
-    ) -> Iterator[Report]:
+
+class _Tasks:
+    """The tasks a cluster has now, and those that it is to have again."""
+
+    def __init__(self, client: Any, assignment: Assignment, scheduler: str | None) -> None:
+        self._client = client
+        self._assignment = assignment
+        self._scheduler = scheduler
+        self._folder = Path(assignment.folder)
+        self._message = pickled_assignment(assignment)
+        self._deaths = Deaths(assignment)
+        self._flying: dict[Any, _Given] = {}
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._again: list[tuple[int, ...]] = []
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        return len(self._flying)
+
+    def next_again(self) -> tuple[int, ...] | None:
+        """A task that must be done once more."""
+        return self._again.pop() if self._again else None
+
+    def give(self, task: tuple[int, ...]) -> None:
+        """Hand a task to the cluster; a worker that has not been told of the sweep will say so."""
+        self._submit(_Given(task, f"{self._assignment.driver}-{next(self._numbers)}"), None)
+
+    def _submit(self, given: _Given, message: bytes | None) -> None:
+        driver = self._assignment.driver
+        future = self._client.submit(work_on, driver, given.mark, given.task, message, pure=False)
+        self._flying[future] = given
+        future.add_done_callback(self._done.put)
+
+    def ended(self) -> Iterator[Report]:
+        """What has ended since, after half a second at most."""
+        with suppress(queue.Empty):
+            futures = [self._done.get(timeout=0.5)]
+            while not self._done.empty():
+                futures.append(self._done.get())
+            for future in futures:
+                yield from self._outcome(future, self._flying.pop(future))
+
+    def _outcome(self, future: Any, given: _Given) -> Iterator[Report]:
         """The report of a task that ended well; a task that killed its workers is given out again in pieces."""
         from distributed.scheduler import KilledWorker
 
-        if future.status == "finished":
-            yield future.result()
-            return
         if future.status in ("cancelled", "lost"):
-            raise _lost(self.scheduler)
-        error = future.exception()
-        if not isinstance(error, KilledWorker):
+            raise _lost(self._scheduler)
+        if future.status == "finished":
+            answer = future.result()
+        elif isinstance(error := future.exception(), KilledWorker):
+            answer = ProcessDeath(-9, had_begun=bool(begun(self._folder, given.mark)))
+        else:
             raise error
-        if len(task) > 1:
-            again.extend((index,) for index in task)
+        if answer is None:  # a worker that has not been told: the task takes the sweep along
+            self._submit(given, self._message)
             return
-        self._deaths.update(task)
-        if self._deaths[task[0]] < 2:  # each stands for several workers: Dask has tried again by itself
-            again.append(task)
-            return
-        plan = assignment.plan
-        sentence = (
-            f"Its workers died more than {MOST_DEATHS} times at this case; it may need more memory than there is."
-        )
-        header = {"base": plan.base.settings(), "names": plan.names, "measures": plan.identities, "columns": []}
-        name = plan.case_at(task[0]).fingerprint()
-        record = Record(name, FAILED, plan.values_at(task[0]), (), 0.0, sentence)
-        SegmentWriter(Path(assignment.folder), writer_name(assignment.driver), header).write([record.line()])
-        yield Report(task, computed=1, failed=1)
+        if isinstance(answer, Report):
+            yield answer
+        elif not answer.had_begun:
+            self._again.append(given.task)
+            self._deaths.before_the_task(answer.status)
+        else:
+            writers = begun(self._folder, given.mark)
+            reports, rest = self._deaths.during(given.task, writers, f"status {answer.status}")
+            self._again.extend(rest)
+            yield from reports
+        forget(self._folder, given.mark)
+
+    def stop(self) -> None:
+        """Take back what has not begun, and let every worker end its case and write it."""
+        self._client.cancel(list(self._flying))
+        self._client.run(disband, self._assignment.driver)
+        for given in self._flying.values():
+            forget(self._folder, given.mark)
 
 
 @contextmanager
@@ -155,22 +215,12 @@ def _closed_in_the_end(cluster: Any) -> Iterator[Any]:
             cluster.close()
 
 
-def work_on(message: bytes, task: tuple[int, ...]) -> Report:
-    """What a Dask worker runs: the task, in this process, as a worker of the sweep."""
-    import pickle
-
-    with Worker(pickle.loads(message)) as worker:
-        return worker.work(task)
-
-
-def _ended(flying: dict[Any, tuple[int, ...]]) -> list[Any]:
-    """Those that are no longer pending, after half a second at most."""
-    deadline = time.monotonic() + 0.5
-    while True:
-        ended = [future for future in flying if future.status != "pending"]
-        if ended or time.monotonic() > deadline:
-            return ended
-        time.sleep(0.01)
+def _no_cluster(why: str) -> BackendError:
+    return BackendError(
+        f"`--executor dask` could not start a cluster on this machine ({why}); in a script the call must stand under "
+        'if __name__ == "__main__":, because Dask starts its workers by importing the script. The executor processes '
+        "needs neither."
+    )
 
 
 def _lost(scheduler: str | None) -> BackendError:

@@ -5,25 +5,16 @@ from __future__ import annotations
 import os
 import pickle
 import selectors
-import subprocess
-import sys
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
+from reluflow.errors import InvalidInputError, MissingExtraError, ReluflowError
+from reluflow.sweep.executors.deaths import Deaths
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
-from reluflow.sweep.executors.messages import receive, send
-from reluflow.sweep.executors.worker_process import ONE_THREAD
-from reluflow.sweep.segments import FAILED, Record, SegmentReader, SegmentWriter
-from reluflow.sweep.worker import Assignment, Report, writer_name
-
-MOST_DEATHS = 5  # a case that takes this many workers with it, alone each time, is recorded as failed
-STOP_S = 10.0  # how long a worker may take to end its case when the sweep is stopped
-_PROGRAM = [sys.executable, "-m", "reluflow.sweep.executors.worker_process"]
+from reluflow.sweep.executors.member import Member, let_go
+from reluflow.sweep.worker import Assignment, Report
 
 
 def available_cores() -> int:
@@ -49,26 +40,10 @@ def pickled_assignment(assignment: Assignment) -> bytes:
 
 
 @dataclass
-class _Member:
-    """A worker process, what it is doing, and its name once it has said so."""
-
-    process: subprocess.Popen[bytes]
-    task: tuple[int, ...] | None = None
-    name: str | None = None
-
-
-@dataclass
 class ProcessesExecutor(AbstractExecutor):
-    """Worker processes, by default one per core.
-
-    A worker that dies (killed, out of memory, a crash in compiled code) is replaced, what it had written counts, and
-    the rest of its task is given out again, one case at a time. A case that has killed several workers by itself is
-    recorded as failed, so that the sweep ends.
-    """
+    """Worker processes, by default one per core; one that dies (killed, out of memory, a crash) is replaced."""
 
     workers: int | None = None
-    _deaths: Counter[int] = field(default_factory=Counter, init=False)
-    _false_starts: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -79,9 +54,10 @@ class ProcessesExecutor(AbstractExecutor):
         return self.workers or available_cores()
 
     def reports(self, assignment: Assignment, source: TaskSource) -> Generator[Report]:
-        hello = (list(sys.path), pickled_assignment(assignment))
+        message = pickled_assignment(assignment)
         again: deque[tuple[int, ...]] = deque()
-        members: list[_Member] = []
+        members: list[Member] = []
+        deaths = Deaths(assignment)
         watched = selectors.DefaultSelector()
 
         def next_task() -> tuple[int, ...] | None:
@@ -91,10 +67,11 @@ class ProcessesExecutor(AbstractExecutor):
             while True:
                 for member in members:
                     if member.task is None and (task := next_task()) is not None:
-                        self._give(member, task)
+                        member.give(task)
                 while len(members) < self.num_workers and (task := next_task()) is not None:
-                    members.append(self._start(hello, watched))
-                    self._give(members[-1], task)
+                    members.append(Member.start(message))
+                    watched.register(members[-1].stdout, selectors.EVENT_READ, members[-1])
+                    members[-1].give(task)
                 if not any(member.task for member in members):
                     if source.is_finished:
                         return
@@ -102,122 +79,35 @@ class ProcessesExecutor(AbstractExecutor):
                     continue
                 for key, _ in watched.select(timeout=0.5):
                     member = key.data
-                    message = _read(member)
-                    if isinstance(message, str):
-                        member.name = message
-                    elif isinstance(message, ReluflowError):
-                        raise message
-                    elif message is not None:
+                    answer = member.read()
+                    if isinstance(answer, str):
+                        member.name = answer
+                    elif isinstance(answer, ReluflowError):
+                        raise answer
+                    elif answer is not None:
                         member.task = None
-                        yield message
+                        yield answer
                     else:
                         watched.unregister(key.fileobj)
                         members.remove(member)
-                        yield from self._after_death(member, assignment, again)
+                        yield from _after_death(member, deaths, again)
         finally:
-            self._stop(members)
+            let_go(members)
+            for member in members:
+                member.close()
             watched.close()
 
-    def _start(self, hello: Any, watched: selectors.BaseSelector) -> _Member:
-        process = subprocess.Popen(
-            _PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, **ONE_THREAD}
-        )
-        member = _Member(process)
-        assert process.stdout is not None
-        watched.register(process.stdout, selectors.EVENT_READ, member)
-        _tell(member, hello)
-        return member
 
-    def _give(self, member: _Member, task: tuple[int, ...]) -> None:
-        member.task = task
-        _tell(member, task)
-
-    def _after_death(self, member: _Member, assignment: Assignment, again: deque[tuple[int, ...]]) -> Iterator[Report]:
-        """Count what a dead worker had written, and give out the rest again."""
-        member.process.wait()
-        _close(member)
-        if member.task is None:
-            return
-        if member.name is None:  # it died before it took up the task, which is not the fault of any case
-            again.append(member.task)
-            self._false_starts += 1
-            status = member.process.returncode
-            if status > 0 and self._false_starts >= MOST_DEATHS:
-                raise BackendError(
-                    f"Worker processes end with status {status} before they begin; what they say is on standard error. "
-                    "What was finished is kept; --executor serial needs no other process."
-                )
-            return
-        self._false_starts = 0
-        plan, folder = assignment.plan, Path(assignment.folder)
-        written: dict[bytes, str] = {}
-        for segment in SegmentReader(folder).of(member.name):
-            written.update(segment.statuses())
-        names = {index: plan.case_at(index).fingerprint() for index in member.task}
-        finished = tuple(index for index in member.task if bytes.fromhex(names[index]) in written)
-        failures = sum(written[bytes.fromhex(names[index])] == FAILED for index in finished)
-        yield Report(finished, computed=len(finished), failed=failures)
-        rest = [index for index in member.task if index not in set(finished)]
-        if len(member.task) == 1:
-            self._deaths.update(rest)
-        for index in rest:
-            if self._deaths[index] < MOST_DEATHS:
-                again.append((index,))
-                continue
-            sentence = (
-                f"The worker died {MOST_DEATHS} times at this case, last with status {member.process.returncode}; "
-                "it may need more memory than there is."
-            )
-            header = {"base": plan.base.settings(), "names": plan.names, "measures": plan.identities, "columns": []}
-            record = Record(names[index], FAILED, plan.values_at(index), (), 0.0, sentence)
-            SegmentWriter(folder, writer_name(assignment.driver), header).write([record.line()])
-            yield Report((index,), computed=1, failed=1)
-
-    def _stop(self, members: list[_Member]) -> None:
-        """Let every worker end its case and write it; end those that take too long."""
-        for member in members:
-            _close_input(member)
-        deadline = time.monotonic() + STOP_S
-        for member in members:
-            try:
-                member.process.wait(timeout=max(deadline - time.monotonic(), 0.0))
-            except subprocess.TimeoutExpired:
-                member.process.kill()
-                member.process.wait()
-            except KeyboardInterrupt:
-                for other in members:
-                    other.process.kill()
-                raise
-            _close(member)
-
-
-def _tell(member: _Member, message: Any) -> None:
-    """Send a message; a worker that is already dead is noticed when its output ends."""
-    assert member.process.stdin is not None
-    try:
-        send(member.process.stdin, message)
-    except (BrokenPipeError, ConnectionResetError):
+def _after_death(member: Member, deaths: Deaths, again: deque[tuple[int, ...]]) -> Iterator[Report]:
+    """Count what a dead worker had written, and give out the rest again."""
+    status = member.process.wait()
+    member.close()
+    if member.task is None:
         return
-
-
-def _read(member: _Member) -> Any:
-    """The next message of a worker, or None where it died, also in the middle of one."""
-    assert member.process.stdout is not None
-    try:
-        return receive(member.process.stdout)
-    except (EOFError, ConnectionResetError):
-        return None
-
-
-def _close_input(member: _Member) -> None:
-    assert member.process.stdin is not None
-    try:
-        member.process.stdin.close()
-    except BrokenPipeError:
+    if member.name is None:
+        again.append(member.task)
+        deaths.before_the_task(status)
         return
-
-
-def _close(member: _Member) -> None:
-    _close_input(member)
-    assert member.process.stdout is not None
-    member.process.stdout.close()
+    reports, rest = deaths.during(member.task, [member.name], f"status {status}")
+    again.extend(rest)
+    yield from reports

@@ -11,7 +11,6 @@ import pickle
 import select
 import signal
 import sys
-from typing import Any
 
 from reluflow.errors import ReluflowError
 from reluflow.sweep.executors.messages import Readable, Writable, receive, send
@@ -20,8 +19,8 @@ ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NU
 
 
 def serve(tasks: Readable, reports: Writable) -> None:
-    """Do tasks until none comes."""
-    path, pickled = receive(tasks)
+    """Do tasks until none comes, or none for too long."""
+    path, pickled, patience_s = receive(tasks)
     sys.path[:] = path
     from reluflow.sweep.worker import Worker
 
@@ -29,19 +28,16 @@ def serve(tasks: Readable, reports: Writable) -> None:
         """The parent sends nothing while we work, unless it wants us to stop or is gone."""
         return bool(select.select([tasks], [], [], 0)[0])
 
-    with Worker(pickle.loads(pickled)) as worker:
-        send(reports, worker.name)
-        while True:
-            try:
-                task = receive(tasks)
-            except EOFError:
-                return
-            try:
-                report: Any = worker.work(task, is_over)
-            except ReluflowError as error:
-                send(reports, error)
-                return
-            send(reports, report)
+    try:
+        with Worker(pickle.loads(pickled)) as worker:
+            send(reports, worker.name)
+            while select.select([tasks], [], [], patience_s)[0]:
+                task, mark = receive(tasks)
+                send(reports, worker.work(task, is_over, mark=mark))
+    except EOFError:
+        return
+    except ReluflowError as error:
+        send(reports, error)
 
 
 def main() -> None:
