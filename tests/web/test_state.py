@@ -118,7 +118,7 @@ def test_the_command_gives_the_same_run_to_the_last_digit(settings, capsys):
 def test_the_command_reads_data_and_neurons_from_the_files_the_page_offers(tmp_path, monkeypatch, capsys):
     settings = {"X": [[-0.5, 1.0], [0.25, 1.0]], "y": [0.5, 1.5], "neurons": [[0.5, 0.25, 0.75], [-0.5, 1.0, -1.25]]}
     state = read_state({**settings, "scale": "0.5"})
-    assert command_line(state) == "reluflow train data.csv --loss square --init neurons.csv --rtol 1e-06"
+    assert command_line(state) == "reluflow train data.csv --loss square --init neurons.csv --rtol 1e-05"
     ours = adapter.run_of(state, adapter.problem_of(state), lambda run: None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.csv").write_text("x1,x2,y\n-0.5,1,0.5\n0.25,1,1.5\n")

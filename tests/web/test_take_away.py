@@ -14,7 +14,7 @@ def test_the_command_and_the_lines_are_those_of_the_run(open_page):
     page.click("#tab-take")
     assert page.inner_text("#take-command") == (
         "reluflow train min-toy --loss logistic --leak 0.25 --width 11 --scale 1e-5 --init balanced --seed 4"
-        " --rtol 1e-06"
+        " --rtol 1e-05"
     )
     assert "reluflow.load('min-toy', seed=4)" in page.inner_text("#take-python")
 

@@ -15,7 +15,7 @@ def command_line(state: RunState, *, verb: str = "train") -> str:
 
     >>> from reluflow.web.state import read_state
     >>> command_line(read_state({"scale": "1e-400"}))
-    'reluflow train three-points --loss square --width 60 --scale 1e-400 --init balanced --seed 0 --rtol 1e-06'
+    'reluflow train three-points --loss square --width 60 --scale 1e-400 --init balanced --seed 0 --rtol 1e-05'
     """
     words = ["reluflow", verb, state.name if state.X is None else DATA_FILE]
     if state.bias:
