@@ -27,7 +27,8 @@ def test_boundaries_are_where_the_values_vanish():
     (axes,) = figure.axes
     (drawn,) = [part for part in axes.collections if part.get_gid() == "boundary-1"]  # the other does not vanish here
     assert np.allclose(drawn.get_paths()[0].vertices[:, 0], 0.0)
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "outside", "y = +1", "y = −1"]
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["one", "outside", "y = +1", "y = −1", "lies further out"]
 
 
 def test_a_sample_outside_becomes_an_arrow():

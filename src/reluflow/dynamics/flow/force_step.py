@@ -16,7 +16,7 @@ from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sweep import CHECKS, IS_NODE, RULE, Staleness, Sweep
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
-from reluflow.dynamics.flow.threads import Crew
+from reluflow.dynamics.flow.threads import ThreadTeam
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
@@ -75,7 +75,7 @@ class ForceStep:
     def __init__(self, samples: SampleForces) -> None:
         self.samples, self.tolerance = samples, 0.0
         self.sweeps = 0
-        self._event_room, self._crew = _EVENT_ROOM, Crew()
+        self._event_room, self._team = _EVENT_ROOM, ThreadTeam()
         # Newton's matrix only steers the iteration, so that single precision is enough for large ones unless very stiff
         rows = samples.X if len(samples.X) <= _LARGE else samples.single_samples
         self._gram: FloatArray = np.asarray(rows @ rows.T)
@@ -99,7 +99,7 @@ class ForceStep:
         answer = float(np.max(now.curvatures, initial=0.0)) or np.inf
         output_error = tolerance * samples.largest(now.forces) / answer
         sweep = Sweep(
-            *(samples, neurons, self._event_room, length, self._crew), tolerance=tolerance, output_error=output_error
+            *(samples, neurons, self._event_room, length, self._team), tolerance=tolerance, output_error=output_error
         )
         base = now.forces[0]
         changes, last, misfit, guess_gap = guess - base, np.inf, np.inf, np.inf

@@ -14,7 +14,7 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sliding_kernels import Pulls
-from reluflow.dynamics.flow.threads import Crew
+from reluflow.dynamics.flow.threads import ThreadTeam
 
 RULE = RadauRule.of_order(5)
 CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
@@ -46,7 +46,7 @@ class Sweep:
         Events a neuron may have.
     length
         The step. Places are those without decay of whole neurons, which leaves `kept` of every mass at the points.
-    crew
+    team
         Who carries them.
     tolerance
         Misfit of the forces, relative to the largest, that is allowed.
@@ -60,12 +60,12 @@ class Sweep:
         neurons: LoneNeurons,
         event_room: int,
         length: float,
-        crew: Crew,
+        team: ThreadTeam,
         *,
         tolerance: float,
         output_error: float,
     ) -> None:
-        self.samples, self._crew = samples, crew
+        self.samples, self._team = samples, team
         self.moving = np.arange(neurons.num_neurons) if samples.own_decay else _moving(neurons, samples.is_silent)
         self.mass = neurons.mass[self.moving]
         self.kept = np.exp(-2.0 * samples.shared_decay * length * POINTS)
@@ -150,7 +150,7 @@ class Sweep:
 
         full = rows
         while full.size:
-            self._crew.share(carry_part, full)
+            self._team.share(carry_part, full)
             full = full[self.paths.statuses[full] == BUFFER_FULL]
             if self.paths.event_walls.shape[1] > _MOST_EVENTS * self.paths.sides.shape[1]:
                 break

@@ -15,7 +15,7 @@ from reluflow.arrays import IntArray
 _WORTH_A_THREAD = 2e-4  # seconds of work; handing some to a thread and waiting for it costs 6e-5
 
 
-class Crew:
+class ThreadTeam:
     """Threads that share out rows of work, as many as are worth it by how long a row took the last time.
 
     Rows must not depend on each other, so that nothing but the time does on who does them.
