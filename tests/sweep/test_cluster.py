@@ -39,6 +39,7 @@ def test_a_local_dask_cluster_gives_the_same_bits_and_leaves_this_process_able_t
     assert numba.njit(_doubled)(np.ones(3)).tolist() == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_close_in_time_fails_nothing(tmp_path, monkeypatch):
     """On a busy machine a thousand cases were computed, and then the sweep ended with a sentence on no file at all."""
     import distributed
@@ -138,6 +139,7 @@ def test_a_killed_scheduler_loses_nothing(cluster, tmp_path):
     assert more.computed == 10 - sum(more.plan.case_at(k).fingerprint() in kept for k in range(10))
 
 
+@pytest.mark.slow
 def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
     """kill -9 of the worker in the middle of its cases: its nanny starts another, which goes on where it stopped."""
     address, _, nanny = cluster
@@ -193,6 +195,7 @@ def test_an_attempt_whose_report_was_lost_is_found_by_the_next(tmp_path):
         assert (report.computed, report.found) == (0, 2)
 
 
+@pytest.mark.slow
 def test_a_case_that_kills_its_processes_on_dask_is_a_failed_case(cluster, tmp_path):
     address, _, _ = cluster
 

@@ -82,6 +82,7 @@ def test_a_page_that_is_looked_at_again_asks_at_once(sleeper):
     assert len(sockets) > old
 
 
+@pytest.mark.slow
 def test_a_quiet_line_that_lives_is_kept(sleeper):
     opened, _, sockets = sleeper
     page = opened("v=1&width=9")

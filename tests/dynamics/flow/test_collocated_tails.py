@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from reluflow import balanced_initialization, train
+from reluflow import balanced_initialization, dominated_initialization, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.flow import force_step, sweep
@@ -67,3 +67,14 @@ def _noisy_classes(seed: int) -> TrainingProblem:
     X = rng.standard_normal((14, 2))
     data = Dataset(X, np.where(X[:, 0] + 1.2 * rng.standard_normal(14) > 0, 1.0, -1.0))
     return TrainingProblem(data, LogisticLoss(), balanced_initialization(data, width=40, scale=0.1, rng=rng))
+
+
+def test_a_loose_tolerance_lists_the_same_events():
+    """At 1e-7 the errors of a step pushed sliding neurons off their walls: 6,995 crossings in 15 s where there are 11."""
+    rng = np.random.default_rng(0)
+    data = Dataset(np.array([[-0.5, 1.0], [0.1, 1.0], [0.9, 1.0]]), [0.3, 1.0, -0.2], task="regression")
+    network = dominated_initialization(data, width=15, scale=1e-3, rng=rng)
+    problem = TrainingProblem(data, SquareLoss(), network)
+    loose, exact = (train(problem, EventDrivenFlow(rtol=rtol)) for rtol in (1e-5, 1e-12))
+    assert exact.slides > 0
+    assert (loose.crossings, loose.slides) == (exact.crossings, exact.slides)

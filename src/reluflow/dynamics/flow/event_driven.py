@@ -12,7 +12,7 @@ from reluflow.dynamics.trajectory import Law
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.decision import RIDGES, Ridge
 
-_LOOSEST = 1e-7  # errors of looser steps would keep a run that has come to rest moving for ever
+_LOOSEST = 1e-10  # errors of looser steps push sliding neurons off their walls again and again
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class EventDrivenFlow(AbstractFlow):
     ----------
     rtol
         Error per step, relative for every neuron, hence in its direction at any norm; and of the outputs. Steps are
-        taken at 1e-7 where it is looser, since the errors of such steps would never let a run come to rest.
+        taken at 1e-10 where it is looser: the errors of such steps push sliding neurons off their walls for no reason,
+        and never let some runs come to rest.
     ridge
         What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or
         "negative" side, or "stay" on the boundary.
