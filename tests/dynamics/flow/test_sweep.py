@@ -74,7 +74,7 @@ def test_outputs_from_changes_in_single_precision(leak):
 
 @pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), (1e-9, False)])
 def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls, monkeypatch):
-    problem, until = wide_problem(), AtTime(5.0)
+    problem, until = wide_problem(), AtTime(2.0)
     double = train(problem, CollocationFlow(rtol=rtol), until=until).outputs[-1]  # too small a problem to be rough
     exact = train(problem, CollocationFlow(rtol=0.01 * rtol), until=until).outputs[-1]
     kinds = set()
