@@ -75,7 +75,7 @@ def test_outputs_from_changes_in_single_precision(leak):
 @pytest.mark.parametrize(("rtol", "has_rough_pulls"), [(1e-5, True), (1e-9, False)])
 def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls, monkeypatch):
     problem, until = wide_problem(), AtTime(2.0)
-    double = train(problem, CollocationFlow(rtol=rtol), until=until).outputs[-1]  # too small a problem to be rough
+    double = train(problem, CollocationFlow(rtol=rtol), until=until)  # too small a problem to be rough
     exact = train(problem, CollocationFlow(rtol=0.01 * rtol), until=until).outputs[-1]
     kinds = set()
     near, rests = SampleForces.outputs_near, sweep.Sweep._rests
@@ -91,9 +91,11 @@ def test_single_precision_costs_no_digit_that_is_asked_for(rtol, has_rough_pulls
     monkeypatch.setattr(SampleForces, "outputs_near", outputs_near)
     monkeypatch.setattr(sweep.Sweep, "_rests", rests_of)
     monkeypatch.setattr(sweep, "_LARGE", 1)
-    rough = train(problem, CollocationFlow(rtol=rtol), until=until).outputs[-1]
+    rough = train(problem, CollocationFlow(rtol=rtol), until=until)
     assert kinds == ({"outputs", "pulls"} if has_rough_pulls else {"outputs"})
-    assert np.max(np.abs(rough - exact)) <= 2.0 * np.max(np.abs(double - exact)) < 1.0 * rtol
+    errors = [float(np.max(np.abs(run.outputs[-1] - exact))) for run in (rough, double)]
+    assert errors[0] <= 2.0 * errors[1] < rtol
+    assert rough.steps <= 1.1 * double.steps  # rounding that is felt shortens the steps
 
 
 def test_slides_are_gathered_anew_only_where_they_have_changed():
