@@ -225,6 +225,7 @@ def test_threads_of_one_dask_worker_do_not_share_what_a_measure_keeps(tmp_path):
     assert len(list((tmp_path / RESULTS).iterdir())) == 3, "a process for each thread"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_driver_on_a_local_cluster_stops_or_dies_and_nothing_is_lost_or_left(tmp_path, is_killed):
     words = ["sweep", "three-points", "--over", "seed=0..4999", "--width", "8", "--json", "--out", tmp_path]

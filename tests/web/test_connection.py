@@ -51,6 +51,7 @@ def sleeper(open_page, chromium):
     return opened, sleep, sockets
 
 
+@pytest.mark.slow
 def test_a_line_that_is_open_and_silent_is_replaced(sleeper):
     """After a sleep the socket was open and dead: nothing closed it, and the page waited for ever."""
     opened, sleep, sockets = sleeper
