@@ -43,12 +43,22 @@ def finish(process, timeout=240):
 
 def children(pid):
     """Processes whose parent is `pid`."""
+    return _processes_with(pid, 1)
+
+
+def session(leader):
+    """Processes of the session that a process leads, itself included."""
+    return _processes_with(leader, 3)
+
+
+def _processes_with(number, field):
+    """Processes that have not ended, with this number in this field after the name in their `stat`."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(words[1]) == pid and words[0] != "Z":
+        if int(words[field]) == number and words[0] != "Z":
             found.append(int(path.parent.name))
     return found

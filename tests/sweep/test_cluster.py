@@ -20,7 +20,7 @@ from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
 from reluflow.sweep.segments import RESULTS, StorageError
 from reluflow.sweep.worker import Assignment, Worker
-from sweep.sweep_cases import SMALL, children, environment, finish, records, start
+from sweep.sweep_cases import SMALL, children, environment, finish, records, session, start
 
 CASE = Case("three-points", width=6)
 MEASURES = ["outcome", "loss", "end"]
@@ -72,19 +72,6 @@ def wait_for(condition, seconds=150):
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
         time.sleep(0.1)
-
-
-def session(leader):
-    """Processes of the session that a process leads, itself included, that have not ended."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(words[3]) == leader and words[0] != "Z":
-            found.append(int(path.parent.name))
-    return found
 
 
 def computing_processes(pid):

@@ -6,8 +6,9 @@ import pytest
 
 import reluflow
 from reluflow.errors import InvalidInputError
+from reluflow.sweep.attempts import begin, begun
 from reluflow.sweep.case import Case
-from reluflow.sweep.claims import CLAIMS, SILENCE_S, WORKERS, Claims, bucket_of, is_alive
+from reluflow.sweep.claims import CLAIMS, SILENCE_S, WORKERS, Claims, bucket_of, is_alive, remove_traces_of_the_dead
 from reluflow.sweep.executors.serial import SerialExecutor
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import run_plan, sweep
@@ -246,7 +247,9 @@ def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has /dev/full; a bounded file stands for it above"
+)
 def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monkeypatch):
     """On a disk really full the claim failed before any result did: workers ended in tracebacks and were replaced."""
     import os
@@ -267,6 +270,21 @@ def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monk
     monkeypatch.undo()
     assert not list((tmp_path / CLAIMS).iterdir())
     assert sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path).computed == 4
+
+
+def test_a_sweep_that_ends_leaves_the_marks_of_another_ones_tasks(tmp_path):
+    """Every mark was deleted with the dead; who was given a lost task again would have computed all of it again."""
+    alive, dead = Claims(tmp_path, "alive"), Claims(tmp_path, "dead")
+    begin(tmp_path, "other-1", "alive")
+    begin(tmp_path, "mine-1", "dead")
+    (tmp_path / WORKERS / "dead").unlink()
+    remove_traces_of_the_dead(tmp_path)
+    assert begun(tmp_path, "other-1") == ["alive"]
+    assert begun(tmp_path, "mine-1") == []
+    alive.close()
+    dead.close()
+    remove_traces_of_the_dead(tmp_path)
+    assert begun(tmp_path, "other-1") == []
 
 
 def test_nobody_is_given_up_because_the_disk_is_full(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reluflow.sweep.attempts import TASKS
+from reluflow.sweep.attempts import TASKS, begun
 from reluflow.sweep.segments import not_written
 
 CLAIMS, WORKERS = "claims", "workers"
@@ -224,7 +224,7 @@ def running_cases(folder: Path) -> int:
 
 
 def remove_traces_of_the_dead(folder: Path) -> None:
-    """Delete stale claims, the marks of workers that are gone, and those of tasks nobody waits for."""
+    """Delete stale claims, the marks of workers that are gone, and those of tasks that only such workers had."""
     for path in sorted((folder / CLAIMS).glob("*")):
         try:
             words = path.read_text().split()
@@ -236,4 +236,5 @@ def remove_traces_of_the_dead(folder: Path) -> None:
         if not is_alive(folder, path.name):
             path.unlink(missing_ok=True)
     for path in sorted((folder / TASKS).glob("*")):
-        path.unlink(missing_ok=True)
+        if not any(is_alive(folder, worker) for worker in begun(folder, path.name)):  # else another sweep's
+            path.unlink(missing_ok=True)
