@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
 from reluflow.geometry.boundary.decision import ONE_WAY, SEVERAL_WAYS, STOP, Choice, decide, make_choice
@@ -25,7 +25,6 @@ from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
 FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, AT_RIDGE, UNDECIDED, EVENT_LIMIT, ORIGIN = range(9)
 
 BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to rounding
-CHUNK = 256  # neurons per parallel task, so that scratch arrays are made once per task
 
 
 @njit(cache=True)
@@ -368,11 +367,11 @@ def limit_is_saddle(walls, side, D, is_positive):
     return False
 
 
-@njit(cache=True)
-def _write_neurons(walls, extent, path, first, last, record, first_rows):
-    """Carry the neurons from `first` to before `last` and write what became of them into `path`."""
+@njit(cache=True, nogil=True)
+def flow_neurons(chosen, walls, extent, path, record, first_rows):
+    """Carry the chosen neurons of `path` and write what became of them into it; see `flow_neuron`."""
     scratch = make_scratch(walls.normals.shape[0], walls.normals.shape[1])
-    for j in range(first, last):
+    for j in chosen:
         side, D = path.sides[j], path.vectors[j]
         status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(
             walls, path.w[j], path.a[j], extent, side, D, scratch, record, path, first_rows[j]
@@ -386,14 +385,3 @@ def _write_neurons(walls, extent, path, first, last, record, first_rows):
         for h in range(side.shape[0]):
             code = code * np.uint64(6364136223846793005) + np.uint64(side[h] + 2)
         path.keys[j] = code
-
-
-@njit(cache=True, parallel=True)
-def flow_neurons(walls, extent, path, record, first_rows):
-    """All neurons of `path`, in place; see `flow_neuron`.
-
-    What is assigned to an array of a named tuple within `prange` itself would be lost: another function writes.
-    """
-    m = path.w.shape[0]
-    for task in prange((m + CHUNK - 1) // CHUNK):
-        _write_neurons(walls, extent, path, task * CHUNK, min(m, (task + 1) * CHUNK), record, first_rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,6 +13,9 @@ from reluflow.errors import InvalidInputError
 from reluflow.geometry import alignment_kernels as kernels
 from reluflow.geometry.alignment_kernels import FrozenPath
 from reluflow.geometry.boundary.walls import PulledWalls
+from reluflow.threads import in_parts
+
+_WORTH_A_THREAD = 256  # neurons
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,5 +81,11 @@ class FrozenFlow:
             event_kinds=np.zeros(total, np.int8),
         )
         walls = kernels.FrozenWalls(pulled.normals, pulled.plus, pulled.minus, pulled.walls.num_samples, pulled.scale)
-        kernels.flow_neurons(walls, kernels.Extent(horizon, carry, max_events), out, rows is not None, start)
+        extent = kernels.Extent(horizon, carry, max_events)
+
+        def flow(chosen: IntArray) -> None:
+            kernels.flow_neurons(chosen, walls, extent, out, rows is not None, start)
+
+        num_parts = min(numba.get_num_threads(), 1 + m // _WORTH_A_THREAD)
+        in_parts(flow, [np.arange(first, m, num_parts) for first in range(num_parts)])
         return out

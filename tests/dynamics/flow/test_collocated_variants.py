@@ -10,7 +10,7 @@ from dynamics.flow.problems_at_random import random_problem
 from reluflow.certificates.regularised import certify_variant
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
-from reluflow.dynamics.flow.neuron_series_kernels import MOST_TERMS, place, shifted, straight_series
+from reluflow.dynamics.flow.neuron_series_kernels import MOST_TERMS, PullAhead, Series, expand_straight, place, shifted
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
@@ -69,8 +69,9 @@ def test_the_series_of_a_frozen_neuron_is_its_integral(decay):
     """w(x) = e^(-decay x) w + a integral of e^(-decay (x - s)) D(s) ds, by quadrature; a polynomial without decay."""
     rng = np.random.default_rng(0)
     w, a, pull = rng.standard_normal(3), 0.7, rng.standard_normal((5, 3))
-    terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, 3)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
-    degree = straight_series(w, a, pull, np.ones(5), decay, terms_w, terms_a, lengths)
+    ahead = PullAhead(pull, np.linalg.norm(pull, axis=1), np.empty((5, 5)), np.empty(5))
+    series = Series(*(np.empty((MOST_TERMS + 1, *rest)) for rest in ((6,), (), (), (5,))))
+    degree = expand_straight(np.linalg.norm(w), a, ahead, np.ones(5), decay, series)
     if decay == 0.0:
         assert degree == len(pull)
     nodes, quadrature = np.polynomial.legendre.leggauss(20)
@@ -79,7 +80,7 @@ def test_the_series_of_a_frozen_neuron_is_its_integral(decay):
         forces = np.polynomial.polynomial.polyval(s, pull).T
         moved = 0.5 * at * (quadrature * np.exp(-decay * (at - s))) @ forces
         here = np.empty(3)
-        assert place(terms_w, terms_a, degree, at, here) == a
+        assert place(series, pull, degree, at, w, here, np.empty(6)) == a
         np.testing.assert_allclose(here, np.exp(-decay * at) * w + a * moved, rtol=0, atol=1e-14)
 
 

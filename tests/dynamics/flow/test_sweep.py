@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from reluflow import balanced_initialization, train
+from reluflow import balanced_initialization, threads, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, TrainingProblem
-from reluflow.dynamics.flow import force_step, sweep, threads
+from reluflow.dynamics.flow import force_step, sweep
 from reluflow.dynamics.flow.collocation_run import CollocationRun
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.sample_forces import SampleForces

@@ -21,11 +21,13 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `radau`: the nodes of a step and polynomials on them.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.
 - `spanned_problem`: the problem in coordinates of the space its samples span.
-- `arrival_kernels`, `neuron_series_kernels`, `neuron_path_kernels`: what happens where a neuron comes to a wall; its
-  power series between two events; its path through a step, wall by wall.
+- `arrival_kernels`, `neuron_series_kernels`: what happens where a neuron comes to a wall; its power series between two
+  events.
+- `next_event_kernels`, `wall_survey_kernels`, `neuron_path_kernels`: the first event on a piece of its path; the walls
+  that it may meet at all; its path through a step, wall by wall.
 - `output_kernels`, `sample_forces`: outputs from pre-activations; the samples as walls that pull.
 - `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move the outputs; Newton's method for the forces.
-- `threads`, `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
+- `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.
 - `force_step`: one step, solved.
 - `present_forces`: how exactly the forces of now are known, how much they cancel, how they change.

@@ -16,7 +16,7 @@ from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sweep import CHECKS, IS_NODE, RULE, Staleness, Sweep
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
-from reluflow.dynamics.flow.threads import ThreadTeam
+from reluflow.threads import ThreadTeam
 
 _MIDDLE_NODE = 2
 _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points

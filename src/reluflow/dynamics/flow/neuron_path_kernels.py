@@ -15,15 +15,19 @@ from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, REFRACTION, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
-from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
+from reluflow.dynamics.flow.bernstein_kernels import first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import (
     MOST_TERMS,
+    PullAhead,
+    Series,
+    expand,
+    expand_straight,
+    multiply,
     place,
-    series,
     shifted,
-    straight_series,
     stretched,
 )
+from reluflow.dynamics.flow.next_event_kernels import ON_WALL, choose_by_way, first_crossing, first_exit
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
@@ -33,22 +37,34 @@ from reluflow.dynamics.flow.sliding_kernels import (
     norm,
     pull_at,
     restore,
-    strength_of,
     take_off,
     value,
 )
-from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.dynamics.flow.wall_survey_kernels import (
+    Outlook,
+    choose_by_survey,
+    compare_pulls,
+    follow,
+    no_survey,
+    note_heights,
+    outlook,
+    survey_walls,
+)
 
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
 _LONGEST_PIECE = 0.6  # integral of |D| over one piece: the series then needs a dozen terms at most
 _MOST_RAPIDITY = 40.0  # a neuron that would grow by e^40 in one step follows forces that are none
 _PIECES_AHEAD = 6.0  # how far ahead walls are gathered, in units of what a piece can reach
+_LATER_DRIFT = 0.01  # of the way: what crossings on the way are foreseen to add to the drift
+_SOME_WALLS = 0.5  # looks, as a share of the walls, that tell at which pace there are more
 _SHORTEST_WINDOW = 1e-4  # of a step
-_ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
 _JUST_BEFORE = 1e-13  # a neuron that has arrived there is left so far from it, on the side it comes from
 _MOST_IDLE = 24  # events in a row that move no clock
+
+
+NOTHING_AHEAD = Outlook(0.0, -1.0, 0.0, 0.0)
 
 
 class StepStart(NamedTuple):
@@ -78,94 +94,6 @@ class Paths(NamedTuple):
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
 
 
-class Piece(NamedTuple):
-    """The power series of a neuron over a piece of its path, and room for those of its heights; T terms."""
-
-    terms_w: FloatArray  # (T, d)
-    terms_a: FloatArray  # (T,)
-    lengths: FloatArray  # (T,) norms of `terms_w`
-    powers: FloatArray  # (T,) work space, as is the next
-    work: FloatArray  # (T,)
-
-
-@njit(cache=True)
-def _first_crossing(
-    w: FloatArray, piece: Piece, degree: int, size: float, side: SignArray, normals: FloatArray, keys: FloatArray,
-    way: float, near: IntArray, num_near: int,
-) -> tuple[float, int]:  # fmt: skip
-    """The first wall among the near ones that the piece reaches, and where; `NO_ROOT` where none.
-
-    `keys` are the lengths of the way before which no wall can be met; those that are looked at get new ones.
-    """
-    terms_w, lengths, powers = piece.terms_w, piece.lengths, piece.powers
-    reach_two = 0.0
-    for i in range(2, degree + 1):
-        reach_two += lengths[i]
-    reach = reach_two + lengths[1]
-    tolerance = _ON_WALL * size
-    best, wall = NO_ROOT, -1
-    until = way + reach + tolerance
-    for index in range(num_near):
-        b = near[index]
-        if keys[b] > until:
-            continue
-        sign = side[b]
-        if sign == 0:
-            continue
-        normal = normals[b]
-        here = sign * dot(w, normal)
-        keys[b] = way + max(here, 0.0)
-        if here > reach:
-            continue
-        slope = sign * dot(terms_w[1], normal)
-        if here > reach_two and here + slope > reach_two:
-            continue
-        powers[0], powers[1] = here, slope
-        rest = 0.0
-        for i in range(2, degree + 1):
-            powers[i] = sign * dot(terms_w[i], normal)
-            rest += abs(powers[i])
-        if here > rest and here + slope > rest:
-            continue
-        theta = first_root_of_powers(powers, degree, best, tolerance, piece.work)
-        if theta < best:
-            best, wall = theta, b
-    return best, wall
-
-
-@njit(cache=True)
-def _first_exit(
-    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float, margin: FloatArray,
-    work: FloatArray,
-) -> tuple[float, int, int]:  # fmt: skip
-    """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
-    q = slide.rest.shape[0]
-    best, wall, to_side = NO_ROOT, -1, 0
-    for i in range(slide.held[0]):
-        b = slide.walls[i]
-        orientation = sign if pinned[b] else -sign  # in a valley a (plus - minus) < 0
-        for side in (1, -1):
-            scale = 0.0
-            for row in range(q):
-                end, multiplier = strength_of(pulls, b, side, row), slide.multipliers[row, i]
-                margin[row] = orientation * side * (end - multiplier)
-                scale += abs(end) + abs(multiplier)
-            for start in range(q - 1):
-                for power in range(q - 2, start - 1, -1):
-                    margin[power] += tau * margin[power + 1]
-            lowest, factor = margin[0], 1.0
-            for row in range(1, q):
-                factor *= length
-                margin[row] *= factor
-                lowest -= abs(margin[row])
-            if lowest > 0.0:
-                continue
-            theta = first_root_of_powers(margin, q - 1, best, ROUNDING * scale, work)
-            if theta < best:
-                best, wall, to_side = theta, b, side
-    return best, wall, to_side
-
-
 @njit(cache=True)
 def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
     """a^2 |D after - D before|: what an event bends the outputs by."""
@@ -192,14 +120,17 @@ def carry_neuron(
         np.empty((q, most)), np.empty((q, most)), rest, np.empty((q, d)),
     )  # fmt: skip
     restore(starts, row, slide)
-    near = np.empty(num_walls, dtype=np.int64)
+    everything, near, chosen = np.arange(num_walls), np.empty(num_walls, np.int64), np.empty(num_walls, np.int64)
+    found, survey, far, num_looks = np.empty(num_walls), no_survey(), NOTHING_AHEAD, 0
+    stretch, surveyed = NOTHING_AHEAD, 0.0
     num_near, num_events, idle = 0, 0, 0
     before, after = np.empty(d), np.empty(d)
     along = np.zeros(most)
     here, strengths, factors, sizes = np.empty((q, d)), np.empty(q), np.empty(q), np.empty(q)
-    terms_w, terms_a, lengths = np.empty((MOST_TERMS + 1, d)), np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
-    powers, work = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
-    piece = Piece(terms_w, terms_a, lengths, powers, work)
+    ahead = PullAhead(here, strengths, np.empty((q, q)), np.empty(q))
+    terms_a, lengths = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
+    series = Series(np.empty((MOST_TERMS + 1, q + 1)), terms_a, lengths, np.empty((MOST_TERMS + 1, q)))
+    powers, work, shares = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1), np.empty(q + 1)
     keys = np.abs(heights)  # length of the way up to which a wall cannot be met
     tau, following, status, window, way, horizon = 0.0, 0, DONE, 1.0, 0.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
@@ -221,13 +152,15 @@ def carry_neuron(
         length = min(left, window)
         if rate * length > _LONGEST_PIECE:
             length = _LONGEST_PIECE / rate
-        degree = -1
+        degree, length_of_w = -1, norm(w)
+        if pulls.moves_outputs:
+            multiply(ahead, w)
         while degree < 0:
             stretched(strengths, length, factors, sizes)
             if pulls.moves_outputs:
-                degree = series(w, a, here, factors, sizes, terms_w, terms_a, lengths)
+                degree = expand(length_of_w, a, ahead, factors, sizes, series)
             else:
-                degree = straight_series(w, a, here, factors, pulls.decay * length, terms_w, terms_a, lengths)
+                degree = expand_straight(length_of_w, a, ahead, factors, pulls.decay * length, series)
             if degree < 0:
                 length *= 0.5
         # the first event of the piece
@@ -235,24 +168,46 @@ def carry_neuron(
         for i in range(1, degree + 1):
             reach += lengths[i]
         across = a if pulls.moves_outputs else reach  # a frozen a may be of any size beside w
-        size = np.sqrt(dot(w, w) + across * across)
-        if way + reach + _ON_WALL * size > horizon:
-            horizon = way + _PIECES_AHEAD * reach + _ON_WALL * size
-            num_near = 0
-            for b in range(num_walls):
-                if keys[b] <= horizon:
-                    near[num_near] = b
-                    num_near += 1
-        theta, wall = _first_crossing(w, piece, degree, size, side, pulls.normals, keys, way, near, num_near)
+        size = np.sqrt(length_of_w * length_of_w + across * across)
+        spent = 0.0  # at most, of the clock of a
+        for i in range(degree + 1):
+            spent += length * abs(terms_a[i]) / (i + 1)
+        would_look = num_looks * left > (q + 1) * num_walls * (tau - surveyed)  # on the rest of the step, at this pace
+        if would_look and num_looks > _SOME_WALLS * num_walls and pulls.decay == 0.0:
+            survey, num_looks, far = survey_walls(w, size, slide.pull, pulls.normals), 0, NOTHING_AHEAD
+            surveyed = tau
+        if survey.marks.size:
+            stretch = outlook(survey, tau, tau + length, spent)
+            if stretch.end > far.end or stretch.spent > far.spent or stretch.drift > far.drift:
+                drift = _PIECES_AHEAD * (stretch.drift + _LATER_DRIFT * reach)
+                far = Outlook(tau, min(tau + _PIECES_AHEAD * length, 1.0), _PIECES_AHEAD * spent, drift)
+                num_near = choose_by_survey(survey, far, sign, side, True, everything, num_walls, near)
+            num_chosen = choose_by_survey(survey, stretch, sign, side, False, near, num_near, chosen)
+        else:
+            if way + reach + ON_WALL * size > horizon:
+                horizon = way + _PIECES_AHEAD * reach + ON_WALL * size
+                num_near = choose_by_way(keys, horizon, side, True, everything, num_walls, near)
+            until = way + reach + ON_WALL * size
+            num_chosen = choose_by_way(keys, until, side, False, near, num_near, chosen)
+        theta, wall = first_crossing(
+            w, here, series, degree, size, side, pulls.normals, chosen, num_chosen, found, powers, work
+        )
+        num_looks += num_chosen
+        if survey.marks.size:
+            note_heights(survey, chosen, num_chosen, found)
+        else:
+            for index in range(num_chosen):
+                b = chosen[index]
+                keys[b] = way + max(side[b] * found[index], 0.0)
         is_leaving, to_side, is_changing = False, 0, False
         if slide.held[0] > 0:
-            exit_theta, exit_wall, exit_side = _first_exit(slide, pulls, sign, pinned, tau, length, powers, work)
+            exit_theta, exit_wall, exit_side = first_exit(slide, pulls, sign, pinned, tau, length, powers, work)
             if exit_theta <= min(theta, 1.0):
                 theta, wall, to_side, is_leaving = exit_theta, exit_wall, exit_side, True
         if changes_sign:
             for i in range(degree + 1):
                 powers[i] = sign * terms_a[i]
-            root = first_root_of_powers(powers, degree, theta, _ON_WALL * size, work)
+            root = first_root_of_powers(powers, degree, theta, ON_WALL * size, work)
             if root < theta:
                 theta, is_changing = root, True
         has_event = theta <= 1.0
@@ -263,9 +218,12 @@ def carry_neuron(
             end = 1.0
         while following < num_points and (points[following] <= end or (end >= 1.0 and not has_event)):
             at = min((points[following] - tau) / length, 1.0)
-            out.places[row, following, d] = place(terms_w, terms_a, degree, at, out.places[row, following, :d])
+            out.places[row, following, d] = place(series, here, degree, at, w, out.places[row, following, :d], shares)
             following += 1
-        a = place(terms_w, terms_a, degree, theta, w)
+        a = place(series, here, degree, theta, w, w, shares)
+        if survey.marks.size:
+            follow(survey, tau, shares, theta * stretch.drift, size)
+            far = Outlook(tau, far.end, far.spent - theta * spent, far.drift - theta * stretch.drift)
         take_off(w, slide, along)
         idle = idle + 1 if end <= tau else 0
         tau = end
@@ -290,7 +248,7 @@ def carry_neuron(
             keys[wall] = way
         kind = SIGN_CHANGE
         if is_changing:
-            a, sign, wall = 0.0, -sign, -1
+            a, sign, wall, far = 0.0, -sign, -1, NOTHING_AHEAD
             if slide.held[0] > 0:
                 status = AT_RIDGE
                 break
@@ -302,6 +260,8 @@ def carry_neuron(
             height = dot(w, pulls.normals[wall])
             for axis in range(d):
                 w[axis] -= height * pulls.normals[wall, axis]
+            if survey.marks.size:
+                survey.gauges[0] += abs(height)
             if norm(w) <= _AT_ORIGIN * size and num_walls > 1:
                 status = AT_ORIGIN
                 back = (
@@ -324,6 +284,8 @@ def carry_neuron(
                     out.event_kinks[row, num_events] = 0.0
                     num_events += 1
         take_off(w, slide, along)
+        if survey.marks.size:
+            compare_pulls(survey, slide.pull)
         if kind != NO_EVENT:
             if kind == REFRACTION and slide.held[0] == 0:
                 bend = a * a * abs(value(pulls.plus[wall], tau) - value(pulls.minus[wall], tau))

@@ -1,16 +1,41 @@
-"""Machine-code kernels for one neuron between two events: its power series under a pull that is a polynomial."""
+"""Machine-code kernels for one neuron between two events: its power series under a pull that is a polynomial.
+
+As w moves along the pull alone, every term of its series is a combination of the q coefficients of the pull (and of w
+itself, where that decays), however many dimensions there are: the series is one of q numbers a term, made from the
+inner products of these coefficients, and d dimensions are gone through only to make those and to place the neuron.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.flow.sliding_kernels import norm
+from reluflow.dynamics.flow.sliding_kernels import dot, norm
 
 MOST_TERMS = 28
 _NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
 _FAST = {"reassoc", "contract"}
+
+
+class PullAhead(NamedTuple):
+    """The pull on a neuron from a moment on, a polynomial with q coefficients, and its inner products."""
+
+    here: FloatArray  # (q, d)
+    strengths: FloatArray  # (q,) norms of its rows
+    gram: FloatArray  # (q, q) their inner products
+    along: FloatArray  # (q,) and those with w
+
+
+class Series(NamedTuple):
+    """The power series of a neuron over a piece of its path; T terms, room for what makes them."""
+
+    weights: FloatArray  # (T, q + 1) of the rows of the pull, and of w, in the terms of w
+    terms_a: FloatArray  # (T,)
+    lengths: FloatArray  # (T,) bounds of the norms of the terms of w
+    products: FloatArray  # (T, q) inner products of the terms of w with the rows of the pull
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -66,104 +91,124 @@ def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: 
         factor *= length
 
 
+@njit(cache=True)
+def multiply(ahead: PullAhead, w: FloatArray) -> None:
+    """The inner products of the pull, from its rows and norms."""
+    here, strengths, gram, along = ahead
+    q = here.shape[0]
+    for row in range(q):
+        if strengths[row] == 0.0:
+            along[row] = 0.0
+            gram[row, :] = 0.0
+            gram[:, row] = 0.0
+            continue
+        along[row] = dot(w, here[row])
+        gram[row, row] = strengths[row] * strengths[row]
+        for other in range(row + 1, q):
+            gram[row, other] = gram[other, row] = dot(here[row], here[other])
+
+
 @njit(cache=True, fastmath=_FAST)
-def series(
-    w: FloatArray, a: float, pull: FloatArray, factors: FloatArray, sizes: FloatArray, terms_w: FloatArray,
-    terms_a: FloatArray, lengths: FloatArray,
-) -> int:  # fmt: skip
-    """Power series of a neuron under the polynomial D_l = factors_l pull_l, |D_l| = `sizes`, and |w_i| of its terms.
+def expand(length: float, a: float, ahead: PullAhead, factors: FloatArray, sizes: FloatArray, series: Series) -> int:
+    """Power series of w' = a D, a' = <w, D> from |w| = `length` under D_l = factors_l pull_l with |D_l| = `sizes`.
 
     The degree reached, or -1 if it has not converged. It ends where the next q terms are bound to be negligible: by
     |z_{i+1}| <= sum_l |z_{i-l}| |D_l| / (i + 1).
     """
-    q, d = pull.shape
-    first = terms_w[0]
-    square = 0.0
-    for axis in range(d):
-        first[axis] = w[axis]
-        square += w[axis] * w[axis]
-    terms_a[0] = a
-    lengths[0] = np.sqrt(square)
-    size = np.sqrt(square + a * a)
-    bounds = np.empty(MOST_TERMS + 8)  # of |z_i|, exact up to the term reached
+    q = factors.shape[0]
+    weights, terms_a, lengths, products = series
+    weights[0, :] = 0.0
+    weights[0, q] = 1.0
+    for row in range(q):
+        products[0, row] = ahead.along[row]
+    terms_a[0], lengths[0] = a, length
+    size = np.sqrt(length * length + a * a)
+    bounds = np.empty(MOST_TERMS + 8)  # of |z_i|
     bounds[0] = size
     negligible = _NEGLIGIBLE * size
     for i in range(MOST_TERMS):
         rows = min(i + 1, q)
         if i > 0:  # would the next terms, as many as shape what follows, all be negligible?
-            ahead = 0
-            while ahead < q:
-                at = i + ahead
+            count = 0
+            while count < q:
+                at = i + count
                 total = 0.0
                 for row in range(min(at + 1, q)):
                     total += bounds[at - row] * sizes[row]
                 bounds[at + 1] = total / (at + 1)
                 if bounds[at + 1] > negligible:
                     break
-                ahead += 1
-            if ahead == q:
+                count += 1
+            if count == q:
                 return i
-        following, old, part = terms_w[i + 1], terms_w[i], pull[0]
-        factor, total = terms_a[i] * factors[0], 0.0
-        for axis in range(d):
-            following[axis] = factor * part[axis]
-            total += old[axis] * part[axis]
-        total *= factors[0]
-        for row in range(1, rows):
-            if sizes[row] == 0.0:
-                continue
-            factor, more = terms_a[i - row] * factors[row], 0.0
-            old, part = terms_w[i - row], pull[row]
-            for axis in range(d):
-                following[axis] += factor * part[axis]
-                more += old[axis] * part[axis]
-            total += factors[row] * more
         scale = 1.0 / (i + 1)
+        grown, total = 0.0, 0.0
+        for row in range(rows):
+            weights[i + 1, row] = scale * terms_a[i - row] * factors[row]
+            grown += abs(terms_a[i - row]) * sizes[row]
+            total += factors[row] * products[i - row, row]
+        for row in range(rows, q + 1):
+            weights[i + 1, row] = 0.0
+        for row in range(q):
+            more = 0.0
+            for other in range(rows):
+                more += weights[i + 1, other] * ahead.gram[other, row]
+            products[i + 1, row] = more
         terms_a[i + 1] = total * scale
-        square = 0.0
-        for axis in range(d):
-            following[axis] *= scale
-            square += following[axis] * following[axis]
-        lengths[i + 1] = np.sqrt(square)
-        bounds[i + 1] = np.sqrt(square + terms_a[i + 1] * terms_a[i + 1])
+        lengths[i + 1] = grown * scale
+        bounds[i + 1] = np.sqrt(lengths[i + 1] * lengths[i + 1] + terms_a[i + 1] * terms_a[i + 1])
     return -1
 
 
 @njit(cache=True, fastmath=_FAST)
-def straight_series(
-    w: FloatArray, a: float, pull: FloatArray, factors: FloatArray, decay: float, terms_w: FloatArray,
-    terms_a: FloatArray, lengths: FloatArray,
-) -> int:  # fmt: skip
+def expand_straight(
+    length: float, a: float, ahead: PullAhead, factors: FloatArray, decay: float, series: Series
+) -> int:
     """The same of a neuron whose a is frozen, w' = a D - decay w with decay below 1: a polynomial where that is 0."""
-    q, d = pull.shape
-    terms_w[0] = w
+    q = factors.shape[0]
+    weights, terms_a, lengths, _ = series
+    weights[0, :] = 0.0
+    weights[0, q] = 1.0
     terms_a[0] = a
-    lengths[0] = largest = norm(w)
+    lengths[0] = largest = length
     for i in range(MOST_TERMS):
         if i >= q and lengths[i] * decay <= _NEGLIGIBLE * (i + 1) * largest:
             return i
-        before, following, scale = terms_w[i], terms_w[i + 1], 1.0 / (i + 1)
-        for axis in range(d):
-            following[axis] = -decay * scale * before[axis]
+        scale = 1.0 / (i + 1)
+        for row in range(q + 1):
+            weights[i + 1, row] = -decay * scale * weights[i, row]
+        lengths[i + 1] = decay * scale * lengths[i]
         if i < q:
-            for axis in range(d):
-                following[axis] += factors[i] * a * scale * pull[i, axis]
+            weights[i + 1, i] += factors[i] * a * scale
+            lengths[i + 1] += abs(factors[i] * a * scale) * ahead.strengths[i]
         terms_a[i + 1] = 0.0
-        lengths[i + 1] = norm(following)
         largest = max(largest, lengths[i + 1])
     return MOST_TERMS
 
 
 @njit(cache=True, fastmath=_FAST)
-def place(terms_w: FloatArray, terms_a: FloatArray, degree: int, at: float, w: FloatArray) -> float:
-    """The neuron at a place of its piece: w is written, a returned."""
-    top = terms_w[degree]
-    for axis in range(w.shape[0]):
-        w[axis] = top[axis]
+def place(
+    series: Series, here: FloatArray, degree: int, at: float, w: FloatArray, out: FloatArray, shares: FloatArray
+) -> float:
+    """The neuron at a place of its piece, which starts at `w`: its w is written (perhaps over that one), a returned.
+
+    `shares` (q + 1,) are those of the rows of the pull, and of w, in it.
+    """
+    q, d = here.shape
+    weights, terms_a = series.weights, series.terms_a
     a = terms_a[degree]
     for i in range(degree - 1, -1, -1):
-        row = terms_w[i]
-        for axis in range(w.shape[0]):
-            w[axis] = w[axis] * at + row[axis]
         a = a * at + terms_a[i]
+    for row in range(q, -1, -1):  # w first, as it may be written over
+        share = weights[degree, row]
+        for i in range(degree - 1, -1, -1):
+            share = share * at + weights[i, row]
+        shares[row] = share
+        if row == q:
+            for axis in range(d):
+                out[axis] = share * w[axis]
+        elif share != 0.0:
+            part = here[row]
+            for axis in range(d):
+                out[axis] += share * part[axis]
     return float(a)

@@ -14,7 +14,7 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sliding_kernels import Pulls
-from reluflow.dynamics.flow.threads import ThreadTeam
+from reluflow.threads import ThreadTeam
 
 RULE = RadauRule.of_order(5)
 CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
