@@ -99,7 +99,8 @@ def test_walls_that_are_held_are_kept_in_sight_but_not_looked_at():
 def test_the_series_is_the_solution_of_the_neuron_s_equation(d):
     """Made of the inner products of the pull alone, against a general integrator."""
     rng = np.random.default_rng(d)
-    w, a, pull = rng.standard_normal(d), -0.7, 0.1 * rng.standard_normal((Q, d)) / np.sqrt(d)
+    w, a = rng.standard_normal(d), -0.7
+    pull = 0.3 * rng.standard_normal((Q, d)) * 0.1 ** np.arange(Q)[:, None] / np.sqrt(d)
     ahead = PullAhead(pull, np.linalg.norm(pull, axis=1), np.empty((Q, Q)), np.empty(Q))
     series = Series(*(np.empty((MOST_TERMS + 1, *rest)) for rest in ((Q + 1,), (), (), (Q,))))
     multiply(ahead, w)
