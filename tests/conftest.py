@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from compiled_first import compile_all
+
 settings.register_profile("reluflow", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("reluflow")
 
@@ -17,3 +19,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def rng():
     """One generator with a fixed seed."""
     return np.random.default_rng(20240117)
+
+
+def pytest_sessionstart(session):
+    """Compile first where workers of pytest-xdist are about to be started."""
+    if not hasattr(session.config, "workerinput") and getattr(session.config.option, "numprocesses", None):
+        compile_all()

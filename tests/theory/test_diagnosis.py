@@ -208,13 +208,13 @@ def test_refusals(X, words):
         diagnose(Dataset(X, np.ones(len(X))))
 
 
-def test_a_million_samples_stay_bounded(rng):
-    n = 1_000_000
+def test_many_samples_stay_bounded(rng):
+    n = 200_000
     X = rng.standard_normal((n, 2))
     diagnosis = diagnose(Dataset(X, np.where(X[:, 0] > 0, 1.0, -1.0)))
     assert diagnosis["orthogonally-separable-strict"].holds is False  # one bad pair refutes
     assert diagnosis["general-position"].holds is None
-    assert "n = 1000000" in diagnosis["lyu-a2"].detail or diagnosis["lyu-a2"].holds is None
+    assert "n = 200000" in diagnosis["lyu-a2"].detail or diagnosis["lyu-a2"].holds is None
     positive = np.abs(X) + 1e-3
     undecided = diagnose(Dataset(positive, np.ones(n)))["orthogonally-separable-strict"]
     assert undecided.holds is None
