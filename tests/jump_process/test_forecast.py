@@ -5,6 +5,7 @@ import pytest
 
 import reluflow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.jump_process import orbit
 from reluflow.jump_process.comparison import flow_beside
 from reluflow.jump_process.forecast import forecast
 from reluflow.network.initialization import initialization_named
@@ -214,3 +215,21 @@ def test_what_is_left_of_cancelled_forces_is_no_pull(seed):
     y = np.abs(x[:, 0]) - 0.3 * x[:, 0] + 0.05 * rng.standard_normal(25)
     process = forecast(problem_of(x, y, 20, seed))
     assert (len(process.jumps), process.why, process.is_exact) == (2, "", True)
+
+
+def test_an_orbit_that_falls_for_ever_is_left_open_in_bounded_time(monkeypatch):
+    """Four samples of which one can never be right: 98,000 steps, forty seconds, were taken on the way to infinity."""
+    data = reluflow.Dataset([[1.0, 0.2], [0.4, 1.0], [-1.0, 0.3], [0.5, 0.1]], [1.0, 1.0, -1.0, -1.0])
+    network = reluflow.balanced_initialization(data, width=10, scale=1.0, rng=0)
+    steps, train = [], orbit.train
+
+    def counted(*args, **settings):
+        run = train(*args, **settings)
+        steps.append(run.steps)
+        return run
+
+    monkeypatch.setattr(orbit, "train", counted)
+    process = forecast(reluflow.TrainingProblem(data, reluflow.LogisticLoss(), network))
+    assert not process.is_exact
+    assert "relaxes too slowly" in process.why
+    assert sum(steps) < 3 * orbit.MOST_STEPS_WHILE_FADING

@@ -39,6 +39,7 @@ LONG_STRETCH = 260.0  # or where no ray is reversed: a sleeping neuron reaches e
 ON_RAY = 1e-3  # angle beyond which a neuron has left the ray it was on
 SETTLING = 1e-3  # share of its largest value below which the gradient says that forces hardly change any more
 MOST_STRETCHES = 400
+MOST_STEPS_WHILE_FADING = 8_000  # a classifier that has not arrived by then falls for ever and is left open
 FLAT = 1e-9  # speed off a wall, of the forces of all labels, that counts as none
 BESIDE = 1e-9  # how far beside a wall, of a neuron's size, one is put that rests on it
 FALLEN_ASLEEP = 1e-4  # size, of the largest neuron, below which one that is pulled has fallen asleep
@@ -104,7 +105,7 @@ def follow(
     on_ray = np.isfinite(rays[:, 0])
     network = _asleep(network, sleeping, rays, on_ray)
     times, losses = [np.zeros(1)], [np.array([loss.total(network.outputs(dataset.X), dataset.y)])]
-    ended_by, blamed = Outcome.HORIZON, -1
+    ended_by, blamed, num_steps = Outcome.HORIZON, -1, 0
     solver = EventDrivenFlow(rtol=rtol, max_steps=MOST_STEPS)
     lengths = np.linalg.norm(dataset.X, axis=1)
     for _ in range(MOST_STRETCHES):
@@ -129,6 +130,7 @@ def follow(
         times.append(elapsed + run.times[1:])
         losses.append(run.losses[1:])
         elapsed += run.time
+        num_steps += run.steps
         is_near = seen.last <= seen.largest + np.log(NEARLY)
         if run.outcome is Outcome.STATIONARY or (run.outcome is Outcome.MAX_STEPS and is_near):
             ended_by = Outcome.STATIONARY
@@ -139,6 +141,8 @@ def follow(
             break
         if run.outcome not in (Outcome.HORIZON, Outcome.MAX_STEPS):
             ended_by = run.outcome
+            break
+        if loss.fades and num_steps > MOST_STEPS_WHILE_FADING:
             break
     return OrbitEnd(
         network=network,
