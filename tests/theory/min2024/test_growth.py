@@ -14,8 +14,8 @@ from reluflow.dynamics.train import train
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import proof_constants
+from reluflow.theory.min2024.growth import groups
 from reluflow.theory.min2024.landmarks import fitted_time, landmarks
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -15,9 +15,9 @@ from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, path_residual
 from reluflow.theory.min2024.constants import DataConstants
 from reluflow.theory.min2024.fitting import stable_rank_limit
+from reluflow.theory.min2024.solutions import LeavingPath, path_residual
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
