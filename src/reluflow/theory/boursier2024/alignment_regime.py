@@ -11,12 +11,13 @@ from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, Ridge, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
 from reluflow.theory.measurement import Measurement, need
 from reluflow.theory.stating import hypothesis
 
+TOO_MANY = "the constants are minima over more cones than can be visited"
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 
 Bound = Callable[[AlignmentConstants, Evidence], float]
@@ -25,15 +26,10 @@ Bound = Callable[[AlignmentConstants, Evidence], float]
 @kept
 def constants_of(evidence: Evidence) -> AlignmentConstants | None:
     """The constants of App. D.1, or None where there are too many cones to visit."""
-    if not evidence.facts.has_affordable_cones:
+    facts = evidence.facts
+    if not facts.has_affordable_cones:
         return None
-    return alignment_constants(
-        evidence.dataset,
-        evidence.loss,
-        leak=evidence.leak,
-        extremal=evidence.facts.extremal,
-        max_cones=MAX_FACES,
-    )
+    return alignment_constants(facts.dataset, facts.loss, leak=facts.leak, extremal=facts.extremal, max_cones=MAX_FACES)
 
 
 @kept
@@ -81,16 +77,12 @@ def alpha_of(evidence: Evidence) -> float:
 
 def settling_time(constants: AlignmentConstants, evidence: Evidence) -> float:
     """Bound on t_2 in Theorem 1; infinite on degenerate data, where D_min or alpha_min is 0."""
-    return math.inf if _is_degenerate(constants) else constants.t2_bound(alpha_of(evidence))
+    return constants.t2_bound(alpha_of(evidence)) if constants.d_min * constants.alpha_min else math.inf
 
 
 def settling_time_with_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
     """Bound on t_2 in Theorem 3, half of Theorem 1's for alpha_0 = 1: <D, w/a> starts above 0."""
-    return math.inf if _is_degenerate(constants) else 0.5 * constants.t2_bound(1.0)
-
-
-def _is_degenerate(constants: AlignmentConstants) -> bool:
-    return constants.d_min * constants.alpha_min == 0.0
+    return 0.5 * constants.t2_bound(1.0) if constants.d_min * constants.alpha_min else math.inf
 
 
 def log_lambda_star(constants: AlignmentConstants, evidence: Evidence) -> float:
@@ -124,21 +116,18 @@ def alignment_times(tau: float, d_max: float, *, count: int = 7) -> tuple[float,
     return (*sorted(t for t in times if t < tau * (1.0 - 1e-9)), tau)
 
 
-def alignment_plan(evidence: Evidence) -> FlowPlan | None:
-    """Snapshots up to tau; no run where there is no alignment phase to speak of."""
+def alignment_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
+    """Snapshots up to tau; no run where there is no alignment phase to speak of.
+
+    With ridge `stay` no neuron leaves a cone it could stay in (Condition 2(2)).
+    """
     constants, tau = constants_of(evidence), tau_of(evidence)
     if constants is None or tau is None:
         return None
-    return FlowPlan(times=alignment_times(tau, constants.d_max))
+    return FlowPlan(times=alignment_times(tau, constants.d_max), ridge=ridge)
 
 
-def lazy_alignment_plan(evidence: Evidence) -> FlowPlan | None:
-    """The same, never leaving a cone a neuron could stay in (Condition 2(2))."""
-    plan = alignment_plan(evidence)
-    return None if plan is None else FlowPlan(times=plan.times, ridge="stay")
-
-
-def bring_to(target: Callable[[AlignmentConstants, Evidence], float]) -> Callable[[Evidence], float]:
+def bring_to(target: Bound) -> Callable[[Evidence], float]:
     """The `log_scale` of a theorem: the factor that brings ln lambda to a finite target."""
 
     def factor(evidence: Evidence) -> float:
@@ -154,7 +143,10 @@ def just_below_lambda_star(constants: AlignmentConstants, evidence: Evidence) ->
     return log_lambda_star(constants, evidence) - 0.1
 
 
-def settled_before_tau(bound: Bound) -> Callable[[AlignmentConstants, Evidence], float]:
+log_scale_below_star = bring_to(just_below_lambda_star)
+
+
+def settled_before_tau(bound: Bound) -> Bound:
     """ln lambda at which the bound on t_2 is reached just before tau (erratum E2)."""
 
     def target(constants: AlignmentConstants, evidence: Evidence) -> float:
@@ -168,7 +160,7 @@ def on_run(measure: Callable[[Evidence, AlignmentConstants], Measurement]) -> Ca
     """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
 
     def measured(evidence: Evidence) -> Measurement:
-        constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
+        constants = need(constants_of(evidence), TOO_MANY)
         run = need(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
         need(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
         need(
@@ -188,7 +180,7 @@ def _judge_nonzero(evidence: Evidence) -> Judgement:
 
 @hypothesis("positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive")
 def _judge_constants(evidence: Evidence) -> Judgement:
-    constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
+    constants = need(constants_of(evidence), TOO_MANY)
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
     words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
     return Judgement(smallest > 0.0, smallest, words)
