@@ -14,9 +14,9 @@ from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.extremes import Values, largest, least, least_of
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
-from reluflow.theory.min2024.alignment_times import alignment_constants_of
 from reluflow.theory.min2024.assumptions import BOTH_CONES
 from reluflow.theory.min2024.constants import data_constants, proof_constants
+from reluflow.theory.min2024.early_alignment import alignment_constants_of
 from reluflow.theory.min2024.growth import NO_NEURON, dead_neurons, groups
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
