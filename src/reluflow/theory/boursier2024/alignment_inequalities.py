@@ -7,7 +7,7 @@ difference quotient and cannot miss what happens in between.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -142,13 +142,11 @@ def _first_times(evidence: Evidence) -> FloatArray:
     return times
 
 
-def _settles_by(bound: regime.Bound) -> Callable[[Evidence], Measurement]:
-    @on_run
-    def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
-        times = need(_first_times(evidence)[_met(evidence)], "no neuron satisfies the condition at the start")
-        return at_most(float(np.max(times)), bound(constants, evidence))
-
-    return measure
+@on_run
+def settles_in_time(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Measurement:
+    """Every neuron with the condition is in its last cone by the bound on t_2 of Theorem 1, or of Theorem 3."""
+    times = need(_first_times(evidence)[_met(evidence)], "no neuron satisfies the condition at the start")
+    return at_most(float(np.max(times)), regime.settling_time(constants, evidence, saddles=saddles))
 
 
 @on_run
@@ -193,16 +191,12 @@ def _exponential(evidence: Evidence, constants: AlignmentConstants) -> Values:
         yield later.alignments[new] - c * (1.0 - factor * np.exp(-c * (later.time - entry.time)))
 
 
-def _several_lifetimes(constants: AlignmentConstants, evidence: Evidence) -> float:
+@regime.bring_to
+def log_scale_of_lifetimes(constants: AlignmentConstants, evidence: Evidence) -> float:
     """ln lambda below Eq. (22) for which tau is ten times 1/|D| of the shortest extremal vector."""
     shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
     lifetimes = -10.0 * constants.d_max / (shortest * evidence.parameter("eps"))
     return min(regime.just_below_lambda_star(constants, evidence), lifetimes)
-
-
-_eq33_log_scale = regime.bring_to(regime.settled_before_tau(regime.settling_time))
-_eq36_log_scale = regime.bring_to(_several_lifetimes)
-_eq39_log_scale = regime.bring_to(regime.settled_before_tau(regime.settling_time_with_saddles))
 
 
 def _appd_3_predictions(evidence: Evidence) -> Constants:
@@ -314,9 +308,8 @@ def _waiting_plan(evidence: Evidence) -> FlowPlan:
 
 def _farthest(evidence: Evidence, name: str, policy: str) -> float:
     """The largest |w|/|a| of a companion at its last snapshot."""
-    run = evidence.companions.get(name)
-    snapshots = need(run and run.snapshots, f"no run from w = 0 that {policy} was made")
-    last = snapshots[-1].network
+    without = f"no run from w = 0 that {policy} was made"
+    last = need(need(evidence.companions.get(name), without).snapshots, without)[-1].network
     return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
 
 

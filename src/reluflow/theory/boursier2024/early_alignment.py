@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024 import alignment_regime as regime
-from reluflow.theory.boursier2024.alignment_regime import Bound, alpha_of, constants_of, met_at_start, on_run, states_of
+from reluflow.theory.boursier2024.alignment_regime import alpha_of, constants_of, met_at_start, on_run, states_of
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence, FlowPlan, Ridge
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
@@ -30,12 +29,8 @@ def log_c_with_saddles(constants: AlignmentConstants) -> float:
     return float(np.logaddexp(first, 0.5 * math.log(2.0 * constants.d_max * constants.mean_square)))
 
 
-def _log_c(constants: AlignmentConstants, evidence: Evidence) -> float:
-    return constants.log_c(alpha_of(evidence))
-
-
-def _log_c_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
-    return log_c_with_saddles(constants)
+def _log_c(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) -> float:
+    return log_c_with_saddles(constants) if saddles else constants.log_c(alpha_of(evidence))
 
 
 @on_run
@@ -72,34 +67,30 @@ def _extremal_and_alive_at_tau(evidence: Evidence, constants: AlignmentConstants
     return _none_outside(end.is_dead | (end.sides != end.signs), met_at_start(evidence, 1.0), 2)
 
 
-def _gap_within(log_c: Bound, *, may_be_opposite: bool) -> Callable[[Evidence], Measurement]:
+@on_run
+def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Measurement:
     """|D| >= <D, w/a> >= |D| - c lambda^(eps |D|/D_max) at tau, in logarithms of the gap."""
-
-    @on_run
-    def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
-        met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
-        alive = met & ~end.is_dead
-        judged = alive & ~end.is_opposite if may_be_opposite else alive
-        need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
-        if not np.any(judged):
-            return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
-        overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
-        rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
-        log_bounds = log_c(constants, evidence) + rate * log_lambda(evidence.network)
-        resolved = np.log(RESOLUTION * end.speeds[judged])
-        log_gaps = np.log(np.maximum(end.gaps[judged], np.finfo(float).tiny))
-        log_bounds = np.maximum(log_bounds, resolved)
-        worst = int(np.argmax(log_gaps - log_bounds))
-        vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
-        detail = (
-            f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
-            f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
-        )
-        if overshoot > ROUNDING:
-            return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
-        return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
-
-    return measure
+    met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
+    alive = met & ~end.is_dead
+    judged = alive if saddles else alive & ~end.is_opposite
+    need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
+    if not np.any(judged):
+        return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
+    overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
+    rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
+    log_bounds = _log_c(constants, evidence, saddles=saddles) + rate * log_lambda(evidence.network)
+    resolved = np.log(RESOLUTION * end.speeds[judged])
+    log_gaps = np.log(np.maximum(end.gaps[judged], np.finfo(float).tiny))
+    log_bounds = np.maximum(log_bounds, resolved)
+    worst = int(np.argmax(log_gaps - log_bounds))
+    vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
+    detail = (
+        f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
+        f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
+    )
+    if overshoot > ROUNDING:
+        return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
+    return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
 
 
 @on_run
@@ -162,26 +153,24 @@ def swept_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
     return replace(plan, sweep=tuple((scales - log_lambda(evidence.network)).tolist()))
 
 
-def _constants(log_c: Bound, settling: Bound) -> Callable[[Evidence], Constants]:
-    def constants(evidence: Evidence) -> Constants:
-        found = constants_of(evidence)
-        if found is None:
-            return {}
-        limit = settling(found, evidence)
-        return {
-            "D_max": found.d_max,
-            "D_min": found.d_min,
-            "alpha_min": found.alpha_min,
-            "delta_0": found.delta_0,
-            "S": found.mean_square,
-            "log_lambda": log_lambda(evidence.network),
-            "log_lambda_star": regime.log_lambda_star(found, evidence),
-            "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),
-            "t_2": limit,
-            "log_c": log_c(found, evidence),
-        }
-
-    return constants
+def constants(evidence: Evidence, *, saddles: bool) -> Constants:
+    """The constants of Theorem 1, or with saddles of Theorem 3."""
+    found = constants_of(evidence)
+    if found is None:
+        return {}
+    limit = regime.settling_time(found, evidence, saddles=saddles)
+    return {
+        "D_max": found.d_max,
+        "D_min": found.d_min,
+        "alpha_min": found.alpha_min,
+        "delta_0": found.delta_0,
+        "S": found.mean_square,
+        "log_lambda": log_lambda(evidence.network),
+        "log_lambda_star": regime.log_lambda_star(found, evidence),
+        "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),
+        "t_2": limit,
+        "log_c": _log_c(found, evidence, saddles=saddles),
+    }
 
 
 def _predictions(evidence: Evidence) -> Constants:
@@ -197,21 +186,10 @@ def _predictions(evidence: Evidence) -> Constants:
     }
 
 
-def _informative(log_c: Bound, settling: Bound) -> Bound:
+@regime.bring_to
+def informative_log_scale(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) -> float:
     """ln lambda below every threshold at which the explicit bound is a thousandth of the shortest extremal vector."""
-
-    def target(constants: AlignmentConstants, evidence: Evidence) -> float:
-        shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
-        rate = evidence.parameter("eps") * shortest / constants.d_max
-        informative = (math.log(1e-3 * shortest) - log_c(constants, evidence)) / rate
-        return min(regime.settled_before_tau(settling)(constants, evidence), informative)
-
-    return target
-
-
-_thm1_gap = _gap_within(_log_c, may_be_opposite=True)
-_thm1_constants = _constants(_log_c, regime.settling_time)
-_thm1_log_scale = regime.bring_to(_informative(_log_c, regime.settling_time))
-_thm3_gap = _gap_within(_log_c_saddles, may_be_opposite=False)
-_thm3_constants = _constants(_log_c_saddles, regime.settling_time_with_saddles)
-_thm3_log_scale = regime.bring_to(_informative(_log_c_saddles, regime.settling_time_with_saddles))
+    shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
+    rate = evidence.parameter("eps") * shortest / constants.d_max
+    informative = (math.log(1e-3 * shortest) - _log_c(constants, evidence, saddles=saddles)) / rate
+    return min(regime.settled_before_tau(constants, evidence, saddles=saddles), informative)

@@ -60,8 +60,8 @@ HYPOTHESES = (data_assumption("boursier-a1"), _affordable)
 
 
 def _in_general_position(evidence: Evidence) -> Measurement:
-    options = {"leak": evidence.leak, "max_cones": MAX_FACES}
-    margins = [general_position(data, evidence.loss, **options).margin for data in _datasets(evidence)]
+    leak, loss = evidence.leak, evidence.loss
+    margins = [general_position(data, loss, leak=leak, max_cones=MAX_FACES).margin for data in _datasets(evidence)]
     return at_least(min(margins), 0.0, detail=f"smallest margin {min(margins):.4g} over {len(margins)} datasets")
 
 

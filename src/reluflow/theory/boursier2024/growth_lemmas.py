@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -43,10 +42,11 @@ TOLD_APART = 1e-24  # pairs with a larger 1 - <wbar_i, wbar_j> have it to a rela
 PAIR_RTOL = 1e-3  # allowed change of ln a_i a_j (1 - <wbar_i, wbar_j>) for pairs just told apart; 5e-6 was measured
 
 
-def _alignment_plan(evidence: Evidence) -> FlowPlan:
+def alignment_plan(evidence: Evidence, *, sweep: tuple[float, ...] = ALIGNMENT_SWEEP) -> FlowPlan:
+    """Snapshots up to tau, at the given scale and over a sweep of ln lambda."""
     tau = alignment_time(evidence)
     times = np.linspace(0.0, tau, 9) if tau > 0.0 else np.linspace(0.0, 1.0, 2)
-    return FlowPlan(tuple(times.tolist()), sweep=tuple(scale_factor(evidence, target) for target in ALIGNMENT_SWEEP))
+    return FlowPlan(tuple(times.tolist()), sweep=tuple(scale_factor(evidence, target) for target in sweep))
 
 
 @data_regime("scale", "lambda is below Eq. (22) with alpha_0 = 1 and small enough for t_2 <= tau (E2)")
@@ -158,10 +158,6 @@ def _lemma_15_scale(evidence: Evidence) -> float:
     spare = float(np.log(evidence.parameter("eps_2"))) - log_least_eps_2(evidence)
     log_lambda = log_lambda_of(evidence) + min(spare, 0.0) * 2.0 / evidence.parameter("eps")
     return scale_factor(evidence, 1.001 * min(log_lambda, log_early_threshold(evidence)))
-
-
-def _lemma15_plan(evidence: Evidence) -> FlowPlan:
-    return replace(_alignment_plan(evidence), sweep=())
 
 
 @in_phase("2a")

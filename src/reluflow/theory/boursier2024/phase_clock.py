@@ -113,9 +113,9 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
 
 def states_in(evidence: Evidence, phase: str) -> tuple[PhaseState, ...]:
     """States recorded in Phase 1, 2a, 2b or 3, the first at its entry; the rest of the run where it does not end."""
-    clock = phase_clock(evidence)
-    begin, end = (getattr(clock, name, None) for name in PHASES[phase])
-    return tuple(s for s in clock.states[begin.index if begin else 0 :] if s.time <= end.time)
+    clock, (begin, end) = phase_clock(evidence), PHASES[phase]
+    first, last = getattr(clock, begin).index if begin else 0, getattr(clock, end).time
+    return tuple(s for s in clock.states[first:] if s.time <= last)
 
 
 def in_phase(
