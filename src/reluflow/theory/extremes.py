@@ -17,48 +17,40 @@ Values = Iterable[ArrayLike]
 Bound = float | Callable[[Evidence], float]
 
 
-def least_of(values: Values, bound: float, words: str = "", **options: Any) -> Measurement:
-    """The least of all numbers in some values must be at least the bound.
-
-    Parameters
-    ----------
-    values
-        Numbers or arrays of them.
-    bound
-        What each must reach.
-    words
-        The comparison: `{}` is the least, `{bound}` the bound, `{count}` how many numbers there are.
-    options
-        Where there is no number: `without`, what is missing, and the statement is undecided, or `empty`, why there is
-        nothing to measure. And `allowance`, for rounding.
-
-    >>> least_of([[3.0, 1.0], 2.0], 0.5, "least {:g} of {count}").detail
-    'least 1 of 3'
-    """
-    return _extreme(at_least, np.min, np.inf, values, bound, words, **options)
-
-
-def largest_of(values: Values, bound: float, words: str = "", **options: Any) -> Measurement:
-    """The largest of all numbers in some values must be at most the bound; the rest as in `least_of`.
-
-    >>> largest_of([[3.0, 1.0], 2.0], 0.5).holds
-    False
-    """
-    return _extreme(at_most, np.max, -np.inf, values, bound, words, **options)
-
-
-def _extreme(
+def extreme_of(
     compare: Callable[..., Measurement],
     extreme: Callable[..., float],
     of_none: float,
     values: Values,
     bound: float,
-    words: str,
+    words: str = "",
     *,
     without: str = "",
     empty: str = "",
     allowance: float = 0.0,
 ) -> Measurement:
+    """The extreme of all numbers in some values against a bound; `least_of` and `largest_of` start at `values`.
+
+    Parameters
+    ----------
+    compare, extreme, of_none
+        `at_least` with `np.min` and infinity, or `at_most` with `np.max` and minus infinity.
+    values
+        Numbers or arrays of them.
+    bound
+        What each must reach, or not exceed.
+    words
+        The comparison: `{}` is the extreme, `{bound}` the bound, `{count}` how many numbers there are.
+    without, empty
+        Where there is no number: what is missing, and the statement is undecided, or why there is nothing to measure.
+    allowance
+        For rounding.
+
+    >>> least_of([[3.0, 1.0], 2.0], 0.5, "least {:g} of {count}").detail
+    'least 1 of 3'
+    >>> largest_of([[3.0, 1.0], 2.0], 0.5).holds
+    False
+    """
     found = [np.ravel(np.asarray(value, dtype=np.float64)) for value in values]
     numbers = np.concatenate(found) if found else np.empty(0)
     need(numbers.size > 0 or not without, without)
@@ -68,10 +60,19 @@ def _extreme(
     return compare(worst, bound, allowance=allowance, detail=words.format(worst, bound=bound, count=numbers.size))
 
 
-def _measuring(
+least_of = partial(extreme_of, at_least, np.min, np.inf)
+largest_of = partial(extreme_of, at_most, np.max, -np.inf)
+
+
+def measuring(
     decide: Callable[..., Measurement], bound: Bound, words: str = "", **options: Any
 ) -> Callable[[Callable[Concatenate[Evidence, More], Values]], Callable[Concatenate[Evidence, More], Measurement]]:
-    """The measure of what the decorated function gives or yields; the bound may depend on the evidence."""
+    """The measure of what the decorated function gives or yields; the bound may depend on the evidence.
+
+    >>> @least(0.0, "least label {:g}")
+    ... def labels(evidence: Evidence) -> Values:
+    ...     yield evidence.dataset.y
+    """
 
     def decorate(
         find: Callable[Concatenate[Evidence, More], Values],
@@ -85,5 +86,4 @@ def _measuring(
     return decorate
 
 
-least = partial(_measuring, least_of)  # decorators: @least(0.0, "least label {:g}") over a function that yields labels
-largest = partial(_measuring, largest_of)
+least, largest = partial(measuring, least_of), partial(measuring, largest_of)
