@@ -107,7 +107,7 @@ def _growth_per_neuron(evidence: Evidence) -> Values:
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
     for moment in moments_until(evidence, certified_horizon(evidence)):
         if moment.time > 0.0:
-            yield moment.log_norms - first - rate * moment.time
+            yield (moment.log_norms - first - rate * moment.time)[~np.isnan(moment.log_norms)]
 
 
 def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:

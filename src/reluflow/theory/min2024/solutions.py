@@ -74,7 +74,7 @@ class LeavingPath:
         """The time at parameter s, by Gauss-Legendre quadrature on pieces of length at most 1/4."""
         edges = np.linspace(0.0, s, max(1, math.ceil(4.0 * s)) + 1)
         pieces = [(right - left, _nodes(left, right, FINE_NODES)) for left, right in pairwise(edges)]
-        return self.wait + float(sum(0.5 * w * FINE_WEIGHTS @ np.exp(0.5 * np.sinh(2.0 * u)) for w, u in pieces))
+        return self.wait + float(sum(0.5 * w * (FINE_WEIGHTS @ np.exp(0.5 * np.sinh(2.0 * u))) for w, u in pieces))
 
     def parameter(self, time: float) -> float:
         """The s with clock(s) = time, 0 while it waits; bisection, for the clock is increasing."""
