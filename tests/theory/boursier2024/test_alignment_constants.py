@@ -18,7 +18,6 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024.alignment_regime import (
     constants_of,
     settling_time,
-    settling_time_with_saddles,
     tau_of,
 )
 from reluflow.theory.boursier2024.early_alignment import log_c_with_saddles
@@ -74,7 +73,7 @@ def test_times_of_an_alignment_phase():
     assert tau_of(evidence) == pytest.approx(0.1 * 20.0 / 0.7149689, rel=1e-6)
     assert settling_time(constants, evidence) == pytest.approx(4 * constants.d_max / (constants.d_min * 0.3) ** 2)
     wanted = 2 * constants.d_max / (constants.d_min * constants.alpha_min) ** 2
-    assert settling_time_with_saddles(constants, evidence) == pytest.approx(wanted)
+    assert settling_time(constants, evidence, saddles=True) == pytest.approx(wanted)
 
 
 def _shortest(X, forces, u, leak):

@@ -12,8 +12,7 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.confinement import farthest_move
-from reluflow.theory.boursier2024.local_lemmas import largest_travel
+from reluflow.theory.boursier2024.local_lemmas import farthest_move, largest_travel
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
 from reluflow.theory.boursier2024.phase_clock import parameter_distance, phase_clock
 from reluflow.theory.registry import theorem_named

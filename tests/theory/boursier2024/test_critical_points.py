@@ -20,7 +20,7 @@ from reluflow.geometry.extremal import extremal_vectors, extremal_vectors_of
 from reluflow.geometry.thresholds import alignment_constants
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.boursier2024.critical_points import kind_by_rule, kind_by_sampling, signed_pull
+from reluflow.theory.boursier2024.critical_manifolds import kind_by_rule, kind_by_sampling, signed_pull
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -12,8 +12,14 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.boursier2024.fitting_bounds import facet_remainders, largest_delta_prime, largest_positive_mass
-from reluflow.theory.boursier2024.fitting_lemmas import energy_speed, line_distance, longest_fit
+from reluflow.theory.boursier2024.fitting_lemmas import (
+    energy_speed,
+    facet_remainders,
+    largest_delta_prime,
+    largest_positive_mass,
+    line_distance,
+    longest_fit,
+)
 from reluflow.theory.boursier2024.phase_clock import phase_clock
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of

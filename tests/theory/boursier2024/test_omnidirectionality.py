@@ -12,8 +12,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.boursier2024.omnidirectionality import nature_of_limit, omnidirectionality
-from reluflow.theory.boursier2024.residual_forecast import plateau
+from reluflow.theory.boursier2024.omnidirectionality import nature_of_limit, omnidirectionality, plateau
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, own_problem
 

@@ -9,7 +9,7 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
-from reluflow.theory.boursier2024.residual_forecast import escape, escape_forecast
+from reluflow.theory.boursier2024.omnidirectionality import escape, escape_forecast
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 

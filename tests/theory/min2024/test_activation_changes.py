@@ -18,8 +18,8 @@ from reluflow.experiments.evidence import gather
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.min2024.activation_changes import alignment_time, disagreements, last_cones, pattern_history
 from reluflow.theory.min2024.moving_neurons import cones_of
-from reluflow.theory.min2024.patterns import alignment_time, disagreements, last_cones, pattern_history
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

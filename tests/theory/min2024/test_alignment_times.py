@@ -11,8 +11,8 @@ from reluflow.experiments.evidence import gather
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.alignment_times import paths_of
 from reluflow.theory.min2024.constants import data_constants, proof_constants
+from reluflow.theory.min2024.early_alignment import paths_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

@@ -11,9 +11,9 @@ from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.fitting import stable_rank
+from reluflow.theory.min2024.growth import groups
 from reluflow.theory.min2024.moving_neurons import moments
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

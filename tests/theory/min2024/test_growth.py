@@ -11,11 +11,11 @@ from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.experiments.check import check
+from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.min2024.class_neurons import groups
 from reluflow.theory.min2024.constants import proof_constants
+from reluflow.theory.min2024.growth import groups
 from reluflow.theory.min2024.landmarks import fitted_time, landmarks
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -175,3 +175,11 @@ def test_regime_constants_of_the_deterministic_run():
     assert verdict.constants["t_1"] == pytest.approx(101.370, abs=5e-4)
     assert verdict.predictions["t_2_plus"] == pytest.approx(839.7218, abs=1e-3)
     assert proof_constants(gather(theorem_named("min2024:eq28"), deterministic_problem(-1623.16))).kappa < 0.2500001
+
+
+def test_lemma_13_leaves_out_neurons_lost_beside_the_others():
+    """Their norm is not a number, which was a violation of the bound once all values were taken together."""
+    lemma = theorem_named("min2024:lemma13")
+    verdict = check(lemma, example_problem(lemma, "min-toy", seed=3), at_own_scale=True)
+    assert verdict.kind is VerdictKind.HOLDS
+    assert verdict.conclusion("norms").slack == pytest.approx(3.63, abs=0.01)

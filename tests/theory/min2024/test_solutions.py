@@ -17,7 +17,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, euler_path, path_residual
+from reluflow.theory.min2024.solutions import LeavingPath, euler_path, path_residual
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

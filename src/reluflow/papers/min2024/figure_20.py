@@ -26,7 +26,7 @@ from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import SUMMED
 from reluflow.theory.evidence import Ridge
-from reluflow.theory.min2024.boundary_solutions import euler_path, path_residual
+from reluflow.theory.min2024.solutions import euler_path, path_residual
 
 POLICIES: tuple[Ridge, ...] = ("stop", "stay", "positive", "negative")
 

@@ -25,7 +25,7 @@ from reluflow.network import Network
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import SUMMED
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, path_residual
+from reluflow.theory.min2024.solutions import LeavingPath, path_residual
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
 from reluflow.papers.min2024.paper import SCALE, SUMMED, class_sums, cosines, separable_samples, smallest_correlation
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.alignment_times import paths_of
-from reluflow.theory.min2024.patterns import pattern_history
+from reluflow.theory.min2024.activation_changes import pattern_history
+from reluflow.theory.min2024.early_alignment import paths_of
 
 Node = tuple[int, int]
 Edge = tuple[Node, Node]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -11,29 +12,26 @@ from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, Ridge, kept
 from reluflow.theory.facts import MAX_FACES
-from reluflow.theory.hypotheses import data_assumption, dominated_start, regime
+from reluflow.theory.hypotheses import data_assumption, dominated_start
 from reluflow.theory.measurement import Measurement, need
 from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Hypothesis
 
+TOO_MANY = "the constants are minima over more cones than can be visited"
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 
-Bound = Callable[[AlignmentConstants, Evidence], float]
+More = ParamSpec("More")
 
 
 @kept
 def constants_of(evidence: Evidence) -> AlignmentConstants | None:
     """The constants of App. D.1, or None where there are too many cones to visit."""
-    if not evidence.facts.has_affordable_cones:
+    facts = evidence.facts
+    if not facts.has_affordable_cones:
         return None
-    return alignment_constants(
-        evidence.dataset,
-        evidence.loss,
-        leak=evidence.leak,
-        extremal=evidence.facts.extremal,
-        max_cones=MAX_FACES,
-    )
+    return alignment_constants(facts.dataset, facts.loss, leak=facts.leak, extremal=facts.extremal, max_cones=MAX_FACES)
 
 
 @kept
@@ -79,18 +77,14 @@ def alpha_of(evidence: Evidence) -> float:
     return float(evidence.parameters.get("alpha_0", 1.0))
 
 
-def settling_time(constants: AlignmentConstants, evidence: Evidence) -> float:
-    """Bound on t_2 in Theorem 1; infinite on degenerate data, where D_min or alpha_min is 0."""
-    return math.inf if _is_degenerate(constants) else constants.t2_bound(alpha_of(evidence))
+def settling_time(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool = False) -> float:
+    """Bound on t_2 in Theorem 1; infinite on degenerate data, where D_min or alpha_min is 0.
 
-
-def settling_time_with_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
-    """Bound on t_2 in Theorem 3, half of Theorem 1's for alpha_0 = 1: <D, w/a> starts above 0."""
-    return math.inf if _is_degenerate(constants) else 0.5 * constants.t2_bound(1.0)
-
-
-def _is_degenerate(constants: AlignmentConstants) -> bool:
-    return constants.d_min * constants.alpha_min == 0.0
+    With saddles that of Theorem 3, half of the other for alpha_0 = 1: <D, w/a> starts above 0.
+    """
+    if constants.d_min * constants.alpha_min == 0.0:
+        return math.inf
+    return 0.5 * constants.t2_bound(1.0) if saddles else constants.t2_bound(alpha_of(evidence))
 
 
 def log_lambda_star(constants: AlignmentConstants, evidence: Evidence) -> float:
@@ -124,26 +118,25 @@ def alignment_times(tau: float, d_max: float, *, count: int = 7) -> tuple[float,
     return (*sorted(t for t in times if t < tau * (1.0 - 1e-9)), tau)
 
 
-def alignment_plan(evidence: Evidence) -> FlowPlan | None:
-    """Snapshots up to tau; no run where there is no alignment phase to speak of."""
+def alignment_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
+    """Snapshots up to tau; no run where there is no alignment phase to speak of.
+
+    With ridge `stay` no neuron leaves a cone it could stay in (Condition 2(2)).
+    """
     constants, tau = constants_of(evidence), tau_of(evidence)
     if constants is None or tau is None:
         return None
-    return FlowPlan(times=alignment_times(tau, constants.d_max))
+    return FlowPlan(times=alignment_times(tau, constants.d_max), ridge=ridge)
 
 
-def lazy_alignment_plan(evidence: Evidence) -> FlowPlan | None:
-    """The same, never leaving a cone a neuron could stay in (Condition 2(2))."""
-    plan = alignment_plan(evidence)
-    return None if plan is None else FlowPlan(times=plan.times, ridge="stay")
-
-
-def bring_to(target: Callable[[AlignmentConstants, Evidence], float]) -> Callable[[Evidence], float]:
+def bring_to(
+    target: Callable[Concatenate[AlignmentConstants, Evidence, More], float],
+) -> Callable[Concatenate[Evidence, More], float]:
     """The `log_scale` of a theorem: the factor that brings ln lambda to a finite target."""
 
-    def factor(evidence: Evidence) -> float:
+    def factor(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> float:
         constants = constants_of(evidence)
-        aim = -math.inf if constants is None else target(constants, evidence)
+        aim = -math.inf if constants is None else target(constants, evidence, *args, **kwargs)
         return aim - log_lambda(evidence.network) if math.isfinite(aim) else 0.0
 
     return factor
@@ -154,28 +147,29 @@ def just_below_lambda_star(constants: AlignmentConstants, evidence: Evidence) ->
     return log_lambda_star(constants, evidence) - 0.1
 
 
-def settled_before_tau(bound: Bound) -> Callable[[AlignmentConstants, Evidence], float]:
+def settled_before_tau(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) -> float:
     """ln lambda at which the bound on t_2 is reached just before tau (erratum E2)."""
-
-    def target(constants: AlignmentConstants, evidence: Evidence) -> float:
-        needed = -bound(constants, evidence) * constants.d_max / evidence.parameter("eps")
-        return min(log_lambda_star(constants, evidence), needed) - 0.1
-
-    return target
+    needed = -settling_time(constants, evidence, saddles=saddles) * constants.d_max / evidence.parameter("eps")
+    return min(log_lambda_star(constants, evidence), needed) - 0.1
 
 
-def on_run(measure: Callable[[Evidence, AlignmentConstants], Measurement]) -> Callable[[Evidence], Measurement]:
+log_scale_below_star, log_scale_settled = bring_to(just_below_lambda_star), bring_to(settled_before_tau)
+
+
+def on_run(
+    measure: Callable[Concatenate[Evidence, AlignmentConstants, More], Measurement],
+) -> Callable[Concatenate[Evidence, More], Measurement]:
     """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
 
-    def measured(evidence: Evidence) -> Measurement:
-        constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
+    def measured(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Measurement:
+        constants = need(constants_of(evidence), TOO_MANY)
         run = need(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
         need(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
         need(
             not any(np.any(states.shape.is_lost) for states in states_of(evidence)),
             "neurons have grown apart by more than e^700, which one network of doubles cannot hold",
         )
-        return measure(evidence, constants)
+        return measure(evidence, constants, *args, **kwargs)
 
     return measured
 
@@ -188,7 +182,7 @@ def _judge_nonzero(evidence: Evidence) -> Judgement:
 
 @hypothesis("positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive")
 def _judge_constants(evidence: Evidence) -> Judgement:
-    constants = need(constants_of(evidence), "the constants are minima over more cones than can be visited")
+    constants = need(constants_of(evidence), TOO_MANY)
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
     words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
     return Judgement(smallest > 0.0, smallest, words)
@@ -201,21 +195,20 @@ def _judge_scale(evidence: Evidence) -> Judgement:
     return Judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
 
 
-def _judge_settling(bound: Bound) -> Callable[[Evidence], Judgement]:
+def settled(*, saddles: bool) -> Hypothesis:
+    """The bound on t_2 of Theorem 1, or of Theorem 3, is at most tau (erratum E2)."""
+    bound = ", 2 D_max/(D_min alpha_min)^2," if saddles else ""
+
+    @hypothesis("settled-before-tau", f"the bound on t_2{bound} is at most tau (E2)", is_regime=True)
     def judge(evidence: Evidence) -> Judgement:
         constants = need(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
-        limit, tau = bound(constants, evidence), tau_of(evidence) or 0.0
+        limit, tau = settling_time(constants, evidence, saddles=saddles), tau_of(evidence) or 0.0
         return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
 
     return judge
 
 
-SETTLED = regime("settled-before-tau", "the bound on t_2 is at most tau (E2)", _judge_settling(settling_time))
-SETTLED_WITH_SADDLES = regime(
-    "settled-before-tau",
-    "the bound on t_2, 2 D_max/(D_min alpha_min)^2, is at most tau (E2)",
-    _judge_settling(settling_time_with_saddles),
-)
+SETTLED = settled(saddles=False)
 GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), _judge_constants)
 ALIGNMENT_SETTING = (*GENERIC_DATA, _judge_nonzero, dominated_start())
 NO_SADDLE = (data_assumption("no-saddle"), data_assumption("no-dead-saddle"))

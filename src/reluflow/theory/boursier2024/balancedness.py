@@ -9,6 +9,7 @@ from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.extremes import Values, largest
 from reluflow.theory.measurement import Measurement, at_most, none_of
 
 NUM_TIMES = 9
@@ -19,17 +20,16 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), NUM_TIMES)))
 
 
-def _conserved(evidence: Evidence) -> Measurement:
-    """Largest change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
+@largest(lambda evidence: evidence.parameter("rtol"))
+def _conserved(evidence: Evidence) -> Values:
+    """Change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
     start = evidence.network
-    worst = -np.inf
     for snapshot in evidence.run.snapshots:
         network = snapshot.network
         square = np.exp(2.0 * (network.log_scale - start.log_scale))  # one common scale for both networks
         change = np.abs(square * network.balancedness() - start.balancedness())
         size = square * (network.a**2 + np.sum(network.w**2, axis=1)) + start.a**2 + np.sum(start.w**2, axis=1)
-        worst = max(worst, float(np.max(change / np.maximum(size, np.finfo(float).tiny))))
-    return at_most(worst, evidence.parameter("rtol"))
+        yield change / np.maximum(size, np.finfo(float).tiny)
 
 
 def _no_sign_change(evidence: Evidence) -> Measurement:

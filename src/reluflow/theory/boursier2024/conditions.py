@@ -7,9 +7,10 @@ from itertools import permutations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IndexArray, SignArray
+from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.pairs import pair_summary
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 
@@ -84,10 +85,7 @@ def acute_positive_data(facts: DatasetFacts) -> Judgement:
         return fails(f"smallest label {y.min():.6g}", float(y.min() / (np.abs(y).max() or 1.0)))
     if n < d:
         return fails(f"n = {n} < d = {d}", float(n - d))
-    ones = np.ones(n)
-    from reluflow.theory.pairs import pair_summary
-
-    pairs = facts.pairs if facts.dataset.is_binary else pair_summary(X, ones)
+    pairs = facts.pairs if facts.dataset.is_binary else pair_summary(X, np.ones(n))
     smallest = min(1.0, pairs.min_same_class)
     if smallest <= 0.0:
         return fails(f"smallest cosine between samples {smallest:.6g}", smallest)
@@ -138,23 +136,18 @@ def residual_condition(facts: DatasetFacts) -> Judgement:
         return fails(f"X^T X is singular: rank {facts.rank} in dimension {facts.dataset.d}")
     if not np.any(facts.dataset.y):
         return fails("all labels are 0, so there is no residual", 0.0)
-    X, facets = facts.dataset.X, facts.active_facets
-    rho = facts.dataset.y - X @ facts.least_squares
-    size = float(np.abs(facts.dataset.y).max()) * float(facts.norms.max())
-    parts = {"residual on the facets": float(np.min(rho[facets], initial=np.inf)) / np.abs(facts.dataset.y).max()}
-    cones = facts.cones
-    is_ray = cones.dimensions == 1
-    rays, ray_patterns = cones.witnesses[is_ray], cones.patterns[is_ray]
-    at_facets = ray_patterns[:, facets]
+    X, facets, cones = facts.dataset.X, facts.active_facets, facts.cones
+    rho, label = facts.dataset.y - X @ facts.least_squares, np.abs(facts.dataset.y).max()
+    size, is_ray = float(label) * float(facts.norms.max()), cones.dimensions == 1
+    at_facets = cones.patterns[is_ray][:, facets]
     is_mixed_ray = np.any(at_facets > 0, axis=1) & np.any(at_facets < 0, axis=1)
-    potential = np.maximum(rays @ X.T, 0.0) @ rho / size
-    parts["G on mixed rays"] = float(np.min(potential[is_mixed_ray], initial=np.inf))
-    is_mixed = np.any(cones.patterns > 0, axis=1) & np.any(cones.patterns < 0, axis=1)
-    parts["push away from the facets"] = _facet_push(X, rho, facets, cones.patterns[is_mixed], ray_patterns) / (
-        size * facts.norms.max()
-    )
-    margin = min(parts.values())
-    return positive(margin, "; ".join(f"{name} {value:.4g}" for name, value in parts.items()))
+    potential = np.maximum(cones.witnesses[is_ray] @ X.T, 0.0) @ rho / size
+    parts = {
+        "residual on the facets": float(np.min(rho[facets], initial=np.inf)) / label,
+        "G on mixed rays": float(np.min(potential[is_mixed_ray], initial=np.inf)),
+        "push away from the facets": least_facet_push(facts, rho) / (size * facts.norms.max()),
+    }
+    return positive(min(parts.values()), "; ".join(f"{name} {value:.4g}" for name, value in parts.items()))
 
 
 @lru_cache(maxsize=1)
@@ -170,11 +163,8 @@ def largest_safe_eta() -> float:
     def worst_margin(eta: float) -> float:
         dataset = three_point_box_worst(eta)
         X, y = dataset.X, dataset.y
-        margins = [
-            y[k] * X[k] @ X[k] - np.linalg.norm(y) * np.sqrt(sum((X[j] @ X[k]) ** 2 for j in range(3) if j != k))
-            for k in (0, 2)
-        ]
-        return float(min(margins))
+        others = {k: np.sqrt(sum((X[j] @ X[k]) ** 2 for j in range(3) if j != k)) for k in (0, 2)}
+        return float(min(y[k] * X[k] @ X[k] - np.linalg.norm(y) * others[k] for k in others))
 
     return float(brentq(worst_margin, 1e-3, LARGEST_PRINTED_ETA, xtol=1e-13))
 
@@ -197,9 +187,8 @@ def smallest_eta(X: FloatArray, y: FloatArray) -> tuple[float, float]:
 def _inside_box(facts: DatasetFacts, limit: float, name: str) -> Judgement:
     if (facts.dataset.n, facts.dataset.d) != (3, 2):
         return fails(f"needs 3 samples in dimension 2, got {facts.dataset.n} in dimension {facts.dataset.d}")
-    fits = [
-        smallest_eta(facts.dataset.X[list(order)], facts.dataset.y[list(order)]) for order in permutations(range(3))
-    ]
+    orders = [list(order) for order in permutations(range(3))]
+    fits = [smallest_eta(facts.dataset.X[order], facts.dataset.y[order]) for order in orders]
     eta, violation = min(fits, key=lambda fit: (fit[1], fit[0]))
     if violation > 0.0:
         return fails(f"a side of the box that does not depend on eta is missed by {violation:.4g}", -violation)
@@ -210,21 +199,17 @@ def _too_many_cones(facts: DatasetFacts) -> str:
     return f"too many activation cones for n = {facts.dataset.n} in dimension {facts.rank}"
 
 
-def _facet_push(
-    X: FloatArray,
-    rho: FloatArray,
-    facets: IndexArray,
-    patterns: SignArray,
-    ray_patterns: SignArray,
-) -> float:
-    """Smallest inf_D u_k <D, x_k>, D over the box of slopes, over mixed u and facets k its closed cone touches."""
-    worst = np.inf
-    for k in facets:
-        products = rho * (X @ X[k])  # contribution of each sample to <D, x_k> at slope 1
-        rays_on_k = ray_patterns[ray_patterns[:, k] == 0]
-        for u in patterns[patterns[:, k] != 0]:
-            touches = np.any(np.all((rays_on_k == 0) | (rays_on_k == u), axis=1))
-            if touches:
-                signed = u[k] * products
-                worst = min(worst, float(signed[u > 0].sum() + np.minimum(signed[u == 0], 0.0).sum()))
-    return worst
+def least_facet_push(facts: DatasetFacts, rho: FloatArray) -> float:
+    """Least inf_D u_k <D, x_k>, D over the slopes u leaves free, over mixed u and the facets k its closed cone touches.
+
+    n times Eq. (51) for the residuals rho of the averaged half-square loss.
+    """
+    X, cones, facets, least = facts.dataset.X, facts.cones, facts.active_facets, np.inf
+    ray_patterns = cones.patterns[cones.dimensions == 1]
+    is_mixed = np.any(cones.patterns > 0, axis=1) & np.any(cones.patterns < 0, axis=1)
+    for u in cones.patterns[is_mixed]:
+        on_closure = np.all((ray_patterns == 0) | (ray_patterns == u), axis=1)
+        for k in facets[np.any(ray_patterns[on_closure][:, facets] == 0, axis=0) & (u[facets] != 0)]:
+            terms = u[k] * rho * (X @ X[k])  # contribution of each sample to u_k <D, x_k> at slope 1
+            least = min(least, float(terms[u > 0].sum() + np.minimum(terms[u == 0], 0.0).sum()))
+    return least

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from reluflow.arrays import BoolArray
 from reluflow.geometry.thresholds import AlignmentConstants
-from reluflow.theory.boursier2024.alignment_regime import (
-    alignment_plan,
-    alpha_of,
-    bring_to,
-    constants_of,
-    lazy_alignment_plan,
-    log_lambda_star,
-    met_at_start,
-    on_run,
-    reaches_tau,
-    settled_before_tau,
-    settling_time,
-    settling_time_with_saddles,
-    start_of,
-    states_of,
-    tau_of,
-)
+from reluflow.theory.boursier2024 import alignment_regime as regime
+from reluflow.theory.boursier2024.alignment_regime import alpha_of, constants_of, met_at_start, on_run, states_of
 from reluflow.theory.boursier2024.neuron_states import log_lambda
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, Ridge
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
 from reluflow.theory.theorem import Constants
 
@@ -44,21 +29,14 @@ def log_c_with_saddles(constants: AlignmentConstants) -> float:
     return float(np.logaddexp(first, 0.5 * math.log(2.0 * constants.d_max * constants.mean_square)))
 
 
-def _log_c(constants: AlignmentConstants, evidence: Evidence) -> float:
-    return constants.log_c(alpha_of(evidence))
-
-
-def _log_c_saddles(constants: AlignmentConstants, evidence: Evidence) -> float:
-    return log_c_with_saddles(constants)
-
-
-LogConstant = Callable[[AlignmentConstants, Evidence], float]
+def _log_c(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) -> float:
+    return log_c_with_saddles(constants) if saddles else constants.log_c(alpha_of(evidence))
 
 
 @on_run
 def _growth(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Largest |ln(|a_j(t)| / |a_j(0)|)| up to tau against 2 eps ln(1/lambda)."""
-    start = start_of(evidence).log_outputs
+    start = regime.start_of(evidence).log_outputs
     grown = max(float(np.max(np.abs(states.log_outputs - start))) for states in states_of(evidence))
     allowed = -2.0 * evidence.parameter("eps") * log_lambda(evidence.network)
     detail = f"ln|a| moves by at most {grown:.6g}, allowed {allowed:.6g}, predicted {0.5 * allowed:.6g}"
@@ -71,56 +49,48 @@ def _dominance(evidence: Evidence, constants: AlignmentConstants) -> Measurement
     return at_most(largest, 1.0, allowance=ROUNDING, detail=f"largest |w_j|/|a_j| is 1 + {largest - 1.0:.3g}")
 
 
+def _none_outside(is_outside: BoolArray, met: BoolArray, condition: int) -> Measurement:
+    lost, total = int(np.sum(met & is_outside)), int(np.sum(met))
+    detail = f"{lost} of {total} neurons with Condition {condition} are in no extremal cone at tau"
+    return none_of(lost, total=total, detail=detail)
+
+
 @on_run
 def _extremal_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
-    met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
-    is_lost = met & ~end.is_dead & (end.sides == 0)
-    return none_of(
-        int(np.sum(is_lost)),
-        total=int(np.sum(met)),
-        detail=f"{int(np.sum(is_lost))} of {int(np.sum(met))} neurons with Condition 1 are in no extremal cone at tau",
-    )
+    end = states_of(evidence)[-1]
+    return _none_outside(~end.is_dead & (end.sides == 0), met_at_start(evidence, alpha_of(evidence)), 1)
 
 
 @on_run
 def _extremal_and_alive_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
-    met, end = met_at_start(evidence, 1.0), states_of(evidence)[-1]
-    is_lost = met & (end.is_dead | (end.sides != end.signs))
-    return none_of(
-        int(np.sum(is_lost)),
-        total=int(np.sum(met)),
-        detail=f"{int(np.sum(is_lost))} of {int(np.sum(met))} neurons with Condition 2 are in no extremal cone at tau",
-    )
+    end = states_of(evidence)[-1]
+    return _none_outside(end.is_dead | (end.sides != end.signs), met_at_start(evidence, 1.0), 2)
 
 
-def _gap_within(log_c: LogConstant, *, may_be_opposite: bool) -> Callable[[Evidence], Measurement]:
+@on_run
+def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Measurement:
     """|D| >= <D, w/a> >= |D| - c lambda^(eps |D|/D_max) at tau, in logarithms of the gap."""
-
-    @on_run
-    def measure(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
-        met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
-        alive = met & ~end.is_dead
-        judged = alive & ~end.is_opposite if may_be_opposite else alive
-        need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
-        if not np.any(judged):
-            return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
-        overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
-        rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
-        log_bounds = log_c(constants, evidence) + rate * log_lambda(evidence.network)
-        resolved = np.log(RESOLUTION * end.speeds[judged])
-        log_gaps = np.log(np.maximum(end.gaps[judged], np.finfo(float).tiny))
-        log_bounds = np.maximum(log_bounds, resolved)
-        worst = int(np.argmax(log_gaps - log_bounds))
-        vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
-        detail = (
-            f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
-            f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
-        )
-        if overshoot > ROUNDING:
-            return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
-        return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
-
-    return measure
+    met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
+    alive = met & ~end.is_dead
+    judged = alive if saddles else alive & ~end.is_opposite
+    need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
+    if not np.any(judged):
+        return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
+    overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
+    rate = evidence.parameter("eps") * end.speeds[judged] / constants.d_max
+    log_bounds = _log_c(constants, evidence, saddles=saddles) + rate * log_lambda(evidence.network)
+    resolved = np.log(RESOLUTION * end.speeds[judged])
+    log_gaps = np.log(np.maximum(end.gaps[judged], np.finfo(float).tiny))
+    log_bounds = np.maximum(log_bounds, resolved)
+    worst = int(np.argmax(log_gaps - log_bounds))
+    vacuous = int(np.sum(log_bounds >= np.log(2.0 * end.speeds[judged])))
+    detail = (
+        f"ln gap {log_gaps[worst]:.6g} against {log_bounds[worst]:.6g}; the bound says nothing for {vacuous} of "
+        f"{int(np.sum(judged))} neurons; <D, w/a>/|D| - 1 is at most {overshoot:.2g}"
+    )
+    if overshoot > ROUNDING:
+        return at_most(overshoot, 0.0, detail=f"<D, w/a> exceeds |D|: {detail}")
+    return at_most(float(log_gaps[worst]), float(log_bounds[worst]), detail=detail)
 
 
 @on_run
@@ -150,7 +120,7 @@ def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray
 @on_run
 def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
     """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
-    runs = tuple(run for run in evidence.sweep if reaches_tau(run))
+    runs = tuple(run for run in evidence.sweep if regime.reaches_tau(run))
     need(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
     common = np.flatnonzero(_common_neurons(evidence, runs))
     speeds = states_of(evidence)[-1].speeds[common]
@@ -173,45 +143,34 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurem
     return at_least(min(ratios), 1.0, detail=detail)
 
 
-def _plan(evidence: Evidence) -> FlowPlan | None:
-    return _with_sweep(evidence, alignment_plan(evidence))
-
-
-def _lazy_plan(evidence: Evidence) -> FlowPlan | None:
-    return _with_sweep(evidence, lazy_alignment_plan(evidence))
-
-
-def _with_sweep(evidence: Evidence, plan: FlowPlan | None) -> FlowPlan | None:
-    """Also the scales at which gaps are small and still resolved: 2 eps (|D|/D_max) ln lambda = ln gap."""
-    constants = constants_of(evidence)
+def swept_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
+    """Snapshots up to tau, also at scales with small, resolved gaps: 2 eps (|D|/D_max) ln lambda = ln gap."""
+    plan, constants = regime.alignment_plan(evidence, ridge=ridge), constants_of(evidence)
     if plan is None or constants is None or len(evidence.facts.extremal) == 0:
         return plan
     longest = float(evidence.facts.extremal.norms[0])
     scales = np.log(SWEPT_GAPS) * constants.d_max / (2.0 * evidence.parameter("eps") * longest)
-    factors = tuple((scales - log_lambda(evidence.network)).tolist())
-    return FlowPlan(times=plan.times, ridge=plan.ridge, sweep=factors)
+    return replace(plan, sweep=tuple((scales - log_lambda(evidence.network)).tolist()))
 
 
-def _constants(log_c: LogConstant, settling: LogConstant) -> Callable[[Evidence], Constants]:
-    def constants(evidence: Evidence) -> Constants:
-        found = constants_of(evidence)
-        if found is None:
-            return {}
-        limit = settling(found, evidence)
-        return {
-            "D_max": found.d_max,
-            "D_min": found.d_min,
-            "alpha_min": found.alpha_min,
-            "delta_0": found.delta_0,
-            "S": found.mean_square,
-            "log_lambda": log_lambda(evidence.network),
-            "log_lambda_star": log_lambda_star(found, evidence),
-            "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),
-            "t_2": limit,
-            "log_c": log_c(found, evidence),
-        }
-
-    return constants
+def constants(evidence: Evidence, *, saddles: bool) -> Constants:
+    """The constants of Theorem 1, or with saddles of Theorem 3."""
+    found = constants_of(evidence)
+    if found is None:
+        return {}
+    limit = regime.settling_time(found, evidence, saddles=saddles)
+    return {
+        "D_max": found.d_max,
+        "D_min": found.d_min,
+        "alpha_min": found.alpha_min,
+        "delta_0": found.delta_0,
+        "S": found.mean_square,
+        "log_lambda": log_lambda(evidence.network),
+        "log_lambda_star": regime.log_lambda_star(found, evidence),
+        "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),
+        "t_2": limit,
+        "log_c": _log_c(found, evidence, saddles=saddles),
+    }
 
 
 def _predictions(evidence: Evidence) -> Constants:
@@ -220,28 +179,17 @@ def _predictions(evidence: Evidence) -> Constants:
         return {}
     norms = evidence.facts.extremal.norms
     return {
-        "tau": tau_of(evidence),
+        "tau": regime.tau_of(evidence),
         "directions": evidence.facts.extremal.directions.tolist(),
         "kinds": list(evidence.facts.extremal.kinds),
         "gap_exponents": (2.0 * evidence.parameter("eps") * norms / found.d_max).tolist(),
     }
 
 
-def _informative(log_c: LogConstant, settling: LogConstant) -> Callable[[AlignmentConstants, Evidence], float]:
+@regime.bring_to
+def informative_log_scale(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) -> float:
     """ln lambda below every threshold at which the explicit bound is a thousandth of the shortest extremal vector."""
-
-    def target(constants: AlignmentConstants, evidence: Evidence) -> float:
-        shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
-        rate = evidence.parameter("eps") * shortest / constants.d_max
-        informative = (math.log(1e-3 * shortest) - log_c(constants, evidence)) / rate
-        return min(settled_before_tau(settling)(constants, evidence), informative)
-
-    return target
-
-
-_thm1_gap = _gap_within(_log_c, may_be_opposite=True)
-_thm1_constants = _constants(_log_c, settling_time)
-_thm1_log_scale = bring_to(_informative(_log_c, settling_time))
-_thm3_gap = _gap_within(_log_c_saddles, may_be_opposite=False)
-_thm3_constants = _constants(_log_c_saddles, settling_time_with_saddles)
-_thm3_log_scale = bring_to(_informative(_log_c_saddles, settling_time_with_saddles))
+    shortest = float(np.min(evidence.facts.extremal.norms, initial=constants.d_max))
+    rate = evidence.parameter("eps") * shortest / constants.d_max
+    informative = (math.log(1e-3 * shortest) - _log_c(constants, evidence, saddles=saddles)) / rate
+    return min(regime.settled_before_tau(constants, evidence, saddles=saddles), informative)

@@ -6,8 +6,6 @@ and labels, each moved by a Gaussian step. What the given dataset itself does is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from reluflow.data.dataset import Dataset
@@ -15,13 +13,15 @@ from reluflow.geometry.extremal import extremal_vectors
 from reluflow.geometry.general_position import general_position
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, drawn, kept
 from reluflow.theory.facts import MAX_FACES
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Measurement, at_least, need, none_of
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 
+@drawn("datasets")
 def moved_datasets(evidence: Evidence) -> tuple[Dataset, ...]:
     """The dataset with every sample and label moved by a Gaussian step; binary labels stay as they are."""
     X, y = evidence.dataset.X, evidence.dataset.y
@@ -35,7 +35,9 @@ def moved_datasets(evidence: Evidence) -> tuple[Dataset, ...]:
 
 
 def _datasets(evidence: Evidence) -> tuple[Dataset, ...]:
-    return evidence.witness("datasets", lambda: moved_datasets(evidence))
+    """The moved datasets, where their cones can be visited."""
+    need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
+    return moved_datasets(evidence)
 
 
 def _constants_of(dataset: Dataset, evidence: Evidence) -> AlignmentConstants:
@@ -47,58 +49,38 @@ def _constants_around(evidence: Evidence) -> list[AlignmentConstants]:
     return [_constants_of(data, evidence) for data in _datasets(evidence)]
 
 
+@hypothesis("affordable", "every cone can be visited")
 def _affordable(evidence: Evidence) -> Judgement:
     holds = evidence.facts.has_affordable_cones
     words = "can" if holds else "cannot"
     return Judgement(holds or None, None, f"the cones of {evidence.dataset.n} samples {words} be visited one by one")
 
 
-def _on_draws(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
-    def measured(evidence: Evidence) -> Measurement:
-        need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
-        return measure(evidence)
-
-    return measured
+HYPOTHESES = (data_assumption("boursier-a1"), _affordable)
 
 
-HYPOTHESES = (
-    data_assumption("boursier-a1"),
-    Hypothesis("affordable", "every cone can be visited", _affordable),
-)
-
-
-@_on_draws
 def _in_general_position(evidence: Evidence) -> Measurement:
-    margins = [
-        general_position(data, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES).margin
-        for data in _datasets(evidence)
-    ]
+    leak, loss = evidence.leak, evidence.loss
+    margins = [general_position(data, loss, leak=leak, max_cones=MAX_FACES).margin for data in _datasets(evidence)]
     return at_least(min(margins), 0.0, detail=f"smallest margin {min(margins):.4g} over {len(margins)} datasets")
 
 
-@_on_draws
 def _has_extremal_vector(evidence: Evidence) -> Measurement:
-    counts = [
-        len(extremal_vectors(data, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES))
-        for data in _datasets(evidence)
-    ]
+    leak, loss = evidence.leak, evidence.loss
+    counts = [len(extremal_vectors(data, loss, leak=leak, max_cones=MAX_FACES)) for data in _datasets(evidence)]
     return at_least(min(counts), 1.0, detail=f"between {min(counts)} and {max(counts)} over {len(counts)} datasets")
 
 
-def _positive(*names: str) -> Callable[[Evidence], Measurement]:
+def positive_constants(evidence: Evidence, *names: str) -> Measurement:
     """Constants of App. D.1 above 0 on every moved dataset; the slack is the smallest value."""
-
-    @_on_draws
-    def measure(evidence: Evidence) -> Measurement:
-        found = _constants_around(evidence)
-        values = [min(float(getattr(constants, name)) for name in names) for constants in found]
-        not_positive = sum(value <= 0.0 for value in values)
-        smallest = ", ".join(f"{name} >= {min(float(getattr(c, name)) for c in found):.4g}" for name in names)
-        if not_positive:
-            return none_of(not_positive, total=len(values), detail=f"{not_positive} datasets have none: {smallest}")
-        return at_least(min(values), 0.0, detail=f"{smallest} over {len(values)} datasets")
-
-    return measure
+    need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
+    found = {name: [float(getattr(constants, name)) for constants in _constants_around(evidence)] for name in names}
+    values = [min(each) for each in zip(*found.values(), strict=True)]
+    not_positive = sum(value <= 0.0 for value in values)
+    smallest = ", ".join(f"{name} >= {min(each):.4g}" for name, each in found.items())
+    if not_positive:
+        return none_of(not_positive, total=len(values), detail=f"{not_positive} datasets have none: {smallest}")
+    return at_least(min(values), 0.0, detail=f"{smallest} over {len(values)} datasets")
 
 
 def _of_this_dataset(evidence: Evidence) -> Constants:
@@ -112,7 +94,3 @@ def _of_this_dataset(evidence: Evidence) -> Constants:
         "D_min_of_dataset": found.d_min,
         "delta_0_of_dataset": found.delta_0,
     }
-
-
-_lemma9_positive = _positive("alpha_min", "d_min")
-_lemma10_positive = _positive("delta_0")

@@ -1,24 +1,42 @@
-"""Phase 3, the loss falls to that of the least-squares line: Lemmas 21, 22 and 23 with Eq. (59) [boursier2024]."""
+"""Phase 3, the loss falls to that of the line, and never ends: Lemmas 21 to 24, Corollary 1, Lemma 7 [boursier2024]."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.certificates.stationarity import stationarity
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.boursier2024.mixed_lemmas import descent_rate, late_states, moved_outputs
-from reluflow.theory.boursier2024.phase_states import PhaseState
+from reluflow.theory.boursier2024.phase_clock import in_phase, parameter_distance, phase_clock
+from reluflow.theory.boursier2024.phase_states import PhaseState, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run
+from reluflow.theory.boursier2024.spurious_hypotheses import run_regime
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, least_over, need
-from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
+from reluflow.theory.extremes import least_of
+from reluflow.theory.measurement import (
+    Measurement,
+    all_of,
+    at_least,
+    at_most,
+    fitted_slope,
+    least_over,
+    missing,
+    need,
+    none_of,
+    nothing,
+)
+from reluflow.theory.stating import needs
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
 RATE_RTOL = 0.01  # of a rate fitted over a stretch in which the weights still change; 4e-3 was measured
+LARGEST_EXPONENT = 300.0  # beyond it a bound says nothing, and its square overflows
+LIMIT_ATOL = 1e-9  # of beta and of the loss at the polished end point; measured below 1e-14
+NONE_RESOLVED = "states of Phase 3 with |beta - beta*| above rounding"
 
 
 def line_error(state: PhaseState) -> FloatArray:
@@ -49,8 +67,7 @@ def bend_bound(state: PhaseState) -> float:
 
 def active_mass(state: PhaseState) -> float:
     """Sum of a^2 over the neurons active on every sample."""
-    everywhere = np.all(state.signs > 0, axis=1)
-    return float(np.exp(state.log_square_sum(everywhere)))
+    return float(np.exp(state.log_square_sum(np.all(state.signs > 0, axis=1))))
 
 
 def gradient_square(state: PhaseState, evidence: Evidence) -> float:
@@ -75,43 +92,30 @@ def _resolved(evidence: Evidence) -> tuple[PhaseState, ...]:
     return tuple(s for s in late_states(evidence) if np.linalg.norm(line_error(s)) > RESOLVED)
 
 
-@hypothesis("near-the-line", "eps_3 and eps_4 leave |beta^t| >= |beta*|/2", is_regime=True, needs_trajectory=True)
-@on_a_run
+@run_regime("near-the-line", "eps_3 and eps_4 leave |beta^t| >= |beta*|/2")
 def _heavy_enough(evidence: Evidence) -> Judgement:
-    states = late_states(evidence)
-    if not states:
-        return Judgement(None, None, "the run does not reach Phase 3")
-    constants = constants_of(evidence)
+    states, constants = need(late_states(evidence), "the run does not reach Phase 3"), constants_of(evidence)
     moved = float(np.max(moved_outputs(evidence, states[0]) / constants.lengths))
     margin = 0.5 * constants.beta_norm - evidence.parameter("eps_3") - moved
     return Judgement(margin >= 0.0, margin, f"|beta*|/2 = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}")
 
 
-@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+def _polyak_ratio(state: PhaseState, evidence: Evidence, constant: float) -> float:
+    return (gradient_square(state, evidence) + pl_remainder(state, constant)) / excess_loss(state)
+
+
+@needs(_resolved, NONE_RESOLVED)
 def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     constant = constants_of(evidence).pl_constant
-    ratios = [(gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) for s in states]
+    ratios = [_polyak_ratio(s, evidence, constant) for s in states]
     return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
 
 
-@needs(_resolved, "states of Phase 3 with |beta - beta*| above rounding")
+@needs(_resolved, NONE_RESOLVED)
 def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
-    slack = [
-        (gradient_square(s, evidence) + pl_remainder(s, constant)) / excess_loss(s) - constant
-        for s, constant in zip(states, sharp, strict=True)
-    ]
+    slack = [_polyak_ratio(s, evidence, constant) - constant for s, constant in zip(states, sharp, strict=True)]
     return least_over(states, slack, 0.0, "ratio minus 2 sigma_min sum a^2", allowance=ROUNDING)
-
-
-def _numbers(evidence: Evidence) -> Constants:
-    constants = constants_of(evidence)
-    return {
-        "pl_constant": constants.pl_constant,
-        "loss_star": constants.loss_star,
-        "c_4": descent_rate(evidence),
-        "rate": convergence_rate(evidence),
-    }
 
 
 def convergence_rate(evidence: Evidence) -> float:
@@ -119,9 +123,10 @@ def convergence_rate(evidence: Evidence) -> float:
     return min(0.5 * constants_of(evidence).pl_constant, 0.25 * descent_rate(evidence))
 
 
-def cumulative(times: FloatArray, values: FloatArray) -> FloatArray:
-    """Trapezoidal integral from the first time to each."""
-    return np.concatenate([[0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * np.diff(times))])
+def _integral(states: tuple[PhaseState, ...], value: Callable[[PhaseState], float]) -> float:
+    """The trapezoidal integral of a quantity over the recorded states."""
+    values = np.array([value(s) for s in states])
+    return float(np.cumsum(np.append(0.0, 0.5 * (values[1:] + values[:-1]) * np.diff([s.time for s in states])))[-1])
 
 
 def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -129,21 +134,18 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     entry, rate, constants = states[0], convergence_rate(evidence), constants_of(evidence)
     negative = float(np.exp(entry.log_square_sum(entry.sets.negative)))
     start = 0.5 * constants.sigma_max * (evidence.parameter("eps_3") + negative) ** 2 + bend_bound(entry)
-    times = np.array([s.time for s in states])
-    remainders = np.array([pl_remainder(s, constants.pl_constant) for s in states]) * np.exp(
-        rate * (times - entry.time)
-    )
-    return start + float(cumulative(times, remainders)[-1])
+    pl_constant = constants.pl_constant
+    return start + _integral(states, lambda s: pl_remainder(s, pl_constant) * np.exp(rate * (s.time - entry.time)))
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
-    told = _resolved(evidence)
-    values = np.array([np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time) for s in told])
-    need(values.size > 0, "states of Phase 3 with |beta - beta*| above rounding")
-    detail = f"largest ln(L - L*) + a (t - tau_3) {values.max():.6g} against ln K = {level:.6g}"
-    return at_most(float(values.max()), level, detail=detail)
+    told = need(_resolved(evidence), NONE_RESOLVED)
+    largest = max(float(np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time)) for s in told)
+    return at_most(
+        largest, level, detail=f"largest ln(L - L*) + a (t - tau_3) {largest:.6g} against ln K = {level:.6g}"
+    )
 
 
 def mobilities(state: PhaseState) -> FloatArray:
@@ -182,12 +184,11 @@ def _bent_pull(state: PhaseState) -> float:
 
 def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     """Lemma 23: the O(eps_3) that bounds int |D^t| dt over Phase 3."""
-    times = np.array([s.time for s in states])
-    bent = float(cumulative(times, np.array([_bent_pull(s) for s in states]))[-1])
-    return 2.0 * pull_prefactor(evidence, states) / convergence_rate(evidence) + bent
+    straight = 2.0 * pull_prefactor(evidence, states) / convergence_rate(evidence)
+    return straight + _integral(states, _bent_pull)
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
@@ -195,9 +196,122 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
     return least_over(states, slack, 0.0, "bound minus |D^t|")
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
-    times = np.array([s.time for s in states])
-    travel = float(cumulative(times, np.array([np.linalg.norm(s.pull) for s in states]))[-1])
+    travel = _integral(states, lambda s: float(np.linalg.norm(s.pull)))
     bound = largest_travel(evidence, states)
     return at_most(travel, bound, detail=f"int |D^t| dt = {travel:.4g} against {bound:.4g}")
+
+
+def _moves(states: tuple[PhaseState, ...], members: BoolArray) -> FloatArray:
+    """Largest |a - a(tau_3)| and |w - w(tau_3)| over |a(tau_3)|, and |wbar - wbar(tau_3)|, at every state; (k, 3)."""
+    entry = states[0].network.materialized()
+    size, found = np.where(entry.a == 0.0, 1.0, np.abs(entry.a)), []
+    for state in states:
+        network, turned = state.network.materialized(), state.directions - states[0].directions
+        moved = np.abs(network.a - entry.a) / size, np.linalg.norm(network.w - entry.w, axis=1) / size
+        found.append([np.max(part[members]) for part in (*moved, np.linalg.norm(turned, axis=1))])
+    return np.array(found)
+
+
+def _grown(exponent: float) -> float:
+    return float(np.exp(min(exponent, LARGEST_EXPONENT)))
+
+
+@in_phase("3")
+def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+    travel, moved = largest_travel(evidence, states), _moves(states, states[0].sets.positive)
+    allowed = np.array([_grown(travel) - 1.0, travel * _grown(travel), travel])
+    largest = f"{np.max(moved, axis=0).round(9)} against {allowed.round(6)}"
+    return least_of(allowed - moved, 0.0, f"largest relative moves of a, w and turn of wbar {largest}")
+
+
+def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
+    """Bound on ln |a_i/a_i(tau_3)| on N: the integral of S (|b| + Q).
+
+    Beside beta* itself G >= 0 by Assumption 6, so that a negative neuron is fed by the errors of the fit alone.
+    """
+    constants, rate = constants_of(evidence), convergence_rate(evidence)
+    line = 2.0 * np.sqrt(2.0 * loss_prefactor(evidence, states) / constants.sigma_min) / rate
+    bent = _integral(states, lambda s: np.sqrt(2.0 * bend_bound(s) / constants.sigma_min) + s.mixed_mass)
+    return float(constants.mean_square * (line + bent))
+
+
+@in_phase("3")
+def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+    members = states[0].sets.negative
+    if not np.any(members):
+        return nothing("there is no negative neuron")
+    is_lost = any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states)
+    need(not is_lost, "negative neurons too light for a double; take a larger scale")
+    factor, moved = _grown(largest_negative_growth(evidence, states)), _moves(states, members)[:, :2]
+    largest = f"{np.max(moved, axis=0).round(9)} against {factor:.4g}, {1 + factor:.4g}"
+    return least_of(
+        np.array([factor, 1.0 + factor]) - moved, 0.0, f"largest moves of a and w over |a(tau_3)| {largest}"
+    )
+
+
+def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
+    """Lemma 24 summed over all neurons: a bound on |theta - theta(tau_3)| in Phase 3."""
+    entry, travel = states[0], largest_travel(evidence, states)
+    positive, negative = (np.exp(0.5 * entry.log_square_sum(m)) for m in (entry.sets.positive, entry.sets.negative))
+    factor, grown = _grown(largest_negative_growth(evidence, states)), _grown(travel)
+    on_positive = positive * np.hypot(grown - 1.0, travel * grown)
+    return float(np.hypot(on_positive, negative * np.hypot(factor, 1.0 + factor)))
+
+
+@run_regime("confined", "eps_3 is so small against eps_4 that Lemma 24 keeps theta within eps_4 of theta(tau_3)")
+def _stays_within_eps_4(evidence: Evidence) -> Judgement:
+    bound = farthest_move(evidence, need(late_states(evidence), "the run does not reach Phase 3"))
+    margin = evidence.parameter("eps_4") - bound
+    return Judgement(margin > 0.0, margin, f"Lemma 24 allows |theta - theta(tau_3)| up to {bound:.4g}")
+
+
+def _never_ends(evidence: Evidence) -> Measurement:
+    clock = phase_clock(evidence)
+    end = clock.convergence
+    need(clock.fitting.is_reached, "a run that reaches Phase 3")
+    words = f"no clause fired up to t = {clock.states[-1].time:.6g}"
+    return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
+
+
+@in_phase("3")
+def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+    farthest = max(parameter_distance(state, states[0]) for state in states)
+    eps_4 = evidence.parameter("eps_4")
+    return at_most(farthest, eps_4, detail=f"farthest |theta - theta(tau_3)| {farthest:.4g} against {eps_4:g}")
+
+
+def at_the_limit(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
+    """The measurement where the run came to rest by itself; a run cut short has no limit to measure."""
+
+    def guarded(evidence: Evidence) -> Measurement:
+        outcome = evidence.run.outcome
+        return measure(evidence) if outcome is Outcome.STATIONARY else missing(f"a run that comes to rest ({outcome})")
+
+    return guarded
+
+
+def _limit_exists(evidence: Evidence) -> Measurement:
+    norm = evidence.run.limit.gradient_norm
+    return at_most(norm, LIMIT_ATOL, detail=f"gradient norm {norm:.3g} at the end point of a run that came to rest")
+
+
+def _limit_patterns(evidence: Evidence) -> Measurement:
+    """Neurons of the end point that are positive on one sample and negative on another."""
+    network, started = evidence.run.network, np.any(evidence.network.w != 0.0, axis=1)
+    if np.any(started & np.all(network.w == 0.0, axis=1) & (network.a == 0.0)):
+        return missing("the patterns of neurons too light for a double beside the others")
+    signs = signs_on(network, evidence.dataset.X)
+    active, mixed = np.any(signs > 0, axis=1), np.any(signs > 0, axis=1) & np.any(signs < 0, axis=1)
+    words = f"{mixed.sum()} of {network.num_neurons} neurons are mixed, {(active & ~mixed).sum()} are active"
+    return none_of(int(mixed.sum()), detail=words)
+
+
+def _limit_line(evidence: Evidence) -> Measurement:
+    """|sum a w - beta*| over the neurons of the end point that are active on every sample."""
+    network = evidence.run.network.materialized()
+    active = np.all(signs_on(network, evidence.dataset.X) >= 0, axis=1) & np.any(network.w != 0.0, axis=1)
+    line = (network.weight * network.a)[active] @ network.w[active]
+    distance = float(np.linalg.norm(line - evidence.facts.least_squares))
+    return at_most(distance, LIMIT_ATOL, detail=f"|sum a w - beta*| = {distance:.3g}, {int(active.sum())} neurons")

@@ -10,24 +10,22 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
-from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
-from reluflow.theory.boursier2024.phase_states import PhaseState
+from reluflow.theory.boursier2024.phase_clock import in_phase, phase_plan, states_in
+from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
-from reluflow.theory.boursier2024.spurious_hypotheses import FITTED, RESIDUAL, on_a_run, scale_factor, start_residual
+from reluflow.theory.boursier2024.spurious_hypotheses import FITTED, RESIDUAL, largest_pull, run_regime
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, at_least, at_most, least_over, none_of, nothing
-from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
+from reluflow.theory.extremes import largest_of, least_of
+from reluflow.theory.measurement import Measurement, least_over, need, none_of, nothing
+from reluflow.theory.stating import hypothesis
 
-LATE_LOG_SCALE = -60.0  # ln lambda at which the phase-3 results are shown; their regime is judged on the run
 ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
 
 
 def late_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     """States recorded in Phase 3; the first is the entry."""
-    clock = phase_clock(evidence)
-    return clock.between(clock.fitting, clock.convergence)
+    return states_in(evidence, "3")
 
 
 def output_errors(state: PhaseState) -> FloatArray:
@@ -54,14 +52,14 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
     return float(np.mean(entry.constants.lengths * largest_output_errors(evidence, entry)))
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = moved_outputs(evidence, states[0])
     slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
     return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     bounds = largest_output_errors(evidence, states[0])
     slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
@@ -78,7 +76,7 @@ def facet_push(evidence: Evidence, entry: PhaseState) -> float:
     """Least speed, per unit of int |a|/|w| dt, at which a neuron beside a facet is expelled: alpha_4/|x_k| - error."""
     constants = constants_of(evidence)
     longest = float(np.max(constants.lengths[constants.facets]))
-    turning = evidence.parameter("delta_tilde") * constants.d_bar(start_residual(evidence))
+    turning = evidence.parameter("delta_tilde") * largest_pull(evidence)
     return constants.alpha_4 / longest - force_error(evidence, entry) - turning
 
 
@@ -87,19 +85,12 @@ def _in_the_plane(evidence: Evidence) -> Judgement:
     return Judgement(evidence.dataset.d == 2, None, f"dimension {evidence.dataset.d}")
 
 
-@hypothesis(
-    "small-steps",
-    "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19",
-    is_regime=True,
-    needs_trajectory=True,
+@run_regime(
+    "small-steps", "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19"
 )
-@on_a_run
 def _small_steps(evidence: Evidence) -> Judgement:
-    states = late_states(evidence)
-    if not states:
-        return Judgement(None, None, "the run does not reach Phase 3")
-    c_4, error = descent_rate(evidence), force_error(evidence, states[0])
-    push = facet_push(evidence, states[0])
+    entry = need(late_states(evidence), "the run does not reach Phase 3")[0]
+    c_4, error, push = descent_rate(evidence), force_error(evidence, entry), facet_push(evidence, entry)
     margin = min(0.75 * c_4 - error, push)
     detail = f"force error {error:.4g} against 3/4 c_4 = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
     return Judgement(margin > 0.0, margin, detail)
@@ -108,7 +99,7 @@ def _small_steps(evidence: Evidence) -> Judgement:
 LATE = (*RESIDUAL, _in_the_plane, FITTED, _small_steps)
 
 
-@needs(late_states, "two states of Phase 3", at_least=2)
+@in_phase("3", at_least=2)
 def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3")
@@ -122,28 +113,24 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
 
     Beside a facet int |a|/|w| dt is at most delta_tilde / push, and |w|^2 gains at most exp(2 Dbar) per unit of it.
     """
-    constants = constants_of(evidence)
-    pull, passage = constants.d_bar(start_residual(evidence)), evidence.parameter("delta_tilde")
-    passage /= facet_push(evidence, entry)
-    return float(np.log(0.5) + (2.0 * pull + 0.5 * descent_rate(evidence)) * passage)
+    passage = evidence.parameter("delta_tilde") / facet_push(evidence, entry)
+    return float(np.log(0.5) + (2.0 * largest_pull(evidence) + 0.5 * descent_rate(evidence)) * passage)
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3, so R_t = 0")
-    entry, log_lambda = states[0], phase_clock(evidence).log_lambda
-    level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda
-    rate = 0.5 * descent_rate(evidence)
-    values = np.array([s.log_mixed_norm + rate * (s.time - entry.time) for s in states])
-    detail = f"largest ln R_t + (c_4/2)(t - tau_3) is {values.max():.6g}, of C lambda^(2(1-eps)) {level:.6g}"
-    return at_most(float(values.max()), level, detail=detail)
+    entry, rate = states[0], 0.5 * descent_rate(evidence)
+    level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda_of(evidence)
+    words = "largest ln R_t + (c_4/2)(t - tau_3) is {:.6g}, of C lambda^(2(1-eps)) {bound:.6g}"
+    return largest_of((s.log_mixed_norm + rate * (s.time - entry.time) for s in states), level, words)
 
 
-@needs(late_states, "states of Phase 3")
+@in_phase("3")
 def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
-    delta, c_4, least, count = evidence.parameter("delta_tilde"), descent_rate(evidence), np.inf, 0
+    delta, c_4, slacks = evidence.parameter("delta_tilde"), descent_rate(evidence), []
     for state in states:
         constants, w = state.constants, state.network.w
         members = np.flatnonzero(state.is_mixed & state.sets.negative)
@@ -155,14 +142,12 @@ def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
             active = state.signs[j] > 0
             pull = (state.y - state.outputs)[active] @ state.X[active] / state.y.size
             speed = 2.0 * state.network.a[j] * (w[j] @ pull) / (w[j] @ w[j])
-            least, count = min(least, -2.0 * (c_4 - error) - float(speed)), count + 1
-    if not count:
-        return nothing("no neuron stands across the data after tau_3")
-    return at_least(least, 0.0, allowance=ROUNDING, detail=f"least -2(c_4 - error) - d ln|w|^2/dt over {count} states")
-
-
-def _late_numbers(evidence: Evidence) -> Constants:
-    return {"alpha_4": constants_of(evidence).alpha_4, "c_4": descent_rate(evidence)}
+            slacks.append(-2.0 * (c_4 - error) - float(speed))
+    words, empty = (
+        "least -2(c_4 - error) - d ln|w|^2/dt over {count} states",
+        "no neuron stands across the data after tau_3",
+    )
+    return least_of(slacks, 0.0, words, empty=empty, allowance=ROUNDING)
 
 
 ACROSS = "across"
@@ -171,12 +156,12 @@ _ANGLES = np.radians([0.0, 2.0, 4.0, 6.0, 10.0, 20.0, 30.0, 180.0, 183.0, 186.0,
 
 def across_the_data(evidence: Evidence) -> Network:
     """A start of Phase 3: one positive neuron at beta*, and light negative ones on both sides of the data."""
-    line, leak = evidence.facts.least_squares, evidence.leak
+    line = evidence.facts.least_squares
     size = np.sqrt(np.linalg.norm(line)) * (1.0 + 1e-7)
     ahead = line / np.linalg.norm(line)
     aside = np.array([ahead[1], -ahead[0]])
     light = 1e-5 * (np.cos(_ANGLES)[:, None] * aside + np.sin(_ANGLES)[:, None] * ahead)
-    return Network(np.vstack([size * ahead, light]), np.append(size, np.full(len(light), -1e-5)), leak=leak)
+    return Network(np.vstack([size * ahead, light]), np.append(size, np.full(len(light), -1e-5)), leak=evidence.leak)
 
 
 def _across_plan(evidence: Evidence) -> FlowPlan:
@@ -196,8 +181,3 @@ def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence]
         return measure(beside) if found.is_empty and beside is not None else found
 
     return chosen
-
-
-def late_log_scale(evidence: Evidence) -> float:
-    """The factor, as a logarithm, at which the phase-3 results are shown."""
-    return scale_factor(evidence, LATE_LOG_SCALE)

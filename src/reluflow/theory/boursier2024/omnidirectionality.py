@@ -1,37 +1,205 @@
-"""Section 5: which directions neurons still occupy, what the limit is, and what unbalanced starts do [boursier2024]."""
+"""Section 5 and App. B.2: which directions neurons occupy, what grows next, and what the limit is [boursier2024]."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import BoolArray, FloatArray
+from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.stationarity import Escape, find_escape, stationarity
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.stopping import Stationary
+from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.alignment import align
+from reluflow.geometry.extremal import extremal_vectors_of
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.boursier2024.phase_states import KINK
-from reluflow.theory.boursier2024.residual_forecast import (
-    NEAR_THE_LINE,
-    NEGLIGIBLE,
-    EscapeForecast,
-    escape_forecast,
-    plateau,
-)
+from reluflow.theory.boursier2024.phase_states import KINK, log_lambda_of, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import on_a_run, on_positive_data
+from reluflow.theory.boursier2024.spurious_hypotheses import on_positive_data, run_regime
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import dominated_start
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, none_of, nothing
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, none_of, nothing
+from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
+NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
+NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
+LEAST_FOLDS = 3.0  # a plateau shorter than this, in e-folds of the fastest escape, leaves no time to align on it
+NUM_TIMES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class EscapeForecast:
+    """The directions in which light neurons can grow under frozen forces, fastest first.
+
+    Parameters
+    ----------
+    directions
+        Unit w, shape (k, d).
+    signs
+        Output sign a neuron needs to grow there, shape (k,): +1 at a positive maximum of G_r, -1 at a negative minimum.
+    rates
+        |D|, shape (k,): its size grows like exp(|D| t).
+    exact
+        Whether every cone was visited.
+    """
+
+    directions: FloatArray
+    signs: IntArray
+    rates: FloatArray
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.rates)
+
+    @property
+    def angles(self) -> FloatArray:
+        """Angles of the directions in degrees, in [0, 360), for data in the plane."""
+        return np.asarray(np.degrees(np.arctan2(self.directions[:, 1], self.directions[:, 0])) % 360.0)
+
+
+def escape_forecast(X: ArrayLike, forces: ArrayLike, *, leak: float = 0.0, atol: float = 0.0) -> EscapeForecast:
+    """The extremal vectors of G_r at given forces that a light neuron of the right sign would follow.
+
+    Parameters
+    ----------
+    X
+        Samples, shape (n, d).
+    forces
+        r_k = -c dl/dh at the plateau, shape (n,).
+    leak
+        Negative slope.
+    atol
+        Rates up to this one are what rounding leaves of a fit.
+
+    References
+    ----------
+    Boursier & Flammarion (2024), Def. 1 with the residual in place of the labels; App. B.2 [boursier2024].
+
+    Examples
+    --------
+    >>> from reluflow.data.registry import load
+    >>> data = load("three-points")
+    >>> line = np.linalg.lstsq(data.X, data.y, rcond=None)[0]
+    >>> forecast = escape_forecast(data.X, (data.y - data.X @ line) / 3)
+    >>> sorted(forecast.angles.round(3).tolist()), forecast.rates.round(5).tolist(), forecast.signs.tolist()
+    ([26.565, 206.565], [0.03058, 0.03058], [1, 1])
+    """
+    samples, pulls = np.asarray(X, dtype=np.float64), np.asarray(forces, dtype=np.float64)
+    found = extremal_vectors_of(samples, pulls, leak)
+    signs = np.array([{"maximum": 1, "minimum": -1, "saddle": 0}[kind] for kind in found.kinds], dtype=np.int64)
+    floor = max(atol, NEGLIGIBLE * float(np.abs(pulls) @ np.linalg.norm(samples, axis=1)))
+    keep = (signs * found.sides > 0) & (found.norms > floor)
+    return EscapeForecast(found.directions[keep], signs[keep], found.norms[keep], found.exact)
+
+
+@kept
+def line_forecast(evidence: Evidence) -> EscapeForecast:
+    """The forecast at the least-squares line itself, computed once."""
+    forces = evidence.loss.forces(evidence.dataset.X @ evidence.facts.least_squares, evidence.dataset.y)
+    return escape_forecast(evidence.dataset.X, forces, leak=evidence.leak)
+
+
+def plateau_plan(evidence: Evidence) -> FlowPlan:
+    """Snapshots from the start past the first plateau to the forecast escape, then on to the end."""
+    constants, forecast = constants_of(evidence), line_forecast(evidence)
+    log_lambda = min(log_lambda_of(evidence), -1.0)
+    reach = 8.0 / constants.pull_norm - log_lambda / constants.pull_norm + 12.0 / constants.pl_constant
+    wait = -2.0 * log_lambda / float(forecast.rates.max()) if len(forecast) else 0.0
+    times = np.concatenate([np.linspace(0.0, reach, NUM_TIMES // 2), np.linspace(reach, reach + wait, NUM_TIMES // 2)])
+    return FlowPlan(times=tuple(np.unique(times).tolist()), until=Stationary())
+
+
+def plateau(evidence: Evidence) -> tuple[Snapshot, float]:
+    """The snapshot whose outputs are nearest to the least-squares line, and their distance from it over |y|."""
+    line, y = evidence.dataset.X @ evidence.facts.least_squares, evidence.dataset.y
+    nearest = min(evidence.run.snapshots, key=lambda s: float(np.linalg.norm(s.outputs - line)))
+    return nearest, float(np.linalg.norm(nearest.outputs - line) / np.linalg.norm(y))
+
+
+def escape(evidence: Evidence) -> Snapshot | None:
+    """The first snapshot after the plateau with a loss at least 1 % below; None where the run stays."""
+    start, _ = plateau(evidence)
+    later = (s for s in evidence.run.snapshots if s.time > start.time and s.loss < 0.99 * start.loss)
+    return next(later, None)
+
+
+@run_regime("plateau", "the run comes to the least-squares line and leaves it again after three e-folds or more")
+def _leaves_a_plateau(evidence: Evidence) -> Judgement:
+    (start, distance), end = plateau(evidence), escape(evidence)
+    rates = line_forecast(evidence).rates
+    folds = 0.0 if end is None else (end.time - start.time) * float(np.max(rates, initial=0.0))
+    words = "is never left" if end is None else f"is left {folds:.3g} e-folds later, at t = {end.time:.6g}"
+    detail = f"the run comes within {distance:.2g} |y| of the line at t = {start.time:.6g}, which {words}"
+    return Judgement(distance < NEAR_THE_LINE and folds > LEAST_FOLDS, folds - LEAST_FOLDS, detail)
+
+
+def _sizes(snapshot: Snapshot) -> FloatArray:
+    network = snapshot.network.materialized()
+    return np.asarray(np.abs(network.a) * row_norms(network.w))
+
+
+def growing_neuron(start: Snapshot, end: Snapshot) -> tuple[int, float]:
+    """The neuron that gained most |a| |w| between two snapshots, and its mean rate of growth."""
+    gains = _sizes(end) - _sizes(start)
+    neuron = int(np.argmax(gains))
+    rate = 0.5 * float(np.log(_sizes(end)[neuron] / _sizes(start)[neuron])) / (end.time - start.time)
+    return neuron, rate
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """The neuron that grew most on the way out, its angle to the nearest forecast of its sign, and the two rates."""
+
+    neuron: int
+    degrees: float
+    rate: float
+    forecast_rate: float
+
+
+def _observed(evidence: Evidence) -> _Observed | None:
+    end = escape(evidence) if evidence.run.snapshots else None
+    if end is None:
+        return None
+    start, _ = plateau(evidence)
+    half = 0.5 * (start.time + end.time)
+    between = [s for s in evidence.run.snapshots if start.time <= s.time < end.time]
+    middle = min(between, key=lambda s: abs(s.time - half))  # by then it has aligned
+    neuron, rate = growing_neuron(middle, end)
+    forces = evidence.loss.forces(start.outputs, evidence.dataset.y)
+    forecast = escape_forecast(evidence.dataset.X, forces, leak=evidence.leak)
+    w, sign = end.network.w[neuron], np.sign(end.network.a[neuron])
+    cosines = (forecast.directions @ w / np.linalg.norm(w))[forecast.signs == sign]
+    if not cosines.size:
+        return _Observed(neuron, 180.0, rate, 0.0)
+    degrees = float(np.degrees(np.arccos(np.clip(cosines.max(), -1.0, 1.0))))
+    return _Observed(neuron, degrees, rate, float(forecast.rates[forecast.signs == sign][int(cosines.argmax())]))
+
+
+@needs(_observed, "a run that leaves the plateau")
+def _direction(evidence: Evidence, seen: _Observed) -> Measurement:
+    detail = f"neuron {seen.neuron}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
+    return at_most(seen.degrees, evidence.parameter("degrees"), detail=detail)
+
+
+@needs(_observed, "a run that leaves the plateau")
+def _rate(evidence: Evidence, seen: _Observed) -> Measurement:
+    detail = f"neuron {seen.neuron} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
+    return equals(seen.rate, seen.forecast_rate, atol=evidence.parameter("rtol") * seen.forecast_rate, detail=detail)
+
+
+def _forecast_numbers(evidence: Evidence) -> Constants:
+    forecast = line_forecast(evidence)
+    angles = forecast.angles.tolist() if evidence.dataset.d == 2 else None
+    return {"rates": forecast.rates.tolist(), "signs": forecast.signs.tolist(), "angles": angles}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +236,8 @@ def omnidirectionality(network: Network, dataset: Dataset, loss: AbstractLoss) -
     ----------
     Boursier & Flammarion (2024), Section 5 [boursier2024].
     """
-    X = dataset.X
-    sizes = row_norms(network.w)
-    products = network.pre_activations(X)
+    X, sizes, signs = dataset.X, row_norms(network.w), signs_on(network, dataset.X)
     lengths = np.linalg.norm(X, axis=1)
-    signs = np.where(np.abs(products) <= KINK * sizes[:, None] * lengths, 0, np.sign(products)).astype(np.int64)
     occupied: dict[int, dict[tuple[int, ...], int]] = {}
     gaps: dict[int, float] = {}
     for sign in (1, -1):
@@ -143,11 +308,9 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
 
 
 def _lost_cones(evidence: Evidence) -> Measurement:
-    spread = omnidirectionality(evidence.run.network, evidence.dataset, evidence.loss)
-    mixed = {
-        sign: sum(count for u, count in cones.items() if max(u) > 0 and min(u) < 0)
-        for sign, cones in spread.occupied.items()
-    }
+    spread, mixed = omnidirectionality(evidence.run.network, evidence.dataset, evidence.loss), {}
+    for sign, cones in spread.occupied.items():
+        mixed[sign] = sum(count for u, count in cones.items() if max(u) > 0 and min(u) < 0)
     detail = (
         f"{mixed[1]} positive and {mixed[-1]} negative neurons stand across the data; largest empty angles "
         f"{spread.largest_gaps[1]:.4g} and {spread.largest_gaps[-1]:.4g} degrees"
@@ -175,13 +338,7 @@ def _is_unbalanced(evidence: Evidence) -> Judgement:
     return Judgement(not found.holds, margin, found.detail)
 
 
-@hypothesis(
-    "omnidirectional",
-    "beside the line a neuron is on its way to a direction in which it can grow",
-    is_regime=True,
-    needs_trajectory=True,
-)
-@on_a_run
+@run_regime("omnidirectional", "beside the line a neuron is on its way to a direction in which it can grow")
 def _keeps_directions(evidence: Evidence) -> Judgement:
     snapshot, distance = plateau(evidence)
     if distance > NEAR_THE_LINE:

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
-from reluflow.network import Network
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.data_files import tables_of
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.theorem import Parameter
+from reluflow.theory.measurement import Measurement, all_of, need
+from reluflow.theory.stating import needs
 
-EPS = Parameter("eps", 0.25, "share of -ln(lambda)/|D*| that the alignment phase lasts", low=0.0, high=1.0 / 3.0)
-EPS_2 = Parameter("eps_2", 0.04, "sum of a^2 over the positive neurons at which Phase 2a ends", low=0.0)
-EPS_3 = Parameter("eps_3", 5e-7, "distance of the positive neurons' line to beta* at which Phase 2b ends", low=0.0)
-EPS_4 = Parameter("eps_4", 1e-3, "distance the parameters may move in Phase 3", low=0.0)
-DELTA_PRIME = Parameter("delta_prime", 0.004, "least cosine of a positive neuron with a sample in Phase 2b", 0.0, 1.0)
-DELTA_4 = Parameter("delta_4", 0.02, "least cosine of a positive neuron with a sample in Phase 3", 0.0, 1.0)
-CLOCK_PARAMETERS = (EPS, EPS_2, EPS_3, EPS_4, DELTA_PRIME, DELTA_4)
+PARAMETERS = ("eps-thm2", "eps_2", "eps_3", "eps_4", "delta_prime", "delta_4")  # tables of results.toml
+PHASES = {
+    "1": ("", "alignment"),
+    "2a": ("alignment", "growth"),
+    "2b": ("growth", "fitting"),
+    "3": ("fitting", "convergence"),
+}
 
 Clause = tuple[str, Callable[[PhaseState], float]]  # fires where the function is at least 0
 
@@ -66,16 +66,13 @@ class PhaseClock:
     fitting: PhaseEnd
     convergence: PhaseEnd
 
-    def aligned(self) -> PhaseState | None:
-        """The state at tau."""
-        return self._at(self.alignment)
-
-    def between(self, begin: PhaseEnd, end: PhaseEnd) -> tuple[PhaseState, ...]:
-        """States recorded in the phase from `begin` to `end`; the rest of the run where `end` was not reached."""
-        return tuple(s for s in self.states[begin.index :] if s.time <= end.time)
-
-    def _at(self, end: PhaseEnd) -> PhaseState | None:
+    def at(self, end: PhaseEnd) -> PhaseState | None:
+        """The first recorded state at or after the end of a phase."""
         return self.states[end.index] if end.index < len(self.states) else None
+
+    def aligned(self) -> PhaseState:
+        """The state at tau, without which a statement about it is undecided."""
+        return need(self.at(self.alignment), "a snapshot at tau")
 
 
 @kept
@@ -85,11 +82,10 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     A parameter that the result at hand does not have takes its default.
     """
     states, constants = phase_states(evidence), constants_of(evidence)
-    log_lambda = log_scale_of(evidence.network)
-    eps, eps_2, eps_3, eps_4, delta_prime, delta_4 = (_chosen(evidence, p) for p in CLOCK_PARAMETERS)
-    tau = alignment_time(evidence, eps)
+    log_lambda, tau = log_scale_of(evidence.network), alignment_time(evidence)
+    eps, eps_2, eps_3, eps_4, delta_prime, delta_4 = (_chosen(evidence, name) for name in PARAMETERS)
     first = next((i for i, s in enumerate(states) if s.time >= tau), len(states))
-    alignment = PhaseEnd(tau if first < len(states) else np.inf, "time" if first < len(states) else "", first)
+    alignment = PhaseEnd(tau, "time", first) if first < len(states) else PhaseEnd(np.inf, "", first)
 
     def negative_above(level: float) -> Clause:
         return "negative", lambda s: s.log_square_sum(s.sets.negative) - level
@@ -97,27 +93,15 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     def facet_below(delta: float) -> Clause:
         return "facet", lambda s: delta - float(np.min(s.cosines, initial=np.inf))
 
-    growth = _first(
-        states,
-        alignment,
-        (
-            ("grown", lambda s: s.log_square_sum(s.sets.positive) - float(np.log(eps_2))),
-            negative_above(float(np.log(2.0)) + 2.0 * log_lambda),
-        ),
-    )
-    fitting = _first(
-        states,
-        growth,
-        (
-            (
-                "fitted",
-                lambda s: float(np.log(eps_3) - np.log(np.linalg.norm(s.beta_positive - constants.beta_star) + 1e-300)),
-            ),
-            ("spread", lambda s: s.log_pair_gap - eps * log_lambda),
-            facet_below(delta_prime),
-            negative_above(2.0 * (1.0 - eps) * log_lambda),
-        ),
-    )
+    def distance(state: PhaseState) -> float:
+        return float(np.log(np.linalg.norm(state.beta_positive - constants.beta_star) + 1e-300))
+
+    grown: Clause = ("grown", lambda s: s.log_square_sum(s.sets.positive) - float(np.log(eps_2)))
+    growth = _first(states, alignment, (grown, negative_above(float(np.log(2.0)) + 2.0 * log_lambda)))
+    fitted: Clause = ("fitted", lambda s: float(np.log(eps_3)) - distance(s))
+    spread: Clause = ("spread", lambda s: s.log_pair_gap - eps * log_lambda)
+    ends = (fitted, spread, facet_below(delta_prime), negative_above(2.0 * (1.0 - eps) * log_lambda))
+    fitting = _first(states, growth, ends)
     entry = states[fitting.index] if fitting.index < len(states) else None
 
     def moved(state: PhaseState) -> float:
@@ -127,16 +111,38 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     return PhaseClock(states, log_lambda, alignment, growth, fitting, convergence)
 
 
-def alignment_time(evidence: Evidence, eps: float) -> float:
+def states_in(evidence: Evidence, phase: str) -> tuple[PhaseState, ...]:
+    """States recorded in Phase 1, 2a, 2b or 3, the first at its entry; the rest of the run where it does not end."""
+    clock, (begin, end) = phase_clock(evidence), PHASES[phase]
+    first, last = getattr(clock, begin).index if begin else 0, getattr(clock, end).time
+    return tuple(s for s in clock.states[first:] if s.time <= last)
+
+
+def in_phase(
+    phase: str, *, at_least: int = 1
+) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Measurement]], Callable[[Evidence], Measurement]]:
+    """The decorated measure on the states of a phase; undecided where there are none, or fewer than two."""
+    what = f"{'two states' if at_least == 2 else 'states'} of Phase {phase}"
+    return needs(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
+
+
+def ends_by(evidence: Evidence, phase: str, name: str, clause: str) -> Measurement:
+    """The phase that ends at this end of the clock ended through this clause."""
+    end = getattr(phase_clock(evidence), name)
+    words = f"Phase {phase} ended at {end.time:.6g} by {end.clause or 'nothing'!r}"
+    return all_of([(end.clause == clause, words)], detail=words)
+
+
+def alignment_time(evidence: Evidence) -> float:
     """tau = -eps ln(lambda) / |D*|; 0 where lambda is 1 or more."""
-    return max(-eps * log_scale_of(evidence.network) / constants_of(evidence).pull_norm, 0.0)
+    return max(-_chosen(evidence, "eps-thm2") * log_scale_of(evidence.network) / constants_of(evidence).pull_norm, 0.0)
 
 
 def phase_plan(evidence: Evidence) -> FlowPlan:
     """Snapshots through all phases: few while neurons grow freely, many around the growth, then out to the limit."""
     constants = constants_of(evidence)
     pull, rate = constants.pull_norm, constants.pl_constant
-    tau = alignment_time(evidence, _chosen(evidence, EPS))
+    tau = alignment_time(evidence)
     growth = max(-log_scale_of(evidence.network) / pull, tau + 1.0 / pull)
     opening = max(growth - 8.0 / pull, tau)
     times = np.concatenate(
@@ -151,16 +157,10 @@ def phase_plan(evidence: Evidence) -> FlowPlan:
 
 
 def parameter_distance(state: PhaseState, other: PhaseState) -> float:
-    """|theta - theta'| with the weights of the neurons."""
-    (w, a), (w_two, a_two) = (_parameters(each.network) for each in (state, other))
-    squares = np.sum((w - w_two) ** 2, axis=1) + (a - a_two) ** 2
+    """|theta - theta'| with the weights of the neurons; what underflows is nothing beside the distances asked for."""
+    one, two = (np.exp(s.network.log_scale) * np.column_stack([s.network.w, s.network.a]) for s in (state, other))
+    squares = np.sum((one - two)[:, :-1] ** 2, axis=1) + (one - two)[:, -1] ** 2
     return float(np.sqrt(state.network.weight @ squares))
-
-
-def _parameters(network: Network) -> tuple[FloatArray, FloatArray]:
-    """w and a with the scale included; what underflows is nothing beside the distances that are asked for."""
-    scale = np.exp(network.log_scale)
-    return network.w * scale, network.a * scale
 
 
 def _first(states: Sequence[PhaseState], begin: PhaseEnd, clauses: tuple[Clause, ...]) -> PhaseEnd:
@@ -186,5 +186,6 @@ def _root(low: float, high: float, below: float, above: float) -> float:
     return high if not (np.isfinite(below) and above > below) else low + (high - low) * below / (below - above)
 
 
-def _chosen(evidence: Evidence, parameter: Parameter) -> float:
-    return float(evidence.parameters.get(parameter.name, parameter.default))
+def _chosen(evidence: Evidence, parameter: str) -> float:
+    row = tables_of("boursier2024", "results")["parameters"][parameter]
+    return float(evidence.parameters.get(row.get("name", parameter), row["default"]))

@@ -49,6 +49,17 @@ def log_scale_of(network: Network) -> float:
     return network.log_scale + 0.5 * float(np.log(np.sum(network.weight * network.a**2)))
 
 
+def signs_on(network: Network, X: FloatArray) -> SignArray:
+    """Signs of <w_j, x_k>, 0 within rounding, shape (num_neurons, n)."""
+    products, sizes = network.pre_activations(X), row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
+    return np.where(np.abs(products) <= KINK * sizes, 0, np.sign(products)).astype(np.int8)
+
+
+def log_lambda_of(evidence: Evidence) -> float:
+    """ln lambda of the network at time 0."""
+    return log_scale_of(evidence.network)
+
+
 @dataclass(frozen=True, eq=False)
 class PhaseState:
     """One snapshot, read as Appendix F reads it.
@@ -111,6 +122,11 @@ class PhaseState:
             return np.asarray(np.log(np.abs(self.start.a)) + self.start.log_scale)
 
     @property
+    def log_growth(self) -> FloatArray:
+        """ln |a_j/a_j(0)|."""
+        return np.asarray(self.log_output_weights - self.log_start_weights)
+
+    @property
     def has_lost_neurons(self) -> bool:
         """Whether a negative neuron is too light for a double beside the heaviest, and its size is not known."""
         largest = np.maximum(np.max(np.abs(self.network.w), axis=1), np.abs(self.network.a))
@@ -127,10 +143,8 @@ class PhaseState:
     @cached_property
     def directions(self) -> FloatArray:
         """wbar_j = w_j / a_j, 0 where a_j is 0, shape (num_neurons, d)."""
-        a = self.network.a
-        return np.asarray(
-            np.divide(self.network.w, a[:, None], out=np.zeros_like(self.network.w), where=a[:, None] != 0)
-        )
+        w, a = self.network.w, self.network.a[:, None]
+        return np.asarray(np.divide(w, a, out=np.zeros_like(w), where=a != 0))
 
     @cached_property
     def cosines(self) -> FloatArray:
@@ -161,9 +175,7 @@ class PhaseState:
     @cached_property
     def signs(self) -> SignArray:
         """Signs of <w_j, x_k>, 0 within rounding, shape (num_neurons, n)."""
-        products = self.network.pre_activations(self.X)
-        sizes = row_norms(self.network.w)[:, None] * self.constants.lengths
-        return np.where(np.abs(products) <= KINK * sizes, 0, np.sign(products)).astype(np.int8)
+        return signs_on(self.network, self.X)
 
     @cached_property
     def is_active_somewhere(self) -> BoolArray:
@@ -203,13 +215,17 @@ class PhaseState:
 
         It is half of |wbar_i - wbar_j|^2 + (1 - |wbar_i|^2) + (1 - |wbar_j|^2), and a^2 - |w|^2 never changes.
         """
-        members = self.sets.positive
-        wbar = self.directions[members]
-        invariant = self.start.balancedness()[members]
-        with np.errstate(divide="ignore", over="ignore"):
-            shortfall = invariant * np.exp(2.0 * (self.start.log_scale - self.log_output_weights[members]))
+        wbar, shortfall = self.directions[self.sets.positive], self.shortfalls
         square = np.sum((wbar[:, None, :] - wbar[None, :, :]) ** 2, axis=2)
         return np.asarray(0.5 * (square + shortfall[:, None] + shortfall[None, :]))
+
+    @property
+    def shortfalls(self) -> FloatArray:
+        """1 - |wbar_i|^2 over I, shape (|I|,)."""
+        members = self.sets.positive
+        invariant = self.start.balancedness()[members]
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.asarray(invariant * np.exp(2.0 * (self.start.log_scale - self.log_output_weights[members])))
 
     @cached_property
     def log_pair_gap(self) -> float:

@@ -8,8 +8,11 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import InvalidInputError
+from reluflow.theory.boursier2024.conditions import least_facet_push
+from reluflow.theory.data_files import named
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +140,7 @@ def spurious_constants(facts: DatasetFacts) -> SpuriousConstants:
         facets=facts.active_facets,
         alpha_49=float(np.min(active @ X.mean(axis=0), initial=np.inf)),
         facet_gaps=gaps[facts.active_facets],
-        alpha_4=_least_facet_push(facts, residuals) / n,
+        alpha_4=least_facet_push(facts, residuals) / n,
     )
 
 
@@ -147,19 +150,13 @@ def constants_of(evidence: Evidence) -> SpuriousConstants:
     return spurious_constants(evidence.facts)
 
 
-def _least_facet_push(facts: DatasetFacts, residuals: FloatArray) -> float:
-    """n times Eq. (51): for mixed u touching <w, x_k> = 0, the least u_k <D, x_k> over the slopes u leaves free."""
-    X, cones, facets = facts.dataset.X, facts.cones, facts.active_facets
-    ray_patterns = cones.patterns[cones.dimensions == 1]
-    is_mixed = np.any(cones.patterns > 0, axis=1) & np.any(cones.patterns < 0, axis=1)
-    least = np.inf
-    for u in cones.patterns[is_mixed]:
-        on_closure = np.all((ray_patterns == 0) | (ray_patterns == u), axis=1)
-        touched = facets[np.any(ray_patterns[on_closure][:, facets] == 0, axis=0) & (u[facets] != 0)]
-        for k in touched:
-            terms = u[k] * residuals * (X @ X[k])
-            least = min(least, float(np.sum(terms[u > 0]) + np.sum(np.minimum(terms[u == 0], 0.0))))
-    return least
+def numbers(evidence: Evidence, **sources: str) -> Constants:
+    """Numbers of a result by their names: constants of the data, or functions of the evidence as `file.function`."""
+    found = {
+        name: named("boursier2024", source)(evidence) if "." in source else getattr(constants_of(evidence), source)
+        for name, source in sources.items()
+    }
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
 
 
 def mixed_descent_rate(facts: DatasetFacts, delta: float) -> float:
@@ -197,10 +194,8 @@ def mixed_descent_rate(facts: DatasetFacts, delta: float) -> float:
     units = X / facts.norms[:, None]
     angles = np.arctan2(X[:, 1], X[:, 0])
     tilt = np.arccos(delta)
-    breaks = np.concatenate(
-        [angles + turn for turn in (np.pi / 2, -np.pi / 2, tilt, -tilt, np.pi - tilt, tilt - np.pi)]
-    )
-    breaks = np.unique(np.mod(breaks, 2 * np.pi))
+    turns = (np.pi / 2, -np.pi / 2, tilt, -tilt, np.pi - tilt, tilt - np.pi)
+    breaks = np.unique(np.mod(np.concatenate([angles + turn for turn in turns]), 2 * np.pi))
     least = np.inf
     for low, high in zip(breaks, np.append(breaks[1:], breaks[0] + 2 * np.pi), strict=True):
         middle = 0.5 * (low + high)

@@ -11,7 +11,6 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
-from reluflow.network import Network
 from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import log_scale_of, neuron_sets
@@ -72,6 +71,16 @@ def on_a_run(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Jud
     return guarded
 
 
+def data_regime(name: str, statement: str) -> Callable[[Callable[[Evidence], Judgement]], Hypothesis]:
+    """A regime that the decorated function judges on positive data."""
+    return lambda judge: Hypothesis(name, statement, on_positive_data(judge), is_regime=True)
+
+
+def run_regime(name: str, statement: str) -> Callable[[Callable[[Evidence], Judgement]], Hypothesis]:
+    """A regime that the decorated function judges on a run on positive data."""
+    return lambda judge: Hypothesis(name, statement, on_a_run(judge), is_regime=True, needs_trajectory=True)
+
+
 def scale_factor(evidence: Evidence, log_lambda: float) -> float:
     """The factor, as a logarithm, that brings the network to lambda = exp(log_lambda)."""
     return log_lambda - log_scale_of(evidence.network)
@@ -83,15 +92,20 @@ def early_constants(evidence: Evidence) -> AlignmentConstants:
     return alignment_constants(evidence.dataset, evidence.loss)
 
 
-def log_early_threshold(evidence: Evidence, eps: float) -> float:
+def log_early_threshold(evidence: Evidence) -> float:
     """ln of the scale below which Theorem 1 with alpha_0 = 1 is proved (erratum E2); -inf on degenerate data."""
     constants = early_constants(evidence)
-    return constants.log_lambda_corrected(eps, 1.0) if constants.alpha_min > 0.0 else -np.inf
+    return constants.log_lambda_corrected(evidence.parameter("eps"), 1.0) if constants.alpha_min > 0.0 else -np.inf
+
+
+def log_c(evidence: Evidence) -> float:
+    """ln of the constant c of Theorem 1 with alpha_0 = 1."""
+    return early_constants(evidence).log_c(1.0)
 
 
 def log_alignment_bound(evidence: Evidence) -> float:
     """ln of c lambda^eps, the misalignment |D*| - <D*, wbar_i> that Lemma 4 allows at tau."""
-    return early_constants(evidence).log_c(1.0) + evidence.parameter("eps") * log_scale_of(evidence.network)
+    return log_c(evidence) + evidence.parameter("eps") * log_scale_of(evidence.network)
 
 
 def log_least_eps_2(evidence: Evidence) -> float:
@@ -130,26 +144,25 @@ def start_residual(evidence: Evidence) -> float:
     return float(np.linalg.norm(evidence.dataset.y - evidence.network.outputs(evidence.dataset.X)))
 
 
-@hypothesis("eps_2", "eps_2 < eps_2*: outputs stay below labels and delta_k > 0", is_regime=True)
-@on_positive_data
+def largest_pull(evidence: Evidence) -> float:
+    """Dbar, the upper bound on every |D_u| along the run."""
+    return constants_of(evidence).d_bar(start_residual(evidence))
+
+
+@data_regime("eps_2", "eps_2 < eps_2*: outputs stay below labels and delta_k > 0")
 def _eps_2_is_small(evidence: Evidence) -> Judgement:
     margin = largest_eps_2(evidence) - evidence.parameter("eps_2")
     return Judgement(margin > 0.0, margin, f"eps_2* = {margin + evidence.parameter('eps_2'):.6g}")
 
 
-@hypothesis(
-    "aligned",
-    "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small",
-    is_regime=True,
-    needs_trajectory=True,
+@run_regime(
+    "aligned", "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small"
 )
-@on_a_run
 def _is_aligned(evidence: Evidence) -> Judgement:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
-    state = need(phase_clock(evidence).aligned(), "the run ended before tau")
-    projections = state.cosines * constants_of(evidence).lengths
-    margin = float(np.min(projections - least_projections(evidence)))
-    log_lambda = phase_clock(evidence).log_lambda
+    clock = phase_clock(evidence)
+    state, log_lambda = need(clock.at(clock.alignment), "the run ended before tau"), clock.log_lambda
+    margin = float(np.min(state.cosines * state.constants.lengths - least_projections(evidence)))
     is_small = state.log_square_sum(state.sets.positive) < np.log(evidence.parameter("eps_2"))
     is_shrunk = state.log_square_sum(state.sets.negative) <= 2.0 * log_lambda + 1e-9
     detail = f"at tau = {state.time:.6g} the least <wbar_i, x_k> - delta_k is {margin:.4g}"
@@ -159,6 +172,7 @@ def _is_aligned(evidence: Evidence) -> Judgement:
 def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
     """The run reached the end of a phase through the clause the proof names, so that the next one can begin."""
 
+    @run_regime(f"{phase}-ended", statement)
     def judge(evidence: Evidence) -> Judgement:
         clock = phase_clock(evidence)
         end = getattr(clock, phase)
@@ -169,7 +183,7 @@ def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
         words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
         return Judgement(end.clause == clause, None, f"the phase {words}")
 
-    return Hypothesis(f"{phase}-ended", statement, on_a_run(judge), is_regime=True, needs_trajectory=True)
+    return judge
 
 
 GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
@@ -178,24 +192,13 @@ SMALLER = "smaller"
 SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
 
 
-def _smaller_start(evidence: Evidence) -> Network:
-    """The same draw at lambda^2, or at e^-5 lambda where lambda is not small."""
-    return evidence.network.scaled(min(log_scale_of(evidence.network), -5.0))
-
-
 def settled_plan(evidence: Evidence) -> FlowPlan:
-    """The phases of the run, and beside it the same draw at the square of its scale, run to rest."""
-    smaller = Companion(SMALLER, _smaller_start(evidence), until=Stationary())
-    return replace(phase_plan(evidence), companions=(smaller,))
+    """The phases of the run, and beside it the same draw at lambda^2, at most e^-5 lambda, run to rest."""
+    network = evidence.network.scaled(min(log_scale_of(evidence.network), -5.0))
+    return replace(phase_plan(evidence), companions=(Companion(SMALLER, network, until=Stationary()),))
 
 
-@hypothesis(
-    "scale-settled",
-    "the scale is so small that the same draw at its square ends at the same outputs",
-    is_regime=True,
-    needs_trajectory=True,
-)
-@on_a_run
+@run_regime("scale-settled", "the scale is so small that the same draw at its square ends at the same outputs")
 def _is_settled(evidence: Evidence) -> Judgement:
     """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
     smaller = need(evidence.companions.get(SMALLER), "no run at the square of the scale was made")

@@ -12,11 +12,11 @@ from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.boursier2024 import conditions
-from reluflow.theory.boursier2024.confinement import LIMIT_ATOL
+from reluflow.theory.boursier2024.local_lemmas import LIMIT_ATOL
 from reluflow.theory.boursier2024.mixed_lemmas import output_errors
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import active_probability, constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import log_early_threshold, settled_plan
+from reluflow.theory.boursier2024.spurious_hypotheses import settled_plan
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption
@@ -38,11 +38,8 @@ def _is_linear_on_the_cone(evidence: Evidence) -> Measurement:
     points = evidence.witness("cone points", lambda: _cone_points(evidence))
     difference = np.abs(evidence.run.network.outputs(points) - points @ evidence.facts.least_squares)
     worst = float(np.max(difference / np.linalg.norm(points, axis=1)))
-    return at_most(
-        worst,
-        LIMIT_ATOL,
-        detail=f"largest |h(x) - <beta*, x>|/|x| {worst:.3g} over {len(points)} points of the data cone",
-    )
+    words = f"largest |h(x) - <beta*, x>|/|x| {worst:.3g} over {len(points)} points of the data cone"
+    return at_most(worst, LIMIT_ATOL, detail=words)
 
 
 def _loss_of_the_line(evidence: Evidence) -> Measurement:
@@ -50,11 +47,8 @@ def _loss_of_the_line(evidence: Evidence) -> Measurement:
 
 
 def _late_output_rate(evidence: Evidence) -> Measurement:
-    points = []
-    for state in phase_states(evidence):
-        error = float(np.max(np.abs(output_errors(state))))
-        if _RESOLVED_ERROR < error < _LATE_ERROR:
-            points.append((state.time, np.log(error)))
+    errors = [(state.time, float(np.max(np.abs(output_errors(state))))) for state in phase_states(evidence)]
+    points = [(time, np.log(error)) for time, error in errors if _RESOLVED_ERROR < error < _LATE_ERROR]
     need(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
     rate = -fitted_slope(*zip(*points, strict=True))
     bound = constants_of(evidence).pl_constant
@@ -62,26 +56,12 @@ def _late_output_rate(evidence: Evidence) -> Measurement:
     return at_least(rate, bound, detail=detail)
 
 
-def _numbers(evidence: Evidence) -> Constants:
-    constants = constants_of(evidence)
-    return {
-        "beta_star": constants.beta_star.tolist(),
-        "loss_star": constants.loss_star,
-        "sigma_min_beta": constants.pl_constant,
-        "log_threshold_alignment": log_early_threshold(evidence, evidence.parameter("eps")),
-    }
-
-
 def _predictions(evidence: Evidence) -> Constants:
-    constants = constants_of(evidence)
-    idle = (
-        (1.0 - active_probability(evidence.facts)) ** evidence.network.num_neurons if evidence.dataset.d == 2 else None
-    )
-    return {
-        "outputs": (evidence.dataset.X @ constants.beta_star).tolist(),
-        "loss": constants.loss_star,
-        "probability_of_no_positive_neuron": idle,
-    }
+    constants, dead = constants_of(evidence), None
+    if evidence.dataset.d == 2:
+        dead = (1.0 - active_probability(evidence.facts)) ** evidence.network.num_neurons
+    outputs = (evidence.dataset.X @ constants.beta_star).tolist()
+    return {"outputs": outputs, "loss": constants.loss_star, "probability_of_no_positive_neuron": dead}
 
 
 NUM_COPIES = 4
@@ -90,11 +70,8 @@ NUM_COPIES = 4
 def wider_network(evidence: Evidence) -> Network:
     """A network four times as wide at the same scale: the drawn one and three turned copies, each divided by 2."""
     network, rng = evidence.network, np.random.default_rng(0)
-    turns = [
-        np.eye(network.d),
-        *(np.linalg.qr(rng.standard_normal((network.d,) * 2))[0] for _ in range(NUM_COPIES - 1)),
-    ]
-    share = 1.0 / np.sqrt(NUM_COPIES)
+    share, drawn = 1.0 / np.sqrt(NUM_COPIES), [rng.standard_normal((network.d,) * 2) for _ in range(NUM_COPIES - 1)]
+    turns = [np.eye(network.d), *(np.linalg.qr(each)[0] for each in drawn)]
     return network.replace(
         w=share * np.vstack([network.w @ turn.T for turn in turns]),
         a=share * np.tile(network.a, NUM_COPIES),
@@ -103,8 +80,7 @@ def wider_network(evidence: Evidence) -> Network:
 
 
 def _same_limit(evidence: Evidence) -> Measurement:
-    need("wider" in evidence.companions, "the run of a wider network")
-    wide = evidence.companions["wider"]
+    wide = need(evidence.companions.get("wider"), "the run of a wider network")
     need(wide.outcome is Outcome.STATIONARY, f"a wider run that comes to rest ({wide.outcome})")
     gap = float(np.max(np.abs(wide.predictions - evidence.run.predictions)))
     widths = f"{evidence.network.num_neurons} and {wide.network.num_neurons} neurons"
@@ -129,18 +105,9 @@ def box_corners(eta: float) -> tuple[FloatArray, FloatArray]:
 
     A side that must be positive, y_2 > 0, starts at eta / 100.
     """
-    sides = (
-        *(
-            (-1.0, -1.0 + eta),
-            (1.0, 1.0 + eta),
-            (-eta, eta),
-            (1.0 - eta, 1.0 + eta),
-            (1.0 - eta, 1.0),
-            (1.0, 1.0 + eta),
-        ),
-        *((1.0, 1.0 + eta), (eta / 100, eta), (1.0, 1.0 + eta)),
-    )
-    corners = np.array(list(product(*sides)))
+    above = (1.0, 1.0 + eta)
+    samples = ((-1.0, -1.0 + eta), above, (-eta, eta), (1.0 - eta, 1.0 + eta), (1.0 - eta, 1.0), above)
+    corners = np.array(list(product(*samples, above, (eta / 100, eta), above)))
     return corners[:, :6].reshape(-1, 3, 2), corners[:, 6:]
 
 

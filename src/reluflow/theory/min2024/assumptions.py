@@ -64,12 +64,12 @@ def _both_cones_held(evidence: Evidence) -> Judgement:
     moving = np.any(network.w != 0.0, axis=1)
     ends = align(data.X, evidence.loss.label_forces(data.y), network.w[moving], network.a[moving], leak=network.leak)
     cones, signs = cones_of(ends.patterns > 0, data.y), np.sign(network.a[moving])
-    held = [int(np.sum((signs == s) & (cones == s))) for s in (1, -1)]
-    wanted = [held[k] for k, s in enumerate((1, -1)) if data.count(s)]
-    if not wanted:
+    held = {s: int(np.sum((signs == s) & (cones == s))) for s in (1, -1)}
+    if not data.classes:
         return fails("no label is -1 or 1")
-    detail = f"{held[0]} positive and {held[1]} negative neurons end in the cone of their sign"
-    return Judgement(min(wanted) > 0, float(min(wanted)), detail)
+    least = min(held[sign] for sign in data.classes)
+    detail = f"{held[1]} positive and {held[-1]} negative neurons end in the cone of their sign"
+    return Judgement(least > 0, float(least), detail)
 
 
 @hypothesis("regular", "the solution is regular: no branch was chosen", needs_trajectory=True)

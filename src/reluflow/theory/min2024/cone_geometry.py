@@ -1,4 +1,4 @@
-"""Lemmas 5 to 9 and 11 and the extreme vectors: the cones of well-separated data [min2024].
+"""Lemmas 5 to 9 and 11, the extreme vectors, Remark 8 and Appendix F: the cones of well-separated data [min2024].
 
 What is said of all points of a cone is tried on points drawn with a fixed seed, and on the extremal ones.
 """
@@ -6,16 +6,17 @@ What is said of all points of a cone is tried on points drawn with a fixed seed,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from itertools import combinations, product
 
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.extremes import Values, least
 from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of, nothing
 from reluflow.theory.min2024.constants import DataConstants, data_constants
-from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, OUTSIDE, PLUS, cones_of
+from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, ON_BOUNDARY, OUTSIDE, PLUS, cones_of
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -73,18 +74,14 @@ def _members(evidence: Evidence, sign: int) -> FloatArray:
 
 def _is_convex(evidence: Evidence) -> Measurement:
     data, rng = data_constants(evidence), seeded()
-    outside = total = 0
+    outside = []
     for sign in (PLUS, MINUS):
         members = _members(evidence, sign)
-        if len(members) == 0:
-            continue
-        left, right = rng.integers(0, len(members), (2, NUM_DRAWS))
-        weights = rng.exponential(size=(2, NUM_DRAWS, 1))
-        mixed = weights[0] * members[left] + weights[1] * members[right]
-        outside += int(np.sum(_codes(data, mixed) != sign))
-        total += NUM_DRAWS
-    need(total != 0, "neither S_+ nor S_- held a drawn direction")
-    return none_of(outside, total=total)
+        if len(members):
+            left, right = rng.integers(0, len(members), (2, NUM_DRAWS))
+            weights = rng.exponential(size=(2, NUM_DRAWS, 1))
+            outside += (_codes(data, weights[0] * members[left] + weights[1] * members[right]) != sign).tolist()
+    return none_of(sum(need(outside, "neither S_+ nor S_- held a drawn direction")), total=len(outside))
 
 
 def _inside_by_mu(evidence: Evidence) -> Measurement:
@@ -95,10 +92,7 @@ def _inside_by_mu(evidence: Evidence) -> Measurement:
 
 def _inside_cones(evidence: Evidence) -> Measurement:
     data, points = data_constants(evidence), _cone_points(evidence)
-    wrong = 0
-    for sign in (PLUS, MINUS):
-        if data.count(sign):
-            wrong += int(np.sum(_codes(data, sign * points) != sign))
+    wrong = sum(int(np.sum(_codes(data, sign * points) != sign)) for sign in data.classes)
     return none_of(wrong, total=2 * len(points))
 
 
@@ -117,8 +111,7 @@ def _cap_points(data: DataConstants, sign: int, zeta: float) -> FloatArray:
 
 def _cap_escapes(evidence: Evidence, zeta: float) -> int:
     data = data_constants(evidence)
-    signs = [sign for sign in (PLUS, MINUS) if data.count(sign)]
-    return sum(int(np.sum(_codes(data, _cap_points(data, sign, zeta)) != sign)) for sign in signs)
+    return sum(int(np.sum(_codes(data, _cap_points(data, sign, zeta)) != sign)) for sign in data.classes)
 
 
 def _cap_is_inside(evidence: Evidence) -> Measurement:
@@ -146,7 +139,7 @@ def _outsiders(evidence: Evidence) -> FloatArray:
     data = data_constants(evidence)
     pool = unit_rows(seeded().standard_normal((4 * NUM_DRAWS, data.X.shape[1])))
     codes = cones_of(pool @ data.X.T > 0.0, data.y)
-    has_both = data.count(1) > 0 and data.count(-1) > 0  # else S_dead is the cone of the absent class
+    has_both = len(data.classes) == 2  # else S_dead is the cone of the absent class
     outside = (codes == OUTSIDE) | ((codes == DEAD) & has_both)
     return np.vstack([pool[outside], _closest_outsider(data)[None, :]])
 
@@ -187,30 +180,16 @@ def _aggregates(evidence: Evidence) -> tuple[BoolArray, FloatArray]:
     return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
 
 
-def _aggregate_ratio(evidence: Evidence, bound: Callable[[DataConstants, FloatArray], FloatArray]) -> Measurement:
-    data = data_constants(evidence)
-    active, sums = _aggregates(evidence)
-    num_active = active.sum(axis=1).astype(np.float64)
-    lower = bound(data, num_active)
-    moving = lower > 0.0
-    smallest = float(np.min(np.linalg.norm(sums[moving], axis=1) / lower[moving]))
-    return at_least(smallest, 1.0, allowance=ROUNDING, detail=f"smallest |x_a| over its bound is {smallest:.6g}")
-
-
-def _aggregates_are_long(evidence: Evidence) -> Measurement:
-    leak = evidence.leak
-
-    def bound(data: DataConstants, k: FloatArray) -> FloatArray:
-        return np.asarray(math.sqrt(data.mu) * data.smallest_norm * (k + leak * (data.n - k)))
-
-    return _aggregate_ratio(evidence, bound)
-
-
-def _aggregates_are_longer(evidence: Evidence) -> Measurement:
-    def bound(data: DataConstants, k: FloatArray) -> FloatArray:
-        return np.asarray(data.smallest_norm * np.sqrt(k + data.mu * k * (k - 1.0)))
-
-    return _aggregate_ratio(evidence, bound)
+@least(1.0, "smallest |x_a| over its bound is {:.6g}", allowance=ROUNDING)
+def aggregate_lengths(evidence: Evidence, *, sharp: bool) -> Values:
+    """|x_a| over sqrt(mu) X_min times the number of active samples, or over the middle expression."""
+    data, (active, sums) = data_constants(evidence), _aggregates(evidence)
+    k = active.sum(axis=1).astype(np.float64)
+    if sharp:
+        lower = data.smallest_norm * np.sqrt(k + data.mu * k * (k - 1.0))
+    else:
+        lower = math.sqrt(data.mu) * data.smallest_norm * (k + evidence.leak * (data.n - k))
+    yield np.linalg.norm(sums[lower > 0.0], axis=1) / lower[lower > 0.0]
 
 
 def _extreme_vectors(evidence: Evidence) -> Measurement:
@@ -231,10 +210,67 @@ def _extreme_vectors(evidence: Evidence) -> Measurement:
 
 def _geometry_constants(evidence: Evidence) -> Constants:
     data = data_constants(evidence)
-    return {
-        "mu": data.mu,
-        "zeta_1": data.cap,
-        "xi": data.mu**2,
-        "X_min": data.smallest_norm,
-        "X_max": data.largest_norm,
-    }
+    lengths = {"X_min": data.smallest_norm, "X_max": data.largest_norm}
+    return {"mu": data.mu, "zeta_1": data.cap, "xi": data.mu**2, **lengths}
+
+
+@drawn("selections")
+def _selections(evidence: Evidence) -> FloatArray:
+    """Elements of Filippov's set-valued x_a at directions on one or two hyperplanes, shape (k, d)."""
+    data, rng = data_constants(evidence), seeded()
+    found = []
+    for size in (1, 2):
+        for on in combinations(range(data.n), size):
+            for w in _on_hyperplanes(data, on, rng):
+                choices = (*product((0.0, 1.0), repeat=size), tuple(rng.random(size)))
+                found += [_selection(data, w, on, choice) for choice in choices]
+    return np.array(found).reshape(-1, data.X.shape[1])
+
+
+def _selection(data: DataConstants, w: FloatArray, on: tuple[int, ...], choice: tuple[float, ...]) -> FloatArray:
+    """x_a at w with the chosen slopes on the hyperplanes it stands on, shape (d,)."""
+    weights = (w @ data.X.T > ON_BOUNDARY).astype(np.float64)
+    weights[list(on)] = choice
+    return np.asarray((weights * data.y) @ data.X)
+
+
+def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """Two unit directions on the hyperplanes of the given samples; none where only 0 lies on all of them."""
+    _, singular, right = np.linalg.svd(data.X[list(on)])
+    basis = right[int(np.sum(singular > 1e-12 * singular[0])) :]
+    if len(basis) == 0:
+        return np.zeros((0, data.X.shape[1]))
+    first = unit_rows(rng.standard_normal(len(basis)) @ basis)
+    return np.array([first, -first])
+
+
+def _selections_push_one_way(evidence: Evidence) -> Measurement:
+    """y_i <x_i, v>/(|x_i||v|) >= mu for every selection v != 0: v lies in K, so it crosses one way."""
+    data, chosen = data_constants(evidence), _selections(evidence)
+    lengths = np.linalg.norm(chosen, axis=1)
+    moving = lengths > ROUNDING * data.largest_norm
+    need(np.any(moving), "no selection beside 0 was found")
+    smallest = float(np.min((chosen[moving] / lengths[moving, None]) @ data.unit_signed.T))
+    words = f"smallest cosine of {int(np.sum(moving))} selections with a y_i x_i is {smallest:.6g}, mu = {data.mu:.6g}"
+    return at_least(smallest, data.mu, allowance=ROUNDING, detail=words)
+
+
+def _exit_is_unique(evidence: Evidence) -> Measurement:
+    """At an intersection of two hyperplanes each side's velocity, whatever the selection, leaves both the same way.
+
+    On the boundary of S_dead 0 is a selection, and a regular solution stays.
+    """
+    data, rng = data_constants(evidence), seeded()
+    signs, wrong = evidence.witness("exit labels", lambda: data.y), []
+    for on in combinations(range(data.n), 2):
+        for w in _on_hyperplanes(data, on, rng):
+            if np.any(w @ data.X.T > ON_BOUNDARY):
+                pulls = [_selection(data, w, on, choice) for choice in product((0.0, 1.0), repeat=2)]
+                wrong += [bool(np.any(signs[list(on)] * (data.X[list(on)] @ pull) <= 0.0)) for pull in pulls]
+    return none_of(sum(need(wrong, "no intersection of two hyperplanes beside 0")), total=len(wrong))
+
+
+@hypothesis("d-at-least-3", "hyperplanes meet outside 0")
+def _dimension_three(evidence: Evidence) -> Judgement:
+    d = evidence.dataset.d
+    return Judgement(d >= 3, float(d - 3), f"d = {d}; two hyperplanes of the plane meet in 0 only")

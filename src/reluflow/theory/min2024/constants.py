@@ -51,6 +51,11 @@ class DataConstants:
         """I_+ or I_- as a mask."""
         return np.asarray(self.y == sign)
 
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The signs of the classes present, 1 before -1."""
+        return tuple(sign for sign in (1, -1) if self.count(sign))
+
     def total(self, sign: int) -> FloatArray:
         """x_+ or x_-: the sum (not the mean) of the samples of one class, not multiplied by the label."""
         return np.asarray(self.X[self.y == sign].sum(axis=0))
@@ -64,13 +69,12 @@ class DataConstants:
     def cap(self) -> float:
         """zeta_1*: the largest zeta for which caps {cos(z, x_+-) >= sqrt(1 - zeta)} stay in S_+- (Lemma 8, exact)."""
         smallest = 1.0
-        for sign in (1, -1):
+        for sign in self.classes:
             length = float(np.linalg.norm(self.total(sign)))
-            if self.count(sign) and length == 0.0:
+            if length == 0.0:
                 return 0.0  # samples that cancel have no common direction
-            if self.count(sign):
-                towards = sign * self.total(sign) / length
-                smallest = min(smallest, float(np.min(np.square(self.unit_signed @ towards))))
+            towards = sign * self.total(sign) / length
+            smallest = min(smallest, float(np.min(np.square(self.unit_signed @ towards))))
         return smallest
 
     def speed(self, sign: int) -> float:

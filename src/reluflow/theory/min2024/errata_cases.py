@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
+from reluflow.geometry.alignment import align_until
 from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, path_residual
 from reluflow.theory.min2024.constants import DataConstants
 from reluflow.theory.min2024.fitting import stable_rank_limit
+from reluflow.theory.min2024.solutions import LeavingPath, path_residual
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
@@ -26,8 +26,7 @@ def _facts(dataset: Dataset) -> DatasetFacts:
 
 def _constants(dataset: Dataset) -> DataConstants:
     facts = _facts(dataset)
-    norms = facts.norms
-    return DataConstants(dataset.X, dataset.y, facts.pairs.mu, float(norms.min()), float(norms.max()))
+    return DataConstants(dataset.X, dataset.y, facts.pairs.mu, float(facts.norms.min()), float(facts.norms.max()))
 
 
 def _cap(*, printed: bool) -> Measurement:
@@ -73,30 +72,15 @@ def _unit_force(loss: AbstractLoss) -> Measurement:
     return at_most(excess, 0.0, allowance=1e-15, detail=f"largest |force - y| - 2|h| of {name} is {excess:.3g}")
 
 
-def _counts(dataset: Dataset, w: FloatArray, *, steps: int = 4000, step: float = 1e-3) -> list[tuple[int, int]]:
-    """(k_+, k_-) along the direction flow dw/dt = x_a - <x_a, w> w of a positive neuron."""
-    counts, signed = [], dataset.y[:, None] * dataset.X
-    for _ in range(steps):
-        active = dataset.X @ w > 0.0
-        counts.append((int(np.sum(active & (dataset.y > 0))), int(np.sum(active & (dataset.y < 0)))))
-        pull = active @ signed
-        w = w + step * (pull - (pull @ w) * w)
-        w = w / np.linalg.norm(w)
-    return counts
-
-
 def _path_steps(*, printed: bool) -> Measurement:
     """Steps of the paths of 36 positive neurons that break condition 2, as printed or with both inequalities turned."""
-    dataset = load(EXAMPLE)
-    broken = total = 0
-    for angle in np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False) + 0.01:
-        path = _counts(dataset, np.array([np.cos(angle), np.sin(angle)]))
-        for (plus, minus), (next_plus, next_minus) in pairwise(path):
-            if (plus, minus) != (next_plus, next_minus):
-                grown, shed = next_plus >= plus, next_minus <= minus
-                total += 1
-                broken += int(grown and shed) if printed else int(not (grown and shed))
-    return none_of(broken, total=total, detail=f"{broken} of {total} steps break condition 2")
+    dataset, angles = load(EXAMPLE), np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False) + 0.01
+    w = np.column_stack([np.cos(angles), np.sin(angles)])
+    events = align_until(dataset.X, dataset.y, w, np.ones(36), 4.0).events
+    is_gain = (w @ dataset.X.T <= 0.0)[events.neurons, events.samples]  # no hyperplane is met twice
+    grows_and_sheds = is_gain == (dataset.y > 0)[events.samples]
+    broken = int(np.sum(grows_and_sheds == printed))
+    return none_of(broken, total=len(is_gain), detail=f"{broken} of {len(is_gain)} steps break condition 2")
 
 
 def _time_of_one_sample(*, printed: bool) -> Measurement:

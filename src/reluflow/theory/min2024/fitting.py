@@ -11,14 +11,15 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.extremes import Values, largest, least, least_of
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
 from reluflow.theory.min2024.assumptions import BOTH_CONES
-from reluflow.theory.min2024.class_neurons import dead_neurons, groups
 from reluflow.theory.min2024.constants import data_constants, proof_constants
+from reluflow.theory.min2024.early_alignment import alignment_constants_of
+from reluflow.theory.min2024.growth import NO_NEURON, dead_neurons, groups
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
-from reluflow.theory.min2024.scale_choice import alignment_constants_of
 from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
@@ -29,13 +30,10 @@ LARGEST_EXPONENT = 700.0  # e^700 still is a double; a bound above it is as good
 KEPT = 1e-9  # error of the integration, relative; 6e-16 was measured
 RANK_ROUNDING = 1e-28  # a matrix of rank one is stored with a relative rest of (1e-15)^2
 ROUNDING = 1e-9  # gaps below this are rounding: with classes of equal margins there is none to close
+PLANE = "in the plane every stable rank is at most 2"
 
 
-def _gradient_square(moment: Moment) -> float:
-    return (moment.gauge * math.exp(moment.network.log_scale)) ** 2 * moment.gauged_gradient_square
-
-
-def _best_factor(evidence: Evidence) -> float:
+def best_factor(evidence: Evidence) -> float:
     """The largest factor for which Lemma 15's proof works: 1 for exponential, 1/(4 ln^2 2) for twice logistic."""
     return 1.0 if evidence.loss.name == "exponential" else 1.0 / (4.0 * LN2**2)
 
@@ -45,18 +43,16 @@ def _is_linear(evidence: Evidence) -> Judgement:
     return Judgement(evidence.leak == 1.0, None, f"leak {evidence.leak:g}")
 
 
-def _linear_decrease(evidence: Evidence, factor: float) -> Measurement:
-    """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified."""
-    separator = need(evidence.facts.separator, "the max-margin separator")
+def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Measurement:
+    """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified; None is the best."""
+    margin, factor = need(evidence.facts.separator, "the max-margin separator").margin, factor or best_factor(evidence)
     ratios = []
     for moment in moments(evidence):
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
             output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
-            ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * separator.margin**2))
-    need(ratios, "no snapshot with every y_i f_i >= 0")
-    smallest = min(ratios) / factor
-    words = f"smallest -dL/dt over its bound is {smallest:.6g} in {len(ratios)} snapshots, rho = {separator.margin:.6g}"
-    return at_least(smallest, 1.0, allowance=1e-12, detail=words)
+            ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * margin**2) / factor)
+    words = f"smallest -dL/dt over its bound is {{:.6g}} in {{count}} snapshots, rho = {margin:.6g}"
+    return least_of(ratios, 1.0, words, without="no snapshot with every y_i f_i >= 0", allowance=1e-12)
 
 
 def _linear_plan(evidence: Evidence) -> FlowPlan:
@@ -65,8 +61,7 @@ def _linear_plan(evidence: Evidence) -> FlowPlan:
 
 def rate_constants(evidence: Evidence) -> Constants:
     """alpha_rate, and four times it, which the exponential loss allows."""
-    constants = proof_constants(evidence)
-    return {**alignment_constants_of(evidence), "alpha_rate_exponential": 4.0 * constants.rate}
+    return {**alignment_constants_of(evidence), "alpha_rate_exponential": 4.0 * proof_constants(evidence).rate}
 
 
 def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
@@ -74,19 +69,19 @@ def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return () if fitted is None else moments_from(evidence, fitted)
 
 
-def _slope_of_loss(evidence: Evidence, factor: float) -> Measurement:
-    """|grad L|^2/(alpha_rate L^2) >= 1 from t_2 on."""
-    rate = factor * proof_constants(evidence).rate
-    found = need(_fitted_moments(evidence), "no snapshot after t_2")
-    smallest = min(_gradient_square(moment) / moment.loss_value**2 for moment in found) / rate
-    return at_least(smallest, 1.0, detail=f"smallest -dL/dt over alpha_rate L^2 is {smallest:.6g}")
+@least(1.0, "smallest -dL/dt over alpha_rate L^2 is {:.6g}", without="no snapshot after t_2")
+def _slope_of_loss(evidence: Evidence, factor: float | None = None) -> Values:
+    """|grad L|^2/(factor alpha_rate L^2) >= 1 from t_2 on; None is four times the best factor of Lemma 15."""
+    rate = (4.0 * best_factor(evidence) if factor is None else factor) * proof_constants(evidence).rate
+    for moment in _fitted_moments(evidence):
+        gradient_square = (moment.gauge * math.exp(moment.network.log_scale)) ** 2 * moment.gauged_gradient_square
+        yield gradient_square / moment.loss_value**2 / rate
 
 
-def loss_under_curve(evidence: Evidence, factor: float = 1.0) -> Measurement:
+@needs(_fitted_moments, "two snapshots after t_2", at_least=2)
+def loss_under_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
-    found = _fitted_moments(evidence)
-    need(len(found) >= 2, "two snapshots after t_2")
-    first, rate = found[0], factor * proof_constants(evidence).rate
+    first, rate = found[0], proof_constants(evidence).rate
     ratios = [
         m.loss_value * (first.loss_value * rate * (m.time - first.time) + 1.0) / first.loss_value for m in found[1:]
     ]
@@ -134,15 +129,11 @@ def with_both_cones(measure: Callable[[Evidence], Measurement]) -> Callable[[Evi
     return guarded
 
 
-PLANE = "in the plane every stable rank is at most 2"
-
-
 def low_rank(evidence: Evidence) -> Measurement:
     """(|W|_F^2 - 2|W|_2^2)/|W|_2^2 against 4 sqrt(m) eps W_max^2/|W|_2^2, at every snapshot from t_1 on."""
     if evidence.dataset.d < 3:
         return nothing(PLANE)
-    constants = proof_constants(evidence)
-    found = need(moments_from(evidence, constants.t_1), "no snapshot after t_1")
+    found = need(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot after t_1")
     worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
     return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
 
@@ -154,33 +145,33 @@ def _allowance(evidence: Evidence, moment: Moment) -> float:
     return math.exp(min(log_ratio, LARGEST_EXPONENT))
 
 
-def _invariant_is_kept(evidence: Evidence) -> Measurement:
+@largest(
+    KEPT,
+    "largest change over |W_+-|_F^2 is {:.3g}, allowed {bound:g}",
+    without="no snapshot after t_1 in the range of doubles",
+)
+def _invariant_is_kept(evidence: Evidence) -> Values:
     """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
-    worst, count = 0.0, 0
     for group in groups(evidence):
         first = None
         for moment in group.moments:
             w, a = moment.network.w[group.neurons], moment.network.a[group.neurons]
-            gram = (w @ w.T - np.outer(a, a)) * math.exp(2.0 * moment.network.log_scale)
-            size = float(np.sum(w**2)) * math.exp(2.0 * moment.network.log_scale)
+            square = math.exp(2.0 * moment.network.log_scale)
+            gram, size = (w @ w.T - np.outer(a, a)) * square, float(np.sum(w**2)) * square
             first = gram if first is None else first
             if size > 0.0:
-                worst, count = max(worst, float(np.max(np.abs(gram - first))) / size), count + 1
-    need(count != 0, "no snapshot after t_1 in the range of doubles")
-    return at_most(worst, KEPT, detail=f"largest change over |W_+-|_F^2 is {worst:.3g}, allowed {KEPT:g}")
+                yield float(np.max(np.abs(gram - first))) / size
 
 
-def _invariant_is_small(evidence: Evidence) -> Measurement:
+@least(0.0, "log of the bound minus log of the norm is {:.6g}", without=NO_NEURON)
+def _invariant_is_small(evidence: Evidence) -> Values:
     """log of the spectral norm of the invariant at t_1 against log(4 eps W_max^2 |V~|/sqrt(m))."""
-    gaps = []
     for group in groups(evidence):
         network = group.moments[0].network
         w, a = network.w[group.neurons], network.a[group.neurons]
         norm = max(float(np.linalg.norm(w @ w.T - np.outer(a, a), 2)), float(np.finfo(float).tiny))
         bound = _log_group_bound(evidence, int(np.sum(group.neurons)))
-        gaps.append(bound - math.log(norm) - 2.0 * network.log_scale)
-    need(gaps, "no neuron in its cone at t_1")
-    return at_least(min(gaps), 0.0, detail=f"log of the bound minus log of the norm is {min(gaps):.6g}")
+        yield bound - math.log(norm) - 2.0 * network.log_scale
 
 
 def _log_group_bound(evidence: Evidence, size: int) -> float:
@@ -222,10 +213,8 @@ def _dead_norm(evidence: Evidence) -> Measurement:
 def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
     sizes = [_frobenius(m) for m in found]
-    growth = min(b - a for a, b in pairwise(sizes))
-    return at_least(
-        growth, 0.0, detail=f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {growth:.3g}"
-    )
+    words = f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{:.3g}}"
+    return least_of((b - a for a, b in pairwise(sizes)), 0.0, words)
 
 
 def stable_rank_limit(facts: DatasetFacts) -> float:
@@ -239,10 +228,8 @@ def stable_rank_limit(facts: DatasetFacts) -> float:
 
 
 def _stable_rank_predictions(evidence: Evidence) -> Constants:
-    return {
-        "stable_rank_limit": stable_rank_limit(evidence.facts),
-        "stable_rank_bound": 2.0 / (1.0 + data_constants(evidence).mu),
-    }
+    bound = 2.0 / (1.0 + data_constants(evidence).mu)
+    return {"stable_rank_limit": stable_rank_limit(evidence.facts), "stable_rank_bound": bound}
 
 
 def _late_plan(evidence: Evidence) -> FlowPlan:
@@ -270,16 +257,9 @@ def _approach(evidence: Evidence) -> Measurement:
     return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
 
 
-def _late_ranks(evidence: Evidence) -> Measurement:
-    """The largest stable rank at the late snapshots, at most 2."""
+def ranks_in_space(evidence: Evidence, *, from_last: bool) -> Measurement:
+    """The largest stable rank at the snapshots, or that at the last; at most 2, as Theorem 1 says of the limit."""
     if evidence.dataset.d < 3:
         return nothing(PLANE)
-    return at_most(max(stable_rank(moment.network.w) for moment in moments(evidence)), 2.0)
-
-
-def _lemma15_decrease_sharp(evidence: Evidence) -> Measurement:
-    return _linear_decrease(evidence, _best_factor(evidence))
-
-
-def _rate_slope_sharp(evidence: Evidence) -> Measurement:
-    return _slope_of_loss(evidence, 4.0 * _best_factor(evidence))
+    chosen = moments(evidence)[-1:] if from_last else moments(evidence)
+    return at_most(max(stable_rank(moment.network.w) for moment in chosen), 2.0)

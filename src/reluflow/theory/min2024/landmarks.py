@@ -54,9 +54,8 @@ def landmarks(evidence: Evidence) -> Landmarks:
     alignment = float(np.max(aligned.times, initial=0.0))
     state = align_until(data.X, forces, w, a, alignment + 1.0, leak=network.leak)
     crossings = tuple(float(t) for t in np.unique(state.events.times))
-    chosen = [np.sign(a) == sign for sign in (1, -1)]
-    fitted = [_predicted_fit(evidence, 1 - 2 * k, w[c], a[c], alignment) for k, c in enumerate(chosen)]
-    return Landmarks(alignment, crossings, (fitted[0], fitted[1]))
+    plus, minus = (_predicted_fit(evidence, s, w[np.sign(a) == s], a[np.sign(a) == s], alignment) for s in (1, -1))
+    return Landmarks(alignment, crossings, (plus, minus))
 
 
 def _predicted_fit(evidence: Evidence, sign: int, w: FloatArray, a: FloatArray, settled: float) -> float:
@@ -166,13 +165,8 @@ def _hermite_root(left: tuple[float, float, float], right: tuple[float, float, f
     slopes = (low_speed / low * width, high_speed / high * width)
 
     def gap(s: float) -> float:
-        return (
-            values[0] * (1 + 2 * s) * (1 - s) ** 2
-            + slopes[0] * s * (1 - s) ** 2
-            + values[1] * s**2 * (3 - 2 * s)
-            + slopes[1] * s**2 * (s - 1)
-            - math.log(FITTED)
-        )
+        rising = values[0] * (1 + 2 * s) * (1 - s) ** 2 + slopes[0] * s * (1 - s) ** 2
+        return rising + values[1] * s**2 * (3 - 2 * s) + slopes[1] * s**2 * (s - 1) - math.log(FITTED)
 
     below, above = 0.0, 1.0
     for _ in range(60):
@@ -183,7 +177,6 @@ def _hermite_root(left: tuple[float, float, float], right: tuple[float, float, f
 
 def last_fitted_time(evidence: Evidence) -> float | None:
     """t_2 = max(t_2^+, t_2^-) over the classes present; None where one of them was not seen."""
-    data = data_constants(evidence)
-    times = [fitted_time(evidence, sign) for sign in (1, -1) if data.count(sign)]
+    times = [fitted_time(evidence, sign) for sign in data_constants(evidence).classes]
     known = [t for t in times if t is not None]
     return max(known) if len(known) == len(times) else None

@@ -215,10 +215,6 @@ def force_excess(loss: AbstractLoss, outputs: FloatArray, y: FloatArray) -> Floa
 @kept
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
     """One moment per snapshot, in order of time."""
-    return tuple(_moments(evidence))
-
-
-def _moments(evidence: Evidence) -> list[Moment]:
     data = data_constants(evidence)
     found: list[Moment] = []
     for snapshot in evidence.run.snapshots:
@@ -228,14 +224,11 @@ def _moments(evidence: Evidence) -> list[Moment]:
         signs, seen = np.sign(network.a), np.max(np.abs(network.w), axis=1) > SMALLEST_SEEN
         if found and not np.all(seen):
             before = found[-1]
-            directions, signs = (
-                np.where(seen[:, None], directions, before.directions),
-                np.where(seen, signs, before.signs),
-            )
-            kept = np.where(before.cones == DEAD, before.log_norms, np.nan)
-            log_norms = np.where(seen, log_norms, kept)
+            directions = np.where(seen[:, None], directions, before.directions)
+            signs = np.where(seen, signs, before.signs)
+            log_norms = np.where(seen, log_norms, np.where(before.cones == DEAD, before.log_norms, np.nan))
         found.append(Moment(snapshot.time, network, data, evidence.loss, directions, log_norms, signs, seen))
-    return found
+    return tuple(found)
 
 
 def moments_until(evidence: Evidence, time: float) -> tuple[Moment, ...]:

@@ -6,14 +6,14 @@ No assumption on the data and any leak in [0, 1] (Remark 5).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.extremes import Values, largest
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need, nothing
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
@@ -32,28 +32,27 @@ def _unit_slope(evidence: Evidence) -> Judgement:
     return Judgement(gap <= 1e-15, -gap, f"the force at zero output misses the label by {gap:.3g}")
 
 
+@drawn("outputs")
 def _output_grid(evidence: Evidence) -> FloatArray:
-    return evidence.witness("outputs", lambda: np.linspace(-1.0, 1.0, 4001))
+    return np.linspace(-1.0, 1.0, 4001)
 
 
-def _force_is_near_the_label(evidence: Evidence) -> Measurement:
+@largest(2.0, "largest |force - y|/|f| on [-1, 1] is {:.6g}, allowed 2")
+def _force_is_near_the_label(evidence: Evidence) -> Values:
     outputs = _output_grid(evidence)
     outputs = outputs[outputs != 0.0]
-    worst = -np.inf
     for label in (-1.0, 1.0):
         force = evidence.loss.factor * evidence.loss.force(outputs, np.full_like(outputs, label))
-        worst = max(worst, float(np.max(np.abs(force - label) / np.abs(outputs))))
-    return at_most(worst, 2.0, detail=f"largest |force - y|/|f| on [-1, 1] is {worst:.6g}, allowed 2")
+        yield np.abs(force - label) / np.abs(outputs)
 
 
 def _constants_of_lemma_3(evidence: Evidence) -> Constants:
-    data = data_constants(evidence)
     return {
         "log_scale": evidence.network.log_scale,
         "T": certified_horizon(evidence),
         "log_norm_square_bound": _log_norm_bound(evidence) + math.log(2.0),
         "log_output_bound": _log_output_bound(evidence) + math.log(2.0),
-        "X_max": data.largest_norm,
+        "X_max": data_constants(evidence).largest_norm,
         "W_max": start_norms(evidence)[1],
     }
 
@@ -78,44 +77,37 @@ def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Measur
 
 
 def _certified(evidence: Evidence) -> tuple[Moment, ...]:
-    return moments_until(evidence, certified_horizon(evidence))
+    return need(moments_until(evidence, certified_horizon(evidence)), "no snapshot in [0, T]")
 
 
-def _norms_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
-    def measure(evidence: Evidence) -> Measurement:
-        found = need(_certified(evidence), "no snapshot in [0, T]")
-        measured = max(2.0 * float(np.max(moment.log_norms)) for moment in found)
-        bound = _log_norm_bound(evidence) + math.log(factor)
-        return at_most(
-            measured, bound, detail=f"log max |w_j|^2 = {measured:.6g} against at most {bound:.6g} on [0, T]"
-        )
-
-    return measure
+def norms_stay_small(evidence: Evidence, factor: float) -> Measurement:
+    """max |w_j|^2 on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
+    measured = max(2.0 * float(np.max(moment.log_norms)) for moment in _certified(evidence))
+    bound = _log_norm_bound(evidence) + math.log(factor)
+    return at_most(measured, bound, detail=f"log max |w_j|^2 = {measured:.6g} against at most {bound:.6g} on [0, T]")
 
 
-def _outputs_stay_small(factor: float) -> Callable[[Evidence], Measurement]:
-    def measure(evidence: Evidence) -> Measurement:
-        found = need(_certified(evidence), "no snapshot in [0, T]")
-        measured = max(moment.log_largest_output for moment in found)
-        bound = _log_output_bound(evidence) + math.log(factor)
-        return log_at_most(
-            measured, bound, detail=f"log max |f| = {measured:.6g} against at most {bound:.6g} on [0, T]"
-        )
-
-    return measure
+def outputs_stay_small(evidence: Evidence, factor: float) -> Measurement:
+    """max |f| on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
+    measured = max(moment.log_largest_output for moment in _certified(evidence))
+    bound = _log_output_bound(evidence) + math.log(factor)
+    return log_at_most(measured, bound, detail=f"log max |f| = {measured:.6g} against at most {bound:.6g} on [0, T]")
 
 
-def _growth_per_neuron(evidence: Evidence) -> Measurement:
+@largest(
+    0.0,
+    "log |w_j(t)| exceeds its bound by at most {:.3g} (rounding 1e-9)",
+    without="no snapshot in (0, T]",
+    allowance=1e-9,
+)
+def _growth_per_neuron(evidence: Evidence) -> Values:
     """Groenwall: log |w_j(t)|^2 <= log |w_j(0)|^2 + 2 n X_max (1 + 4 eps sqrt(m) X_max W_max^2) t."""
-    data, found = data_constants(evidence), _certified(evidence)
-    start = evidence.network
+    data, start = data_constants(evidence), evidence.network
     first = np.log(row_norms(start.w)) + start.log_scale
     rate = data.n * data.largest_norm * (1.0 + 4.0 * math.exp(_log_output_bound(evidence)))
-    later = need([moment for moment in found if moment.time > 0.0], "no snapshot in (0, T]")
-    excess = max(float(np.max(moment.log_norms - first - rate * moment.time)) for moment in later)
-    return at_most(
-        excess, 0.0, allowance=1e-9, detail=f"log |w_j(t)| exceeds its bound by at most {excess:.3g} (rounding 1e-9)"
-    )
+    for moment in moments_until(evidence, certified_horizon(evidence)):
+        if moment.time > 0.0:
+            yield (moment.log_norms - first - rate * moment.time)[~np.isnan(moment.log_norms)]
 
 
 def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
@@ -132,9 +124,7 @@ def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
 def _error_identity(evidence: Evidence) -> Measurement:
     """The error from the two velocities against the one from the excess force, where f is not tiny."""
     found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
-    if not found:
-        found = list(_small_moments(evidence)[-1:])
-    worst = -np.inf
+    found, worst = found or list(_small_moments(evidence)[-1:]), -np.inf
     for moment in found:
         direct = moment.turning - moment.signs[:, None] * moment.across(moment.active_sums)
         excess = moment.slopes * force_excess(evidence.loss, moment.outputs, moment.data.y)
@@ -143,15 +133,11 @@ def _error_identity(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"the two ways differ by {worst:.3g} in {len(found)} snapshots")
 
 
-def _lemma_1_error(factor: float) -> Callable[[Evidence], Measurement]:
-    def measure(evidence: Evidence) -> Measurement:
-        data, found = data_constants(evidence), _certified(evidence)
-        need(found, "no snapshot in [0, T]")
-        log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
-        worst = max(_log_error(moment) for moment in found)
-        return log_at_most(worst, log_bound, detail=f"log of the error is {worst:.6g} against at most {log_bound:.6g}")
-
-    return measure
+def errors_stay_small(evidence: Evidence, factor: float) -> Measurement:
+    """Lemma 1: the error in (4) on [0, T] is at most factor n X_max times the sharp output bound; logarithms."""
+    data, worst = data_constants(evidence), max(_log_error(moment) for moment in _certified(evidence))
+    log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
+    return log_at_most(worst, log_bound, detail=f"log of the error is {worst:.6g} against at most {log_bound:.6g}")
 
 
 def _log_error(moment: Moment) -> float:
@@ -163,32 +149,28 @@ def _error_exponent(evidence: Evidence) -> Measurement:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
     runs = (evidence, *evidence.sweep)
     need(len(runs) >= 3, "a sweep of at least two more scales")
-    scales = [run.network.log_scale for run in runs]
     errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
     need(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
-    exponent = fitted_slope(scales, errors)
+    exponent = fitted_slope([run.network.log_scale for run in runs], errors)
     return at_least(exponent, 1.0, detail=f"the largest error on [0, T] scales like eps^{exponent:.4g}, claimed O(eps)")
 
 
 @needs(_small_moments, "no snapshot with max|f| <= 1")
-def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@largest(1.0, "largest error over 2 n X_max max|f| is {:.6g}")
+def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
     data = data_constants(evidence)
-    worst = -np.inf
     for moment in found:
         error = moment.relative_error_vectors()
         for vectors in _references(moment):
-            worst = max(worst, float(np.max(np.abs(np.sum(vectors * error, axis=1)))))
-    worst /= 2.0 * data.n * data.largest_norm
-    return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g}")
+            yield np.abs(np.sum(vectors * error, axis=1)) / (2.0 * data.n * data.largest_norm)
 
 
 def _psi_formula(evidence: Evidence) -> Measurement:
     """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
     worst, across = 0.0, evidence.witness("projection", lambda: Moment.across)
     for moment in moments(evidence):
-        length = np.linalg.norm(moment.active_sums, axis=1)
-        unit = moment.active_sums / np.where(length > 0, length, 1.0)[:, None]
+        length, unit = _active_units(moment)
         psi_aj = np.sum(unit * moment.directions, axis=1)
         for vectors in _references(moment):
             psi_ra, psi_rj = np.sum(vectors * unit, axis=1), np.sum(vectors * moment.directions, axis=1)
@@ -197,28 +179,23 @@ def _psi_formula(evidence: Evidence) -> Measurement:
     return equals(worst, 0.0, atol=ROUNDING * data_constants(evidence).largest_norm * data_constants(evidence).n)
 
 
+def _active_units(moment: Moment) -> tuple[FloatArray, FloatArray]:
+    """|x_a(w_j)|, shape (m,), and x_a/|x_a|, 0 where there is none, shape (m, d)."""
+    length = np.linalg.norm(moment.active_sums, axis=1)
+    return length, np.asarray(moment.active_sums / np.where(length > 0, length, 1.0)[:, None])
+
+
 def _references(moment: Moment) -> list[FloatArray]:
     """Unit reference vectors, each repeated for or adapted to every neuron, shape (m, d)."""
-    length = np.linalg.norm(moment.active_sums, axis=1)
-    found = [np.asarray(moment.active_sums / np.where(length > 0, length, 1.0)[:, None])]
-    fixed = list(moment.data.unit_signed)
-    fixed += [moment.data.total(s) / np.linalg.norm(moment.data.total(s)) for s in (1, -1) if moment.data.count(s)]
-    return found + [np.tile(row, (len(moment.directions), 1)) for row in fixed]
+    totals = [moment.data.total(sign) for sign in moment.data.classes]
+    fixed = [*moment.data.unit_signed, *(total / np.linalg.norm(total) for total in totals)]
+    return [_active_units(moment)[1], *(np.tile(row, (len(moment.directions), 1)) for row in fixed)]
 
 
 def _swept_plan(evidence: Evidence) -> FlowPlan:
-    plan = alignment_plan(evidence, num_times=10)
-    return FlowPlan(times=plan.times, sweep=SWEEP)
+    return FlowPlan(times=alignment_plan(evidence, num_times=10).times, sweep=SWEEP)
 
 
 def _whenever_plan(evidence: Evidence) -> FlowPlan:
     """Past T, to where the outputs are no longer small: Lemma 4 speaks of max|f| <= 1, whenever that is."""
     return FlowPlan(times=tuple(np.linspace(0.0, 6.0, 25)))
-
-
-_lemma1_error = _lemma_1_error(4.0)
-_lemma1_error_sharp = _lemma_1_error(2.0)
-_lemma3_norms = _norms_stay_small(2.0)
-_lemma3_outputs = _outputs_stay_small(2.0)
-_lemma3_norms_sharp = _norms_stay_small(1.0)
-_lemma3_outputs_sharp = _outputs_stay_small(1.0)

@@ -1,41 +1,132 @@
-"""What a solution is: Remarks 1, 2, Appendix E.1, E.3, E.4 and inequality (50) [min2024]."""
+"""What a solution is: Remarks 1, 2, Appendix E.1, E.3, E.4 and inequality (50) [min2024].
+
+In E.3 and E.4 one neuron starts on the hyperplane of one sample and has no solution, or many: the sample is x = (1, 0),
+the neuron starts at w = (0, 1), a = 1, and with the exponential loss only w_1 and a move.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
+from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, need, none_of
-from reluflow.theory.min2024.boundary_solutions import LeavingPath, boundary_field, euler_path, path_residual
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn
+from reluflow.theory.extremes import Values, largest
+from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
 from reluflow.theory.theorem import Hypothesis
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
+FINE_NODES, FINE_WEIGHTS = np.polynomial.legendre.leggauss(20)
 SMALLEST_PIECE = 1e-3  # pieces between crossings shorter than this are not split off
 STEPS = (1e-1, 1e-2, 1e-3)
+
+
+def _nodes(left: float, right: float, nodes: FloatArray = NODES) -> FloatArray:
+    """The nodes of a quadrature, moved from [-1, 1] to [left, right]."""
+    return np.asarray(0.5 * (right - left) * (nodes + 1.0) + left)
+
+
+def boundary_field(
+    w_1: FloatArray, a: FloatArray, *, label: float, slope_at_zero: float
+) -> tuple[FloatArray, FloatArray]:
+    """(dw_1/dt, da/dt) with sigma'(0) = `slope_at_zero`."""
+    slope = np.where(w_1 > 0.0, 1.0, np.where(w_1 == 0.0, slope_at_zero, 0.0))
+    force = label * np.exp(-label * a * np.maximum(w_1, 0.0))
+    return np.asarray(a * slope * force), np.asarray(np.maximum(w_1, 0.0) * force)
+
+
+def euler_path(*, label: float, slope_at_zero: float, step: float, num_steps: int) -> FloatArray:
+    """w_1 along explicit Euler steps from the hyperplane, shape (num_steps + 1,).
+
+    With label -1 and a positive slope at zero it moves once, to -step * slope, and stops there.
+    """
+    if step <= 0.0 or num_steps < 1:
+        raise InvalidInputError(f"`step` must be positive and `num_steps` at least 1, got {step} and {num_steps}.")
+    w_1, a, path = np.zeros(1), np.ones(1), [0.0]
+    for _ in range(num_steps):
+        move, turn = boundary_field(w_1, a, label=label, slope_at_zero=slope_at_zero)
+        w_1, a = w_1 + step * move, a + step * turn
+        path.append(float(w_1[0]))
+    return np.array(path)
+
+
+@dataclass(frozen=True, eq=False)
+class LeavingPath:
+    """The solution for label 1 that waits until `wait` and then leaves: w_1 = sinh s, a = cosh s.
+
+    Its clock is t = wait + int_0^s exp(sinh(2u)/2) du.
+    """
+
+    wait: float = 0.0
+
+    def clock(self, s: float) -> float:
+        """The time at parameter s, by Gauss-Legendre quadrature on pieces of length at most 1/4."""
+        edges = np.linspace(0.0, s, max(1, math.ceil(4.0 * s)) + 1)
+        pieces = [(right - left, _nodes(left, right, FINE_NODES)) for left, right in pairwise(edges)]
+        return self.wait + float(sum(0.5 * w * (FINE_WEIGHTS @ np.exp(0.5 * np.sinh(2.0 * u))) for w, u in pieces))
+
+    def parameter(self, time: float) -> float:
+        """The s with clock(s) = time, 0 while it waits; bisection, for the clock is increasing."""
+        if time <= self.wait:
+            return 0.0
+        low, high = 0.0, 1.0
+        while self.clock(high) < time:
+            high *= 2.0
+        for _ in range(70):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self.clock(middle) < time else (low, middle)
+        return 0.5 * (low + high)
+
+    def __call__(self, times: ArrayLike) -> FloatArray:
+        """(w_1, a) at the given times, shape (k, 2)."""
+        parameters = np.array([self.parameter(float(t)) for t in np.ravel(times)])
+        return np.column_stack([np.sinh(parameters), np.cosh(parameters)])
+
+
+def path_residual(
+    path: Callable[[FloatArray], FloatArray],
+    end: float,
+    *,
+    label: float,
+    slope_at_zero: float,
+    breaks: tuple[float, ...] = (),
+) -> float:
+    """|theta(end) - theta(0) - int_0^end F(theta(s)) ds| of a path by quadrature on pieces between `breaks`.
+
+    References
+    ----------
+    Min et al. (2024), App. E.1 [min2024].
+    """
+    edges, total = [0.0, *(b for b in breaks if 0.0 < b < end), end], np.zeros(2)
+    for left, right in pairwise(edges):
+        states = path(_nodes(left, right, FINE_NODES))
+        move, turn = boundary_field(states[:, 0], states[:, 1], label=label, slope_at_zero=slope_at_zero)
+        total += 0.5 * (right - left) * np.array([FINE_WEIGHTS @ move, FINE_WEIGHTS @ turn])
+    ends = path(np.array([0.0, end]))
+    return float(np.linalg.norm(ends[1] - ends[0] - total))
 
 
 def _short_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0))
 
 
-def _stays_balanced(evidence: Evidence) -> Measurement:
-    worst = -np.inf
+@largest(lambda evidence: evidence.parameter("rtol"), "largest |a_j^2 - |w_j|^2|/|w_j|^2 is {:.3g}")
+def _stays_balanced(evidence: Evidence) -> Values:
     for snapshot in evidence.run.snapshots:
         w_square = np.sum(snapshot.network.w**2, axis=1)
         present = w_square > 0.0
-        worst = max(worst, float(np.max(np.abs(snapshot.network.balancedness()[present]) / w_square[present])))
-    return at_most(worst, evidence.parameter("rtol"), detail=f"largest |a_j^2 - |w_j|^2|/|w_j|^2 is {worst:.3g}")
+        yield np.abs(snapshot.network.balancedness()[present]) / w_square[present]
 
 
 def _first_descent_step(evidence: Evidence) -> Measurement:
@@ -79,8 +170,8 @@ def _zeros_stay_zero(evidence: Evidence) -> Measurement:
 
 
 def _quadrature_plan(evidence: Evidence) -> FlowPlan:
-    times = sorted({t for piece in _pieces(evidence) for t in (*_nodes(*piece), *piece)})
-    return FlowPlan(times=tuple(times))
+    pieces = _pieces(evidence)
+    return FlowPlan(times=tuple(sorted({t for piece in pieces for t in (*_nodes(*piece).tolist(), *piece)})))
 
 
 def _pieces(evidence: Evidence) -> list[tuple[float, float]]:
@@ -94,10 +185,6 @@ def _pieces(evidence: Evidence) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in pairwise(edges)]
 
 
-def _nodes(left: float, right: float) -> list[float]:
-    return [float(t) for t in 0.5 * (right - left) * (NODES + 1.0) + left]
-
-
 def _caratheodory_residual(evidence: Evidence) -> Measurement:
     """|theta(t) - theta(s) - int_s^t F| over |theta(s)|, summed over the pieces between predicted crossings."""
     by_time = {moment.time: moment for moment in moments(evidence)}
@@ -105,7 +192,7 @@ def _caratheodory_residual(evidence: Evidence) -> Measurement:
     try:
         for left, right in _pieces(evidence):
             integral = np.zeros((evidence.network.num_neurons, evidence.dataset.d + 1))
-            for node, weight in zip(_nodes(left, right), WEIGHTS, strict=True):
+            for node, weight in zip(_nodes(left, right).tolist(), WEIGHTS, strict=True):
                 moment = by_time[node]
                 factor = 0.5 * (right - left) * weight * math.exp(moment.network.log_scale - scale)
                 w, a = moment.network.w, moment.network.a
@@ -129,17 +216,14 @@ def _kink_allowance(evidence: Evidence) -> float:
     return float(2.0 * data.n * data.largest_norm * np.sum(shifts))
 
 
-def _sublevel_growth(evidence: Evidence) -> Measurement:
+@largest(1.0, "largest |grad L| over X_max L(0)|theta| is {:.6g}", without="no snapshot")
+def _sublevel_growth(evidence: Evidence) -> Values:
     """|grad L|/(X_max L(0) |theta|), at most 1 on the sublevel set of L(0)."""
-    data, found = data_constants(evidence), moments(evidence)
-    bound = data.largest_norm * evidence.problem.initial_loss
-    ratios = []
-    for moment in found:
+    bound = data_constants(evidence).largest_norm * evidence.problem.initial_loss
+    for moment in moments(evidence):
         w, a = moment.network.w / moment.gauge, moment.network.a / moment.gauge
         size = math.sqrt(float(np.sum(a**2) + np.sum(w**2)))
-        ratios.append(math.sqrt(moment.gauged_gradient_square) / (bound * size))
-    need(ratios, "no snapshot")
-    return at_most(max(ratios), 1.0, detail=f"largest |grad L| over X_max L(0)|theta| is {max(ratios):.6g}")
+        yield math.sqrt(moment.gauged_gradient_square) / (bound * size)
 
 
 def _one_sample(label: float) -> Hypothesis:
@@ -151,13 +235,11 @@ def _one_sample(label: float) -> Hypothesis:
     return Hypothesis("counterexample", f"one sample (1, 0) with label {label:g}", judge)
 
 
-def _euler_stops(evidence: Evidence) -> Measurement:
-    """Euler with sigma'(0) = c moves to -eta c and stays; largest deviation from that over the steps tried."""
+@largest(0.0, f"Euler's w_1 differs from -eta c by at most {{:.3g}} for steps down to {STEPS[-1]:g}")
+def _euler_stops(evidence: Evidence) -> Values:
+    """Euler with sigma'(0) = c moves to -eta c and stays; deviations from that over the steps tried."""
     slope = evidence.parameter("slope")
-    worst = max(float(np.max(np.abs(_euler(evidence, step)[1:] + step * slope))) for step in STEPS)
-    return at_most(
-        worst, 0.0, detail=f"Euler's w_1 differs from -eta c by at most {worst:.3g} for steps down to {STEPS[-1]:g}"
-    )
+    return (np.abs(_euler(evidence, step)[1:] + step * slope) for step in STEPS)
 
 
 def _euler(evidence: Evidence, step: float) -> FloatArray:
@@ -185,9 +267,10 @@ def _limit_is_no_solution(evidence: Evidence) -> Measurement:
     return equals(residual, slope * time, atol=1e-9 * slope * time, detail=words)
 
 
+@drawn("resting")
 def _resting(evidence: Evidence) -> Callable[[FloatArray], FloatArray]:
     """The path that stays at w_1 = 0, a = 1."""
-    return evidence.witness("resting", lambda: lambda t: np.column_stack([np.zeros_like(t), np.ones_like(t)]))
+    return lambda t: np.column_stack([np.zeros_like(t), np.ones_like(t)])
 
 
 def _constant_solves(evidence: Evidence, label: float) -> Measurement:
@@ -210,20 +293,18 @@ def _filippov_rests(evidence: Evidence) -> Measurement:
     return at_most(distance, 1e-9, detail=words)
 
 
-def _leaving_solves(evidence: Evidence) -> Measurement:
+@largest(1e-9, "largest residual of three solutions that wait and leave is {:.3g}")
+def _leaving_solves(evidence: Evidence) -> Values:
     """Residual of 'wait, then leave' for three waits."""
-    end, worst = evidence.parameter("time"), -np.inf
+    end = evidence.parameter("time")
     for wait in (0.0, 0.25 * end, 0.7 * end):
         path = evidence.witness(f"leaving {wait:g}", partial(LeavingPath, wait))
         breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0)))
-        worst = max(worst, path_residual(path, end, label=1.0, slope_at_zero=0.0, breaks=breaks))
-    return at_most(worst, 1e-9, detail=f"largest residual of three solutions that wait and leave is {worst:.3g}")
+        yield path_residual(path, end, label=1.0, slope_at_zero=0.0, breaks=breaks)
 
 
 def _solutions_differ(evidence: Evidence) -> Measurement:
-    end = evidence.parameter("time")
-    path = evidence.witness("leaving 0", LeavingPath)
+    end, path = evidence.parameter("time"), evidence.witness("leaving 0", LeavingPath)
     distance = float(abs(path(np.array([end]))[0, 0]))
-    return at_least(
-        distance, 1e-6, detail=f"at t = {end:g} the leaving solution has w_1 = {distance:.6g}, the constant one 0"
-    )
+    words = f"at t = {end:g} the leaving solution has w_1 = {distance:.6g}, the constant one 0"
+    return at_least(distance, 1e-6, detail=words)
