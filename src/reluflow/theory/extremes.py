@@ -20,21 +20,20 @@ Bound = float | Callable[[Evidence], float]
 def extreme_of(
     compare: Callable[..., Measurement],
     extreme: Callable[..., float],
-    of_none: float,
     values: Values,
     bound: float,
     words: str = "",
     *,
     without: str = "",
-    empty: str = "",
+    empty: str = "there is nothing to measure",
     allowance: float = 0.0,
 ) -> Measurement:
     """The extreme of all numbers in some values against a bound; `least_of` and `largest_of` start at `values`.
 
     Parameters
     ----------
-    compare, extreme, of_none
-        `at_least` with `np.min` and infinity, or `at_most` with `np.max` and minus infinity.
+    compare, extreme
+        `at_least` with `np.min`, or `at_most` with `np.max`.
     values
         Numbers or arrays of them.
     bound
@@ -50,18 +49,20 @@ def extreme_of(
     'least 1 of 3'
     >>> largest_of([[3.0, 1.0], 2.0], 0.5).holds
     False
+    >>> print(least_of([], 0.5).holds)
+    None
     """
     found = [np.ravel(np.asarray(value, dtype=np.float64)) for value in values]
     numbers = np.concatenate(found) if found else np.empty(0)
     need(numbers.size > 0 or not without, without)
-    if empty and not numbers.size:
+    if not numbers.size:
         return nothing(empty)
-    worst = float(extreme(numbers, initial=of_none))
+    worst = float(extreme(numbers))
     return compare(worst, bound, allowance=allowance, detail=words.format(worst, bound=bound, count=numbers.size))
 
 
-least_of = partial(extreme_of, at_least, np.min, np.inf)
-largest_of = partial(extreme_of, at_most, np.max, -np.inf)
+least_of = partial(extreme_of, at_least, np.min)
+largest_of = partial(extreme_of, at_most, np.max)
 
 
 def measuring(
