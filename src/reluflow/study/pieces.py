@@ -65,7 +65,7 @@ class Pieces:
         if not payload or hashlib.sha256(payload).digest() != content[:_DIGEST_BYTES]:
             return None  # computed again and replaced
         try:
-            value = _Reader(io.BytesIO(payload)).load()
+            value = _PieceReader(io.BytesIO(payload)).load()
         except Exception:  # what nobody here wrote may fail in any way the pickle machine can; it is computed again
             return None
         self.num_taken += 1
@@ -142,7 +142,7 @@ class _NoFingerprint(Exception):
     """A value that may be another one under the same name."""
 
 
-class _Reader(pickle.Unpickler):
+class _PieceReader(pickle.Unpickler):
     """Builds arrays, and the frozen dataclasses and enumerations of this package; every other name is refused.
 
     Their constructors check and copy, and do nothing else; so a file that came from elsewhere cannot run code.
