@@ -87,7 +87,7 @@ def command(
 
     Diagnosis, extremal vectors, the flow to its limit with its phases, the certified end point, every applicable
     theorem's verdict, and whether another draw or scale would change the story. The report is there from the first
-    finding on and fills up; Ctrl-C keeps what is done.
+    finding on and fills up; Ctrl-C keeps what is done, and the same command goes on, also after a kill.
 
     Example: reluflow study three-points --out out/three-points
     """
@@ -102,6 +102,7 @@ def command(
         from reluflow.study.export import as_json
         from reluflow.study.growing_report import GrowingReport
         from reluflow.study.pictures import animate_study
+        from reluflow.study.pieces import Pieces
         from reluflow.study.story import StudyInterrupted, study
 
         data = dataset_from(dataset, bias=bias, seed=seed)
@@ -116,7 +117,7 @@ def command(
                 data, init=init, width="1", scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
             )
         report = GrowingReport(folder, command=_command_line(), is_drawn_aside=workers.num_workers > 1)
-        status = 0
+        pieces, status = Pieces(folder / ".pieces", max_seconds=max_seconds), 0
         with stage_bar() as (on_stage, on_share):
             try:
                 found = study(
@@ -134,6 +135,7 @@ def command(
                     max_steps=max_steps,
                     max_seconds=max_seconds,
                     processes=workers,
+                    pieces=pieces,
                     on_stage=on_stage,
                     on_share=on_share,
                     on_found=report.update,
@@ -143,8 +145,14 @@ def command(
             on_stage("drawing")
             report.update(found)
             film = animate_study(found, folder / "run.gif") if animate else None
+        if pieces.num_taken:
+            note(
+                f"{pieces.num_taken} parts of this story, finished by an earlier call, were taken from {pieces.folder}."
+            )
         if status:
-            note(f"interrupted; what was done is in {report.path}.")
+            note(f"interrupted; what was done is in {report.path}, and the same command goes on from there.")
+        else:
+            pieces.remove()
         if json:
             files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
             print_json(as_json(found) | {"files": [str(path) for path in files]})

@@ -6,15 +6,126 @@ import numpy as np
 from numba import njit, prange
 
 from reluflow.arrays import BoolArray, FloatArray, SignArray
-from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
+from reluflow.geometry.boundary.minimum_norm import along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 REFRESH = 64  # events after which the running sums are made anew, so that rounding does not pile up
 
 
+@njit(inline="always")
+def _add_products(U: FloatArray, gram: FloatArray, t: int, strength: float, pulls: FloatArray) -> None:
+    """Add strength times the products of line t with all lines: a row of `gram`, or computed where that is empty."""
+    if gram.shape[0] > 0:
+        for h in range(pulls.shape[0]):
+            pulls[h] += strength * gram[t, h]
+    else:
+        for h in range(pulls.shape[0]):
+            pulls[h] += strength * along(U, h, U[t])
+
+
+@njit(inline="always")
+def _add_line(U: FloatArray, gram: FloatArray, t: int, strength: float, base: FloatArray, pulls: FloatArray) -> None:
+    """Add strength times line t to a sum of lines and to its products with all lines."""
+    for c in range(base.shape[0]):
+        base[c] += strength * U[t, c]
+    _add_products(U, gram, t, strength, pulls)
+
+
+@njit(cache=True)
+def _settle_one(
+    U: FloatArray,
+    gram: FloatArray,
+    plus: FloatArray,
+    minus: FloatArray,
+    w: FloatArray,
+    side: int,
+    tie: float,
+    scale: float,
+    max_events: int,
+    signs: SignArray,
+) -> bool:
+    """Follow one weight, which is overwritten; `signs` are then those of its cone. Whether it has settled."""
+    m, r = U.shape
+    heights = U @ w
+    for t in range(m):
+        signs[t] = 1 if heights[t] > 0 else -1
+    weights = np.where(signs > 0, plus, minus)
+    base = weights @ U  # of the lines that are not slid on
+    pulls = U @ base
+    D, slid = np.empty(r), np.empty(m)
+    zeros, num_zeros = np.zeros(m, np.int64), 0
+    room = make_room(m, r)
+    for event in range(max_events):
+        if event % REFRESH == REFRESH - 1:
+            base, heights = weights @ U, U @ w
+            pulls = U @ base
+        D[:] = base
+        if num_zeros > 0:
+            for i in range(num_zeros):
+                t = zeros[i]
+                room.rows[i] = U[t]
+                room.lower[i], room.upper[i] = min(plus[t], minus[t]), max(plus[t], minus[t])
+            minimise(base, num_zeros, ROUNDING * scale, room)
+            D[:] = room.pull
+        size = norm(D)
+        if size <= tie * scale:
+            return False
+        rate = side / size
+        left = 0
+        for i in range(num_zeros):
+            t = zeros[i]
+            speed = rate * along(U, t, D)
+            if abs(speed) > tie:
+                signs[t] = 1 if speed > 0 else -1
+                weights[t] = plus[t] if signs[t] > 0 else minus[t]
+                _add_line(U, gram, t, weights[t], base, pulls)
+                left += 1
+            else:
+                zeros[i - left] = t
+        num_zeros -= left
+        if left > 0:
+            continue
+        pulls_of_D = pulls
+        if num_zeros > 0:
+            pulls_of_D = slid
+            slid[:] = pulls
+            for i in range(num_zeros):
+                _add_products(U, gram, zeros[i], room.strengths[i], slid)
+        # On a ray the weight may shrink towards the origin; its direction has settled all the same.
+        is_on_ray = rate * np.dot(w, D) < -(1.0 - 1e-12)
+        first, hit = np.inf, -1
+        for t in range(m):
+            speed = rate * pulls_of_D[t] * signs[t]
+            if speed < -tie:
+                time = max(heights[t] * signs[t], 0.0) / -speed
+                if time < first:
+                    first, hit = time, t
+        if hit < 0 or is_on_ray:
+            return True
+        stretch = first * rate
+        for c in range(r):
+            w[c] += stretch * D[c]
+        shrink = 1.0 / norm(w)
+        for c in range(r):
+            w[c] *= shrink
+        for t in range(m):
+            heights[t] = (heights[t] + stretch * pulls_of_D[t]) * shrink
+        before = weights[hit]
+        if side * (plus[hit] - minus[hit]) < 0:
+            signs[hit], weights[hit] = 0, 0.0
+            zeros[num_zeros] = hit
+            num_zeros += 1
+        else:
+            signs[hit] = -signs[hit]
+            weights[hit] = plus[hit] if signs[hit] > 0 else minus[hit]
+        _add_line(U, gram, hit, weights[hit] - before, base, pulls)
+    return False
+
+
 @njit(cache=True, parallel=True)
 def settle(
     U: FloatArray,
+    gram: FloatArray,
     plus: FloatArray,
     minus: FloatArray,
     starts: FloatArray,
@@ -27,63 +138,12 @@ def settle(
 
     Within a cone the weight moves along the straight line w + t side D. At a hyperplane it passes, unless both
     sides push towards it: then it slides with the shortest D until a coefficient reaches an end of its interval.
+    `gram` is U U^T, with which an event costs a few sums over m instead of over m r, or empty where that is too large.
     """
-    m = U.shape[0]
     num_starts = starts.shape[0]
-    ends = np.zeros((num_starts, m), dtype=np.int8)
+    ends = np.zeros((num_starts, U.shape[0]), dtype=np.int8)
     has_settled = np.zeros(num_starts, dtype=np.bool_)
-    lower, upper = np.minimum(plus, minus), np.maximum(plus, minus)
     for start in prange(num_starts):
         w = starts[start].copy()
-        signs = ends[start]
-        heights = U @ w
-        for t in range(m):
-            signs[t] = 1 if heights[t] > 0 else -1
-        weights = np.where(signs > 0, plus, minus)
-        base = weights @ U
-        num_zeros = 0
-        for event in range(max_events):
-            if event % REFRESH == REFRESH - 1:
-                base, heights = weights @ U, U @ w
-            if num_zeros > 0:
-                zeros = np.flatnonzero(signs == 0)
-                D, _z = box_minimum_norm(base, U[zeros], lower[zeros], upper[zeros], ROUNDING * scale)
-            else:
-                D = base.copy()
-            norm = np.sqrt(np.dot(D, D))
-            if norm <= tie * scale:
-                break
-            velocity = side * D / norm
-            speeds = U @ velocity
-            has_left = False
-            for t in range(m):
-                if signs[t] == 0 and abs(speeds[t]) > tie:
-                    signs[t] = 1 if speeds[t] > 0 else -1
-                    weights[t] = plus[t] if signs[t] > 0 else minus[t]
-                    base += weights[t] * U[t]
-                    num_zeros -= 1
-                    has_left = True
-            if has_left:
-                continue
-            # On a ray the weight may shrink towards the origin; its direction has settled all the same.
-            is_on_ray = np.dot(w, velocity) < -(1.0 - 1e-12)
-            first, hit = np.inf, -1
-            for t in range(m):
-                speed = speeds[t] * signs[t]
-                if speed < -tie:
-                    time = max(heights[t] * signs[t], 0.0) / -speed
-                    if time < first:
-                        first, hit = time, t
-            if hit < 0 or is_on_ray:
-                has_settled[start] = True
-                break
-            w += first * velocity
-            size = np.sqrt(np.dot(w, w))
-            w /= size
-            heights = (heights + first * speeds) / size
-            before = weights[hit]
-            signs[hit] = 0 if side * (plus[hit] - minus[hit]) < 0 else -signs[hit]
-            weights[hit] = 0.0 if signs[hit] == 0 else (plus[hit] if signs[hit] > 0 else minus[hit])
-            num_zeros += 1 if signs[hit] == 0 else 0
-            base += (weights[hit] - before) * U[hit]
+        has_settled[start] = _settle_one(U, gram, plus, minus, w, side, tie, scale, max_events, ends[start])
     return ends, has_settled

@@ -11,6 +11,7 @@ from reluflow.geometry.arrangement import TIE, DistinctDirections
 from reluflow.geometry.subgradient import LineCoefficients
 
 _BLOCK = 128  # runs between two words about the progress
+_MOST_PRODUCTS = 4000  # lines whose products with each other are kept, in 128 MB at most
 
 
 def settled_signs(
@@ -35,17 +36,19 @@ def settled_signs(
     starts += 1e-3 * rng.standard_normal(starts.shape)
     starts /= np.linalg.norm(starts, axis=1, keepdims=True)
     max_events = 50 * sum(directions.U.shape)
-    found: list[SignArray] = []
+    U = directions.U
+    gram = U @ U.T if len(U) <= _MOST_PRODUCTS else np.empty((0, 0))
+    found: dict[bytes, SignArray] = {}  # rows compared by their bytes: a sort of many long ones takes seconds
     num_open = 0
     blocks = [(side, first) for side in (1, -1) for first in range(0, len(starts), _BLOCK)]
     for number, (side, first) in enumerate(blocks, start=1):
         ends, has_settled = settle(
-            directions.U, coefficients.plus, coefficients.minus, starts[first : first + _BLOCK], side, TIE,
+            U, gram, coefficients.plus, coefficients.minus, starts[first : first + _BLOCK], side, TIE,
             coefficients.scale, max_events,
         )  # fmt: skip
-        found.append(np.unique(ends[has_settled], axis=0))
+        found |= {end.tobytes(): end for end in ends[has_settled]}
         num_open += int(np.count_nonzero(~has_settled))
         if progress is not None:
             progress(number / len(blocks))
-    signs = np.unique(np.vstack(found), axis=0).astype(np.int8)
+    signs = np.unique(np.array([*found.values()], dtype=np.int8).reshape(-1, len(U)), axis=0)
     return signs, num_open

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
+from reluflow.study.pieces import Pieces
 from reluflow.study.repetitions import Repetitions
 from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.story import Study
@@ -31,6 +33,7 @@ from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
 from reluflow.study.worker_family import StudyTask
 from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers
 from reluflow.theory.diagnosis import diagnose
+from reluflow.theory.registry import theorems
 from reluflow.theory.theorem import Theorem
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
@@ -86,6 +89,8 @@ class Telling:
         What it may cost.
     workers
         Who does the tasks.
+    pieces
+        Where what is finished is kept, and taken from; None keeps nothing.
     """
 
     def __init__(
@@ -98,6 +103,7 @@ class Telling:
         scales: Sequence[str],
         allowed: Allowed,
         workers: AbstractWorkers,
+        pieces: Pieces | None = None,
     ) -> None:
         self._study = study
         self._draw = draw
@@ -106,6 +112,9 @@ class Telling:
         self._theorems: dict[str, Theorem] = {}
         self._allowed = allowed
         self._workers = workers
+        self._pieces = pieces
+        self._tasks: dict[str, StudyTask] = {}
+        self._taken: deque[Finished] = deque()  # what an earlier call finished, to be put in its place
         self._open: list[str] = []
         self._answers: dict[str, TheoremAnswer] = {}
         self._done_cost = 0.0
@@ -121,11 +130,12 @@ class Telling:
         on_stage("preparing; the first time on a machine takes a minute")
         for part in (compile_collocation, compile_event_driven, compile_geometry):
             self._preparing.add(part.__name__)
-            self._workers.submit(StudyTask(part.__name__, partial(part, self._study.loss, self._study.leak)))
+            prepare = partial(part, self._study.loss, self._study.leak)
+            self._submit(StudyTask(part.__name__, prepare, is_kept=False))
 
-    def begin(self, theorems: Sequence[Theorem]) -> None:
+    def begin(self, asked: Sequence[Theorem]) -> None:
         """Queue everything that needs nothing else first, what is quick and what is long before the rest."""
-        self._theorems = {theorem.key: theorem for theorem in theorems}
+        self._theorems = {theorem.key: theorem for theorem in asked}
         self._add("diagnosis", partial(diagnose, self._study.dataset, self._study.loss, leak=self._study.leak))
         if self._preparing:
             self._add_geometry()
@@ -138,7 +148,7 @@ class Telling:
         dataset, leak, allowed = self._study.dataset, self._study.leak, self._allowed
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
-        self._workers.submit(StudyTask("flow", follow, is_told=True))
+        self._submit(StudyTask("flow", follow, is_told=True))
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
             self._add("process", partial(forecast, self._problem))
         if not self._theorems:
@@ -149,17 +159,15 @@ class Telling:
                 "`reluflow check` asks one."
             )
             return
-        keys = list(self._theorems)
+        keys, known = list(self._theorems), theorems()
         self._add("advice", partial(scale_advice_of, self._problem, keys))
         for key in keys:
             seconds = None if allowed.max_seconds is None else max(FEWEST_SECONDS, THEOREM_SHARE * allowed.max_seconds)
-            self._add(key, partial(self._asker(key), dataset, leak, self._study.seed, seconds))
-
-    def _asker(self, key: str) -> Callable[..., Any]:
-        # functions of a theorem do not travel, so that another process finds it by its key
-        return (
-            partial(ask, self._theorems[key]) if isinstance(self._workers, SerialWorkers) else partial(ask_theorem, key)
-        )
+            # functions of a theorem do not travel, so that another process, and another call, finds it by its key
+            is_known = self._theorems[key] in known or not isinstance(self._workers, SerialWorkers)
+            asker = partial(ask_theorem, key) if is_known else partial(ask, self._theorems[key])
+            question = partial(asker, dataset, leak, self._study.seed, max_seconds=seconds)
+            self._submit(StudyTask(key, question, is_kept=is_known))
 
     def _add_geometry(self) -> None:
         dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
@@ -179,11 +187,20 @@ class Telling:
         self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak))
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
-        self._workers.submit(StudyTask(name, function))
+        self._submit(StudyTask(name, function))
 
-    def _submit(self, tasks: Sequence[StudyTask]) -> None:
+    def _submit(self, *tasks: StudyTask) -> None:
         for task in tasks:
+            kept = None if self._pieces is None else self._pieces.find(task)
+            if kept is not None:
+                self._taken.append(Finished(task.name, *kept))
+                continue
+            self._tasks[task.name] = task
             self._workers.submit(task)
+
+    @property
+    def _unfinished(self) -> list[str]:
+        return [*(finished.name for finished in self._taken), *self._workers.unfinished]
 
     def _seconds_left(self) -> float | None:
         return None if self._allowed.max_seconds is None else max(self._end - time.monotonic(), 0.5)
@@ -216,13 +233,13 @@ class Telling:
         workers.on_start = lambda name: on_stage(self._stage(name))
         workers.on_words = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
         found = self.study()
-        while workers.unfinished:
+        while self._unfinished:
             let_through()
             left = self._end - time.monotonic()
             if left <= 0:
                 self._give_up(f"within the {self._allowed.max_seconds:g} seconds allowed", hurry=False)
                 return self.study()
-            finished = workers.next_finished(min(left, 0.5))
+            finished = self._taken.popleft() if self._taken else self._next_finished(min(left, 0.5))
             if finished is None:
                 continue
             self.take(finished)
@@ -231,6 +248,13 @@ class Telling:
             if on_found is not None:
                 on_found(found)
         return found
+
+    def _next_finished(self, timeout: float) -> Finished | None:
+        """The next task that finishes, kept before anything else is done with it."""
+        finished = self._workers.next_finished(timeout)
+        if finished is not None and finished.refusal is None and self._pieces is not None:
+            self._pieces.keep(self._tasks[finished.name], finished.value)
+        return finished
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> Study:
         """After Ctrl-C: take what a run hands in, and say what is missing."""
@@ -242,6 +266,8 @@ class Telling:
 
     def _give_up(self, when: str, *, hurry: bool) -> None:
         """Leave out what is not done; the first run, which a story cannot do without, ends in its own time."""
+        while self._taken:  # which may lead to more
+            self.take(self._taken.popleft())
         names = self._workers.unfinished
         grace = STOP_SECONDS if hurry else (self._allowed.max_seconds or 0.0) + LATE_SECONDS
         for finished in self._workers.stop(grace, hurry=hurry):
@@ -255,7 +281,7 @@ class Telling:
     @property
     def share(self) -> float:
         """Share of the work that is done, about."""
-        left = sum(_COSTS.get(name, 1.0) for name in (*self._workers.unfinished, *self._repetitions.waiting))
+        left = sum(_COSTS.get(name, 1.0) for name in (*self._unfinished, *self._repetitions.waiting))
         return self._done_cost / (self._done_cost + left) if self._done_cost else 0.0
 
     def take(self, finished: Finished) -> None:
@@ -273,7 +299,7 @@ class Telling:
             what = _WORDS[name][1] if name in _WORDS else name
             self._open.append(f"{what} could not be told: {finished.refusal}")
             if name not in _WORDS and name not in self._theorems:
-                self._submit(self._repetitions.after(name, None))
+                self._submit(*self._repetitions.after(name, None))
         elif name in self._theorems:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
             self._answers[name] = answer
@@ -282,17 +308,17 @@ class Telling:
                 self._study, flow=value, groups=neuron_groups(value.limit.network, self._study.dataset)
             )
             max_steps = value.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
-            self._submit(self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
+            self._submit(*self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
         elif name in _WORDS:
             self._study = replace(self._study, **{name: value})
         else:
-            self._submit(self._repetitions.after(name, value))
+            self._submit(*self._repetitions.after(name, value))
         self._study = replace(self._study, variations=self._repetitions.variations)
 
     def study(self) -> Study:
         """What is found so far."""
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
-        left = self._workers.unfinished
+        left = self._unfinished
         pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
         return replace(
             self._study, answers=answers, open_questions=(*self._open, *self._repetitions.open), pending=tuple(pending)

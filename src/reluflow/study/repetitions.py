@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
@@ -123,7 +124,9 @@ class Repetitions:
         assert self._draw is not None
         network = self._draw(seed, scale, self._study.width)
         problem = TrainingProblem(self._study.dataset, self._study.loss, network)
-        return StudyTask(repetition_name(seed, scale), repeat_flow, (problem, seed, scale, max_steps, seconds))
+        return StudyTask(
+            repetition_name(seed, scale), partial(repeat_flow, problem, seed, scale, max_steps, max_seconds=seconds)
+        )
 
     def after(self, name: str, repetition: Repetition | None) -> list[StudyTask]:
         """Put a repetition in its place, and give those that waited for it; None where it could not be made."""

@@ -18,6 +18,7 @@ from reluflow.network.initialization import Initialization, balanced_initializat
 from reluflow.network.network import Network
 from reluflow.study.flow_story import FlowStory
 from reluflow.study.neuron_groups import NeuronGroup
+from reluflow.study.pieces import Pieces
 from reluflow.study.scale_advice import ScaleAdvice
 from reluflow.study.sensitivity import Variation
 from reluflow.study.verdicts import TheoremAnswer
@@ -139,6 +140,7 @@ def study(
     max_steps: float | None = None,
     max_seconds: float | None = None,
     processes: int | AbstractWorkers = 1,
+    pieces: Pieces | None = None,
     on_stage: Callable[[str], None] | None = None,
     on_share: Callable[[float], None] | None = None,
     on_found: Callable[[Study], None] | None = None,
@@ -174,6 +176,9 @@ def study(
     processes
         Computed in this process, or in so many others side by side, or by workers that have been started already; the
         numbers are the same.
+    pieces
+        Where what is finished is kept as soon as it is there, and taken from where an earlier call with the same
+        question left it; `pieces.remove()` when the story is written down.
     on_stage, on_share
         Called with what is being done, and with the share that is done, for a progress bar.
     on_found
@@ -211,6 +216,7 @@ def study(
             scales=scales,
             allowed=Allowed(max_steps, max_seconds),
             workers=workers,
+            pieces=pieces,
         )
         say = on_stage or (lambda name: None)
         telling.start_clock(say)

@@ -45,7 +45,7 @@ class TheoremAnswer:
 
 
 def ask_theorem(
-    key: str, dataset: Dataset, leak: float, seed: int = 0, max_seconds: float | None = None
+    key: str, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float | None = None
 ) -> dict[str, Any]:
     """Ask the theorem of this key for its verdict on a dataset, as plain values for `answer_of`.
 
@@ -53,11 +53,11 @@ def ask_theorem(
     stated for any leak, at the given one. A question that cannot be put (labels its loss refuses, constants out of
     reach) is answered with the sentence that says so.
     """
-    return _plain(ask(theorem_named(key), dataset, leak, seed, max_seconds))
+    return _plain(ask(theorem_named(key), dataset, leak, seed, max_seconds=max_seconds))
 
 
 def ask(
-    theorem: Theorem, dataset: Dataset, leak: float, seed: int = 0, max_seconds: float | None = None
+    theorem: Theorem, dataset: Dataset, leak: float, seed: int = 0, *, max_seconds: float | None = None
 ) -> TheoremAnswer:
     """Ask one theorem; see `ask_theorem`."""
     if theorem.setting.loss != "square" and not dataset.is_binary:

@@ -20,12 +20,16 @@ DIVIDES = sys.platform == "linux"  # elsewhere the libraries of the system may n
 
 @dataclass(frozen=True, eq=False)
 class StudyTask:
-    """A call with a name; `is_told` if it takes `on_step`, to say how far it is and to stop when it is asked to."""
+    """A call with a name; `is_told` if it takes `on_step`, to say how far it is and to stop when it is asked to.
+
+    `is_kept` unless what comes of it is of no use to a later call.
+    """
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     is_told: bool = False
+    is_kept: bool = True
 
 
 class WorkerFamily:
