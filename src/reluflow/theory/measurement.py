@@ -113,6 +113,31 @@ def all_of(statements: Iterable[tuple[bool, str]], *, detail: str = "") -> Measu
     return none_of(len(false_ones), total=len(asked), detail="; ".join(false_ones) or detail or "all true")
 
 
+_SIDES = {"at_most": at_most, "at_least": at_least}
+
+
+def held(
+    found: float | Iterable[ArrayLike], side: str, bound: float, *, allowance: float = 0.0, words: str = ""
+) -> Measurement:
+    """A number, or the worst of several, held against its bound: `at_most`, `at_least` or `equals` it.
+
+    What is not a number is the worst there is. The words may speak of `{measured}`, `{bound}` and `{count}`.
+
+    >>> held([1.0, [2.0, 0.5]], "at_most", 3.0, words="largest {measured:g} of {count}").detail
+    'largest 2 of 3'
+    """
+    parts = found if isinstance(found, Iterable) else [found]
+    values = np.concatenate([np.empty(0), *(np.ravel(part) for part in parts)])
+    if side == "equals":
+        worst = values[np.argmax(np.abs(values - bound))] if values.size else np.nan
+    else:
+        worst = np.max(values, initial=-np.inf) if side == "at_most" else np.min(values, initial=np.inf)
+    detail = words.format(measured=float(worst), bound=float(bound), count=values.size)
+    if side == "equals":
+        return equals(worst, bound, atol=allowance, detail=detail)
+    return _SIDES[side](worst, bound, allowance=allowance, detail=detail)
+
+
 class Timed(Protocol):
     """Something recorded at a time."""
 
