@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 Found = TypeVar("Found")
+Values = Iterable[ArrayLike]  # numbers of which the worst is held against a bound
 
 
 class Level(StrEnum):
@@ -116,9 +117,7 @@ def all_of(statements: Iterable[tuple[bool, str]], *, detail: str = "") -> Measu
 _SIDES = {"at_most": at_most, "at_least": at_least}
 
 
-def held(
-    found: float | Iterable[ArrayLike], side: str, bound: float, *, allowance: float = 0.0, words: str = ""
-) -> Measurement:
+def held(found: float | Values, side: str, bound: float, *, allowance: float = 0.0, words: str = "") -> Measurement:
     """A number, or the worst of several, held against its bound: `at_most`, `at_least` or `equals` it.
 
     What is not a number is the worst there is. The words may speak of `{measured}`, `{bound}` and `{count}`.

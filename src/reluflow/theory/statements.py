@@ -10,8 +10,9 @@ by their names; those that are functions are written as `file.function`, within 
     [results.lemma15.conclusions]
     decrease = { bound = "fitting.linear_decrease(0.25)", says = "-dL/dt over |a|^2 L^2 rho^2/4" }
 
-- `file.function(0.25)` is the function with the evidence first and 0.25 after it, `file.function().margin` the margin
-  of what it finds. A name of more than one dot is one of the whole package, as in `theory.limit.limit_of`.
+- `file.function(0.25)` is the function with the evidence first and 0.25 after it; `file.function().margin` and
+  `file.function()[0]` are parts of what it finds. A name of more than one dot is one of the whole package, as in
+  `theory.limit.limit_of`.
 - `constants` and `predictions` are a function that makes them all, a table of a reference each, or several of these.
 - A hypothesis is the key of a data assumption, a name of `theory/hypotheses.py`, or `file.NAME`: one hypothesis or a
   tuple of them, or a function that makes them.
@@ -137,6 +138,8 @@ def _read(paper: str, node: ast.expr) -> Any:
         return named(paper, ast.unparse(node))
     if isinstance(node, ast.Attribute):
         return partial(_member, _read(paper, node.value), node.attr)
+    if isinstance(node, ast.Subscript):
+        return partial(_item, _read(paper, node.value), ast.literal_eval(node.slice))
     if not isinstance(node, ast.Call):
         raise InvalidInputError(f"`{ast.unparse(node)}` must be a name, a call with literals, or a member of one.")
     values, options = _called(node)
@@ -152,6 +155,10 @@ def _evidence_first(function: Callable[..., Any], values: list[Any], options: di
 
 def _member(find: Callable[[Any], Any], name: str, evidence: Any) -> Any:
     return getattr(find(evidence), name)
+
+
+def _item(find: Callable[[Any], Any], index: Any, evidence: Any) -> Any:
+    return find(evidence)[index]
 
 
 def _result_of_member(

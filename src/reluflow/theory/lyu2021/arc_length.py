@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
-from reluflow.theory.lyu2021.limits import limit_of
+from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import MarginState, states_of
 from reluflow.theory.measurement import Measurement, at_least, fitted_slope, need
 from reluflow.theory.stating import hypothesis
@@ -28,11 +28,8 @@ def _best_margin(evidence: Evidence) -> float:
 
 @hypothesis("max-margin", "the limit is a max-margin direction", needs_trajectory=True)
 def _is_max_margin(evidence: Evidence) -> Judgement:
-    if evidence.trajectory is None:
-        return undecided("no run was made")
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    kind = limit.certificate.kind
+    need(evidence.trajectory, "no run was made")
+    kind = proved_limit(evidence).certificate.kind
     return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
 
 

@@ -15,9 +15,9 @@ from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need
+from reluflow.theory.measurement import Measurement, all_of, at_least, equals, need
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Setting
+from reluflow.theory.theorem import Setting
 
 _ROUNDING = 1e-9
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
@@ -106,7 +106,7 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
 
 @hypothesis("six-points", "the six points of I.1.1 with cos b >= c*")
 def _six_points(evidence: Evidence) -> Judgement:
-    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
+    cosine = _cosine(evidence)
     if cosine is None:
         return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
     if not 0.0 <= evidence.leak < 1.0:
@@ -116,21 +116,20 @@ def _six_points(evidence: Evidence) -> Judgement:
     return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
 
 
+def _cosine(evidence: Evidence) -> float | None:
+    return cosine_of(evidence.dataset.X, evidence.dataset.y)
+
+
 def _direction(evidence: Evidence) -> ClosedFormDirection:
-    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
-    return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, cosine))
+    return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, _cosine(evidence)))
 
 
-def _stated_multipliers(evidence: Evidence) -> Measurement:
-    residual = _direction(evidence).residual(evidence.dataset.X)
-    return at_most(
-        residual, 1e-8, detail=f"largest residual of the KKT equations {residual:.2g}, b read off the samples"
-    )
+def _stated_multipliers(evidence: Evidence) -> float:
+    return _direction(evidence).residual(evidence.dataset.X)
 
 
-def _some_multipliers(evidence: Evidence) -> Measurement:
-    residual = kkt_certificate(_direction(evidence).network, evidence.dataset).residual
-    return at_most(residual, 1e-8, detail=f"smallest residual over all multipliers {residual:.2g}")
+def _some_multipliers(evidence: Evidence) -> float:
+    return kkt_certificate(_direction(evidence).network, evidence.dataset).residual
 
 
 def _margin_formula(evidence: Evidence) -> Measurement:
@@ -147,13 +146,12 @@ def _suboptimal(evidence: Evidence) -> Measurement:
     return at_least(ratio, 1.0 + 1e-9, detail=f"best margin {best.margin:.7g}, {ratio:.7g} times this one")
 
 
-def _nonlinear(evidence: Evidence) -> Measurement:
+def _nonlinear(evidence: Evidence) -> float:
     """Largest |f(u) + f(-u)| over unit vectors, relative to the smallest margin; a linear function has 0."""
     angles = np.linspace(0.0, np.pi, 181)
     units = np.column_stack([np.cos(angles), np.sin(angles)])
     network = _direction(evidence).network
-    odd = float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
-    return at_least(odd, 1e-6)
+    return float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
 
 
 @dataclass(frozen=True)
@@ -165,6 +163,11 @@ class MiddlePoints:
     offset: float
     have: float
     need: float
+
+    @property
+    def slack(self) -> float:
+        """By how much the condition holds."""
+        return self.have - self.need
 
 
 def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | None:
@@ -181,20 +184,23 @@ def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | N
     return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
 
 
+def _points(evidence: Evidence) -> MiddlePoints | None:
+    return middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+
+
 @hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2")
 def _middle(evidence: Evidence) -> Judgement:
-    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+    points = _points(evidence)
     if points is None:
         return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
-    margin = points.have - points.need
     words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
-    return Judgement(margin >= 0.0, margin, words)
+    return Judgement(points.slack >= 0.0, points.slack, words)
 
 
 def _best_neuron(evidence: Evidence) -> Measurement:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
-    points, side = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak), side_of(evidence, 1)
-    points = need(points, "the samples are not those of I.1.2")
+    points, side = need(_points(evidence), "the samples are not those of I.1.2"), side_of(evidence, 1)
+
     stated = np.array([points.nearest, 0.0, points.offset])
     length, X = float(np.linalg.norm(stated)), evidence.dataset.X
     expected = np.flatnonzero((evidence.dataset.y > 0) & (np.abs(X[:, 0] - points.nearest) <= _ROUNDING))
@@ -209,10 +215,9 @@ def _best_neuron(evidence: Evidence) -> Measurement:
     )
 
 
-def _one_neuron_is_kkt(evidence: Evidence) -> Measurement:
+def _one_neuron_is_kkt(evidence: Evidence) -> float:
     w = evidence.witness("w", lambda: side_of(evidence, 1).w)
-    residual = kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
-    return at_most(residual, 1e-8, detail=f"KKT residual {residual:.2g}")
+    return kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
 
 
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
@@ -222,18 +227,5 @@ def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
     return at_least(best.margin / half, 1.0 + 1e-9, detail=words)
 
 
-def _middle_constants(evidence: Evidence) -> Constants:
-    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
-    if points is None:
-        return {}
-    return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.have - points.need}
-
-
-def _appi_1_1_constants(evidence: Evidence) -> Constants:
-    return {
-        "c_star": symmetric_angle(evidence.leak)[0],
-        "lambda_1": float(_direction(evidence).multipliers[0]),
-        "lambda_5": float(_direction(evidence).multipliers[4]),
-        "slope": _direction(evidence).slope,
-        "margin": _direction(evidence).margin,
-    }
+def _smallest_cosine(evidence: Evidence) -> float:
+    return symmetric_angle(evidence.leak)[0]

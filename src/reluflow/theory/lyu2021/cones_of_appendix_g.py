@@ -9,9 +9,9 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.measurement import Measurement, at_least, at_most
+from reluflow.theory.measurement import Measurement
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Hypothesis, Setting
+from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 
@@ -56,40 +56,42 @@ def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]
     return left, float(np.min(y * along)) / largest if largest > 0.0 else np.inf
 
 
-def _a1_inequality(evidence: Evidence) -> Measurement:
-    left, right = principal_tangents(evidence, _principal(evidence))
-    return at_most(left, right)
+def _tangents(evidence: Evidence) -> tuple[float, float]:
+    """Both sides of A.1 at the principal direction."""
+    return principal_tangents(evidence, _principal(evidence))
 
 
-def _cone_angle(evidence: Evidence) -> Measurement:
-    """Largest angle of an element of K with the principal direction, attained at a vertex."""
+def _cone_angle(evidence: Evidence) -> FloatArray:
+    """Angles of the vertices of K with the principal direction, among them the largest of any element."""
     cone, w = correct_cone(evidence), _principal(evidence)
     vertices = np.where(cone.extremes, 1.0, cone.leak) @ cone.rows
     along = vertices @ w
-    across = np.linalg.norm(vertices - along[:, None] * w, axis=1)
-    angle = float(np.max(np.arctan2(across, along)))
-    return at_most(angle, float(np.arctan(principal_tangents(evidence, w)[0])), allowance=1e-12)
+    return np.asarray(np.arctan2(np.linalg.norm(vertices - along[:, None] * w, axis=1), along))
 
 
-def _a2_slack(evidence: Evidence) -> Measurement:
+def _angle_allowed(evidence: Evidence) -> float:
+    return float(np.arctan(_tangents(evidence)[0]))
+
+
+def _a2_slack(evidence: Evidence) -> float:
     margin = pairwise_condition(evidence.facts).margin
-    return at_least(-np.inf if margin is None else margin, 0.0)
+    return -np.inf if margin is None else margin
 
 
+@drawn("slopes")
 def _boxes(evidence: Evidence) -> FloatArray:
     """Slopes beta, one row per vertex of the zonotope."""
     cone = correct_cone(evidence)
-    return evidence.witness("slopes", lambda: np.where(cone.extremes, 1.0, cone.leak))
+    return np.where(cone.extremes, 1.0, cone.leak)
 
 
-def _minimum_formula(evidence: Evidence) -> Measurement:
-    """Largest |min over vertices - formula| over samples, relative to the largest |z_i|^2."""
+def _minimum_formula(evidence: Evidence) -> FloatArray:
+    """|min over vertices - formula| of each sample, relative to the largest |z_i|^2."""
     facts, z = evidence.facts, evidence.dataset.X * evidence.dataset.y[:, None]
     leak, n = evidence.leak, evidence.dataset.n
     over_vertices = (_boxes(evidence) @ z @ z.T / n).min(axis=0)
     formula = leak * (z @ facts.mean_signed_sample) - (1.0 - leak) / n * facts.pairs.negative_sums
-    error = float(np.max(np.abs(over_vertices - formula))) / float(np.max(facts.norms) ** 2)
-    return at_most(error, 1e-12, detail=f"relative difference {error:.2g}")
+    return np.asarray(np.abs(over_vertices - formula) / float(np.max(facts.norms) ** 2))
 
 
 def _same_sign(evidence: Evidence) -> Measurement:
@@ -98,11 +100,3 @@ def _same_sign(evidence: Evidence) -> Measurement:
     agrees = margin is not None and (margin > 0.0) == (delta > 0.0)
     slack = 0.0 if agrees else -1.0
     return Measurement(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
-
-
-def _lemmag_1_constants(evidence: Evidence) -> Constants:
-    return dict(zip(("left", "right"), principal_tangents(evidence, _principal(evidence)), strict=True))
-
-
-def _lemmag_2_constants(evidence: Evidence) -> Constants:
-    return {"delta": correct_cone(evidence).delta, "factor": correct_cone(evidence).factor}

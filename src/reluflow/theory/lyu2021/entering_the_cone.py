@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from reluflow.geometry.alignment import AlignedState
@@ -18,7 +16,8 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     where_cone_serves,
 )
-from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.lyu2021.unit_ball import steps_of
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
 from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 40
@@ -119,26 +118,19 @@ def _norms(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(grown))), bound, detail=words)
 
 
-def _monotone(evidence: Evidence) -> Measurement:
-    """Smallest of (increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
+def _monotone(evidence: Evidence) -> Values:
+    """(Increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
 
     Gamma_i(w) = <w, z_i> - (delta/3)|w|; its increase is at least delta/3 times the path, hence the displacement.
     """
-    cone, constants = correct_cone(evidence), constants_of(evidence)
-    worst = np.inf
-    for before, after in pairwise(evidence.run.snapshots):
-        square = np.exp(before.network.log_scale - after.network.log_scale)
-        early, late = square * before.network.w, after.network.w
-        signs = np.sign(after.network.a)[:, None]
-        gamma = [
-            signs * (w @ cone.rows.T) - constants.delta / 3 * np.linalg.norm(w, axis=1)[:, None] for w in (early, late)
-        ]
-        moved = np.linalg.norm(late - early, axis=1)
-        slack = (gamma[1] - gamma[0]).min(axis=1) - constants.delta / 3.0 * moved
-        worst = min(
-            worst, float(np.min(slack / np.maximum(np.linalg.norm(late, axis=1), np.linalg.norm(early, axis=1))))
+    cone, third = correct_cone(evidence), constants_of(evidence).delta / 3
+    for early, late, network in steps_of(evidence):
+        signs, sizes = np.sign(network.a)[:, None], [np.linalg.norm(w, axis=1) for w in (early, late)]
+        before, after = (
+            signs * (w @ cone.rows.T) - third * size[:, None] for w, size in zip((early, late), sizes, strict=True)
         )
-    return at_least(worst, 0.0, allowance=1e-12)
+        moved = np.linalg.norm(late - early, axis=1)
+        yield ((after - before).min(axis=1) - third * moved) / np.maximum(*sizes)
 
 
 def _constants(evidence: Evidence) -> Constants:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.limit import CertifiedLimit, certified_limit
+from reluflow.theory.measurement import need
 
 
 @kept
 def limit_of(evidence: Evidence) -> CertifiedLimit:
     """The certified limit of the run."""
     return certified_limit(evidence.run)
+
+
+def proved_limit(evidence: Evidence) -> CertifiedLimit:
+    """The same where it is proved; elsewhere what asks for it is undecided."""
+    limit = limit_of(evidence)
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
+    return limit
 
 
 @kept
