@@ -11,8 +11,9 @@ by their names; those that are functions are written as `file.function`, within 
     decrease = { bound = "fitting.linear_decrease(0.25)", says = "-dL/dt over |a|^2 L^2 rho^2/4" }
 
 - `file.function(0.25)` is the function with the evidence first and 0.25 after it; `file.function().margin` and
-  `file.function()[0]` are parts of what it finds. A name of more than one dot is one of the whole package, as in
-  `theory.limit.limit_of`.
+  `file.function()[0]` are parts of what it finds, and `file.function(file.other())` takes what another one
+  finds; `evidence.leak` is a part of the evidence itself. A name of more than one dot is one of the whole package, as
+  in `theory.limit.limit_of`.
 - `constants` and `predictions` are a function that makes them all, a table of a reference each, or several of these.
 - A hypothesis is the key of a data assumption, a name of `theory/hypotheses.py`, or `file.NAME`: one hypothesis or a
   tuple of them, or a function that makes them.
@@ -29,8 +30,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.theory import hypotheses
 from reluflow.theory.data_files import as_line, named, tables_of
 from reluflow.theory.diagnosis import ASSUMPTIONS
-from reluflow.theory.measurement import Level, Measurement, held
+from reluflow.theory.measurement import Level, Measurement, Undecided, held, need
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
 
 _FUNCTIONS = ("plan", "log_scale")
@@ -134,37 +136,41 @@ def _function(paper: str, text: str) -> Any:
 
 
 def _read(paper: str, node: ast.expr) -> Any:
-    if not any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        return named(paper, ast.unparse(node))
-    if isinstance(node, ast.Attribute):
-        return partial(_member, _read(paper, node.value), node.attr)
+    """A name stands for itself; brackets, a member or an item make a function of the evidence of it."""
     if isinstance(node, ast.Subscript):
-        return partial(_item, _read(paper, node.value), ast.literal_eval(node.slice))
+        finder, index = _read(paper, node.value), ast.literal_eval(node.slice)
+        return lambda evidence: finder(evidence)[index]
+    if isinstance(node, ast.Name) and node.id == "evidence":
+        return lambda evidence: evidence
+    if isinstance(node, ast.Attribute) and _is_found(node):
+        owner, name = _read(paper, node.value), node.attr
+        return lambda evidence: getattr(need(owner(evidence), f"what has `{name}` was not found"), name)
     if not isinstance(node, ast.Call):
-        raise InvalidInputError(f"`{ast.unparse(node)}` must be a name, a call with literals, or a member of one.")
-    values, options = _called(node)
-    found = _read(paper, node.func)
-    if isinstance(found, partial) and found.func is _member:
-        return partial(_result_of_member, found, values, options)
-    return partial(_evidence_first, found, values, options)
+        return named(paper, ast.unparse(node))
+    found, is_method = _read(paper, node.func), _is_found(node.func)
+    values = [_argument(paper, value) for value in node.args]
+    options = {str(keyword.arg): _argument(paper, keyword.value) for keyword in node.keywords}
+
+    def result(evidence: Any) -> Any:
+        function, first = (found(evidence), ()) if is_method else (found, (evidence,))
+        rest = (value(evidence) for value in values)
+        return function(*first, *rest, **{name: value(evidence) for name, value in options.items()})
+
+    return result
 
 
-def _evidence_first(function: Callable[..., Any], values: list[Any], options: dict[str, Any], evidence: Any) -> Any:
-    return function(evidence, *values, **options)
+def _is_found(node: ast.expr) -> bool:
+    """Whether it is found from the evidence: a call, or a part of the evidence itself."""
+    return any(isinstance(part, ast.Call) or getattr(part, "id", "") == "evidence" for part in ast.walk(node))
 
 
-def _member(find: Callable[[Any], Any], name: str, evidence: Any) -> Any:
-    return getattr(find(evidence), name)
-
-
-def _item(find: Callable[[Any], Any], index: Any, evidence: Any) -> Any:
-    return find(evidence)[index]
-
-
-def _result_of_member(
-    find: Callable[[Any], Callable[..., Any]], values: list[Any], options: dict[str, Any], evidence: Any
-) -> Any:
-    return find(evidence)(*values, **options)
+def _argument(paper: str, node: ast.expr) -> Callable[[Any], Any]:
+    """A literal, or what another reference finds."""
+    if "." in ast.unparse(node) and isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        found: Callable[[Any], Any] = _read(paper, node)
+        return found
+    literal = ast.literal_eval(node)
+    return lambda evidence: literal
 
 
 def _quantities(paper: str, stated: str | dict[str, str] | list[Any]) -> Callable[[Any], Constants]:
@@ -173,17 +179,19 @@ def _quantities(paper: str, stated: str | dict[str, str] | list[Any]) -> Callabl
         function: Callable[[Any], Constants] = _function(paper, stated)
         return function
     if isinstance(stated, list):
-        return partial(_joined, [_quantities(paper, part) for part in stated])
-    return partial(_each, {name: _function(paper, text) for name, text in stated.items()})
+        parts = [_quantities(paper, part) for part in stated]
+        return lambda evidence: {name: value for part in parts for name, value in part(evidence).items()}
+    functions = {name: _function(paper, text) for name, text in stated.items()}
 
+    def each(evidence: Any) -> Constants:
+        found: dict[str, Any] = {}
+        for name, find in functions.items():
+            with suppress(Undecided):  # a quantity that the data do not have is left out
+                value = find(evidence)
+                found[name] = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+        return found
 
-def _joined(parts: list[Callable[[Any], Constants]], evidence: Any) -> Constants:
-    return {name: value for part in parts for name, value in part(evidence).items()}
-
-
-def _each(functions: dict[str, Callable[[Any], Any]], evidence: Any) -> Constants:
-    found = {name: find(evidence) for name, find in functions.items()}
-    return {name: v.tolist() if isinstance(v, np.ndarray | np.generic) else v for name, v in found.items()}
+    return each
 
 
 def _hypotheses(paper: str, text: str) -> Iterator[Hypothesis]:
@@ -204,21 +212,23 @@ def _conclusion(paper: str, name: str, row: Mapping[str, Any]) -> Conclusion:
     measure = _function(paper, row[level])
     for side in _SIDES:
         if side in row:
-            bound, allowance = (_number(paper, row.get(key, 0.0)) for key in (side, "allowance"))
-            measure = partial(_held, measure, side, bound, allowance, row.get("words", ""))
+            measure = _held(paper, measure, side, row)
     if "guard" in row:
         measure = named(paper, row["guard"])(measure)
     return Conclusion(name, row["says"], measure, level)
 
 
-def _number(paper: str, stated: float | str) -> Any:
-    return _function(paper, stated) if isinstance(stated, str) else stated
+def _held(paper: str, find: Callable[[Any], Any], side: str, row: Mapping[str, Any]) -> Callable[[Any], Measurement]:
+    """The measure that holds what is found against the bound on one side of it."""
+    stated = [row[side], row.get("allowance", 0.0)]
+    limits = [_function(paper, number) if isinstance(number, str) else number for number in stated]
 
+    def measure(evidence: Any) -> Measurement:
+        found = find(evidence)
+        bound, allowance = (limit(evidence) if callable(limit) else limit for limit in limits)
+        return held(found, side, bound, allowance=allowance, words=row.get("words", ""))
 
-def _held(find: Callable[[Any], Any], side: str, bound: Any, allowance: Any, words: str, evidence: Any) -> Measurement:
-    found = find(evidence)
-    bound, allowance = (value(evidence) if callable(value) else value for value in (bound, allowance))
-    return held(found, side, bound, allowance=allowance, words=words)
+    return measure
 
 
 def _setting(paper: str, stated: str | dict[str, Any]) -> Setting:

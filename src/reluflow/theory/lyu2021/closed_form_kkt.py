@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.published.lyu2021 import symmetric_angle
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
@@ -128,10 +128,6 @@ def _stated_multipliers(evidence: Evidence) -> float:
     return _direction(evidence).residual(evidence.dataset.X)
 
 
-def _some_multipliers(evidence: Evidence) -> float:
-    return kkt_certificate(_direction(evidence).network, evidence.dataset).residual
-
-
 def _margin_formula(evidence: Evidence) -> Measurement:
     direction = _direction(evidence)
     return equals(normalized_margin(direction.network, evidence.dataset), direction.margin, atol=1e-9)
@@ -215,9 +211,9 @@ def _best_neuron(evidence: Evidence) -> Measurement:
     )
 
 
-def _one_neuron_is_kkt(evidence: Evidence) -> float:
+def _single_neuron(evidence: Evidence) -> Network:
     w = evidence.witness("w", lambda: side_of(evidence, 1).w)
-    return kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
+    return Network(w[None], [1.0], leak=evidence.leak)
 
 
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:

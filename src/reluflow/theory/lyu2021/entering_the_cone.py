@@ -18,27 +18,18 @@ from reluflow.theory.lyu2021.early_constants import (
 )
 from reluflow.theory.lyu2021.unit_ball import steps_of
 from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.stating import hypothesis
 
 _NUM_TIMES = 40
 
 
-def off_the_rays() -> Hypothesis:
+@hypothesis("off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)")
+@where_cone_serves
+def off_the_rays(evidence: Evidence) -> Judgement:
     """No neuron starts on the ray it would shrink along."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        distance = constants_of(evidence).ray_distance
-        longest = float(np.max(row_norms(evidence.network.w)))
-        relative = distance / longest if longest > 0.0 else 0.0
-        return Judgement(
-            relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}"
-        )
-
-    return Hypothesis(
-        "off-rays",
-        "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)",
-        where_cone_serves(judge),
-    )
+    longest = float(np.max(row_norms(evidence.network.w)))
+    relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
+    return Judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
 
 
 @drawn("entry")
@@ -48,22 +39,22 @@ def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
     return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
 
 
+def _depth_at(evidence: Evidence, states: list[AlignedState]) -> float:
+    """Least depth of a neuron in the cone, over the states."""
+    return min((float(correct_cone(evidence).depths(s.w, s.a).min()) for s in states), default=-np.inf)
+
+
 def _enters(evidence: Evidence) -> Measurement:
     time, state = _idealised(evidence)
-    cone = correct_cone(evidence)
-    depth = float(cone.depths(state.w, state.a).min()) if np.isfinite(time) else -np.inf
-    return at_least(
-        depth, 0.5 * cone.delta, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {0.5 * cone.delta:.6g}"
-    )
+    depth, half = _depth_at(evidence, [state] if np.isfinite(time) else []), 0.5 * correct_cone(evidence).delta
+    return at_least(depth, half, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {half:.6g}")
 
 
 def _stays(evidence: Evidence) -> Measurement:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
     time, cone = _idealised(evidence)[0], correct_cone(evidence)
     later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
-    states = [idealised_state(evidence, late) for late in later]
-    depth = min((float(cone.depths(s.w, s.a).min()) for s in states), default=-np.inf)
-    return at_least(depth, 0.5 * cone.delta)
+    return at_least(_depth_at(evidence, [idealised_state(evidence, late) for late in later]), 0.5 * cone.delta)
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -107,6 +98,13 @@ def _sooner(evidence: Evidence) -> Measurement:
     return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
 
 
+def _lengths_allowed(evidence: Evidence) -> tuple[float, float]:
+    """ln A and ln B."""
+    lengths = np.log(row_norms(evidence.network.w))
+    grown = correct_cone(evidence).factor * constants_of(evidence).time
+    return float(lengths.min()) - grown, float(lengths.max()) + grown
+
+
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
     need(_below_sigma_max(evidence).holds, _TOO_LARGE)
@@ -133,25 +131,6 @@ def _monotone(evidence: Evidence) -> Values:
         yield ((after - before).min(axis=1) - third * moved) / np.maximum(*sizes)
 
 
-def _constants(evidence: Evidence) -> Constants:
-    c, cone = constants_of(evidence), correct_cone(evidence)
-    lengths = np.log(row_norms(evidence.network.w))
-    return {
-        "delta": c.delta,
-        "eps_1": c.eps_1,
-        "eps_2": c.eps_2,
-        "eps": c.eps,
-        "h_min": c.h_min,
-        "d_bar": c.ray_distance,
-        "D_bar": c.shortest,
-        "T0": c.time,
-        "log_sigma_max": c.log_scale,
-        "log_A": float(lengths.min()) - cone.factor * c.time,
-        "log_B": float(lengths.max()) + cone.factor * c.time,
-        "factor": cone.factor,
-    }
-
-
 def _below_sigma_max(evidence: Evidence) -> Judgement:
     margin = constants_of(evidence).log_scale - evidence.network.log_scale
     return Judgement(
@@ -159,10 +138,6 @@ def _below_sigma_max(evidence: Evidence) -> Judgement:
         margin,
         f"log scale {evidence.network.log_scale:.6g}, bound {constants_of(evidence).log_scale:.6g}",
     )
-
-
-def _lemmag_3_constants(evidence: Evidence) -> Constants:
-    return {"delta": correct_cone(evidence).delta, "T0": _idealised(evidence)[0]}
 
 
 SCALE = regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max))

@@ -6,11 +6,12 @@ import numpy as np
 
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
+from reluflow.data.dataset import Dataset
 from reluflow.network.network import Network, leaky_relu
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.limit import LimitIdentified
-from reluflow.theory.lyu2021.non_symmetric_limit import limit_margin, side_of
+from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
@@ -19,19 +20,19 @@ _SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3"
 _NUM_DIRECTIONS = 150
 
 
+@drawn("direction")
 def _one_neuron(evidence: Evidence) -> Network:
     """(w^+, 1)/sqrt 2, the direction Lemma A.4 names."""
-    w = side_of(evidence, 1).w
-    return evidence.witness("direction", lambda: Network(w[None] / np.sqrt(2.0), [np.sqrt(0.5)], leak=evidence.leak))
+    return Network(side_of(evidence, 1).w[None] / np.sqrt(2.0), [np.sqrt(0.5)], leak=evidence.leak)
 
 
-def _is_kkt(evidence: Evidence) -> Measurement:
-    residual = kkt_certificate(_one_neuron(evidence), evidence.dataset).residual
-    return at_most(residual, 1e-9, detail=f"KKT residual {residual:.2g} (rounding leaves about 1e-15)")
+def _half_margin(evidence: Evidence) -> float:
+    """gamma^+/2."""
+    return 0.5 * side_of(evidence, 1).margin
 
 
 def _margin(evidence: Evidence) -> Measurement:
-    expected = 0.5 * side_of(evidence, 1).margin
+    expected = _half_margin(evidence)
     return equals(normalized_margin(_one_neuron(evidence), evidence.dataset), expected, atol=1e-10 * expected)
 
 
@@ -82,10 +83,15 @@ def _single_positive(evidence: Evidence) -> Judgement:
     return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
 
 
+@drawn("bracket")
 def _restricted(evidence: Evidence) -> NetworkMargin:
     """The best network of negative neurons on S^+, with the multipliers that bound it."""
-    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
-    return evidence.witness("bracket", lambda: network_margin(closest, evidence.leak, signs=(-1,)))
+    return network_margin(_closest(evidence), evidence.leak, signs=(-1,))
+
+
+def _closest(evidence: Evidence) -> Dataset:
+    """S^+."""
+    return evidence.dataset.subset(side_of(evidence, 1).closest)
 
 
 def _primal_value(evidence: Evidence) -> float:
@@ -93,14 +99,12 @@ def _primal_value(evidence: Evidence) -> float:
     network = _restricted(evidence).network
     if network is None:
         return 0.0
-    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
-    return normalized_margin(network, closest) if np.all(network.a <= 0.0) else np.nan
+    return normalized_margin(network, _closest(evidence)) if np.all(network.a <= 0.0) else np.nan
 
 
 def _dual_value(evidence: Evidence) -> float:
     """Half the best gain of a negative unit neuron under the multipliers, over many directions."""
-    found = _restricted(evidence)
-    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
+    found, closest = _restricted(evidence), _closest(evidence)
     rng = np.random.default_rng(0)
     units = rng.standard_normal((20_000, closest.d))
     if found.network is not None:
@@ -123,13 +127,5 @@ def _dual_bounds_gains(evidence: Evidence) -> Measurement:
     return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
 
 
-def _thmg_9_margin(evidence: Evidence) -> Measurement:
-    return limit_margin(evidence, 0.5 * side_of(evidence, 1).margin)
-
-
 def _thmg_9_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(until=LimitIdentified(), log_horizon=700.0)
-
-
-def _lemmag_10_constants(evidence: Evidence) -> Constants:
-    return {"V": _restricted(evidence).upper, "gamma_plus_half": 0.5 * side_of(evidence, 1).margin}

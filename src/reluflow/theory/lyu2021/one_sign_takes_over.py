@@ -18,16 +18,15 @@ from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import (
-    entry_norm,
     entry_time,
     growth_constants,
     stacked,
     where_entry_exists,
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, nothing
+from reluflow.theory.lyu2021.unit_ball import m_norm
+from reluflow.theory.measurement import Measurement, Values, at_most, equals, held, missing, nothing
 from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 NUM_SOLVED = 10  # of each kind of perturbation
@@ -91,14 +90,10 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 def _late_states(evidence: Evidence) -> list[FloatArray] | None:
     """For every scale, largest first, the neurons at the three times, shape (3, num_neurons, d + 1)."""
-    found = []
-    for each in (evidence, *evidence.sweep):
-        cone = correct_cone(each)
-        snapshots = each.run.snapshots[1:]
-        if len(snapshots) != 3:
-            return None
-        found.append(np.array([stacked(s.network, cone) for s in snapshots]))
-    return found if len(found) >= 3 else None
+    runs = (evidence, *evidence.sweep)
+    if any(len(each.run.snapshots) != 4 for each in runs) or len(runs) < 3:
+        return None
+    return [np.array([stacked(s.network, correct_cone(e)) for s in e.run.snapshots[1:]]) for e in runs]
 
 
 def _log_sigmas(evidence: Evidence) -> FloatArray:
@@ -111,7 +106,7 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     negative = evidence.network.a < 0.0
     if not np.any(negative):
         return nothing("no neuron is negative")
-    sizes = np.log([entry_norm(state[1][negative]) for state in states])
+    sizes = np.log([m_norm(state[1][negative]) for state in states])
     exponents = np.diff(sizes) / np.diff(_log_sigmas(evidence))
     kappa = growth_constants(evidence)["kappa"]
     words = f"negative neurons vanish like sigma^{exponents[-1]:.5g} at T12, foretold sigma^{kappa:.5g}"
@@ -127,30 +122,30 @@ def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measureme
     Changes below 1e-9 of their size are those of the integration and count as none.
     """
     positive = evidence.network.a > 0.0
-    changes = np.array([[entry_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
-    changes = np.maximum(changes / [entry_norm(state[positive]) for state in states[-1]], 1e-9)
+    changes = np.array([[m_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
+    changes = np.maximum(changes / [m_norm(state[positive]) for state in states[-1]], 1e-9)
     ratio = float(np.max(changes[1:] / changes[:-1]))
     words = f"each tenfold smaller scale changes them at most {ratio:.4g} times as much as the last"
     return at_most(ratio, 1.0, detail=words)
 
 
 @needs(_late_states, _TOO_FEW)
-def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
+def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Values:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
-    positive, worst = evidence.network.a > 0.0, -np.inf
     for state in states[-1]:
-        z = state[positive]
+        z = state[evidence.network.a > 0.0]
         shares = z[:, -1]
         common = shares @ z / (shares @ shares)  # the single neuron per unit share
-        worst = max(worst, entry_norm(z - shares[:, None] * common) / entry_norm(z))
-    bound = evidence.parameter("embedding")
-    return at_most(worst, bound, detail=f"relative distance {worst:.3g} to pi_b of one neuron")
+        yield m_norm(z - shares[:, None] * common) / m_norm(z)
 
 
 @needs(_late_states, _TOO_FEW)
-def _is_not_zero(evidence: Evidence, states: list[FloatArray]) -> Measurement:
-    smallest = min(entry_norm(state) for state in states[-1])
-    return at_least(smallest, 0.1 * growth_constants(evidence)["A_bar"])
+def _sizes(evidence: Evidence, states: list[FloatArray]) -> Values:
+    return [m_norm(state) for state in states[-1]]
+
+
+def _least_size(evidence: Evidence) -> float:
+    return 0.1 * growth_constants(evidence)["A_bar"]
 
 
 @drawn("network")
@@ -224,19 +219,10 @@ def _same_function(evidence: Evidence) -> Measurement:
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     if not others:
         return nothing("no network of equal margin was found nearby")
-    worst = max(float(np.max(np.abs(other.outputs(points) - centre.outputs(points)))) for other in others)
-    return at_most(
-        worst, SAME_OUTPUTS, detail=f"outputs of {len(others)} maximisers nearby differ by up to {worst:.3g}"
-    )
-
-
-def _lemmag_8_constants(evidence: Evidence) -> Constants:
-    return {"T0": entry_time(evidence), "T12": float(_times(evidence)[1]), "kappa": growth_constants(evidence)["kappa"]}
+    gaps = (np.abs(other.outputs(points) - centre.outputs(points)) for other in others)
+    words = f"outputs of {len(others)} maximisers nearby differ by up to {{measured:.3g}}"
+    return held(gaps, "at_most", SAME_OUTPUTS, words=words)
 
 
 def _lemmag_8_log_scale(evidence: Evidence) -> float:
     return float(min(0.0, np.log(1e-5) - evidence.network.log_scale))
-
-
-def _thmg_11_constants(evidence: Evidence) -> Constants:
-    return {"V_star": against(evidence, 1).dual_multipliers, "gamma_plus_half": against(evidence, 1).threshold}
