@@ -19,10 +19,9 @@ from reluflow.single_neuron.descent_bounds import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import start_constants
+from reluflow.theory.lee2022.flow_results import start_constants
 from reluflow.theory.lee2022.model import largest_step_rate, layers, once_turning, start
-from reluflow.theory.lee2022.recorded import NeuronDescent
-from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, run_of
+from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, NeuronDescent, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants

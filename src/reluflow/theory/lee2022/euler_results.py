@@ -12,10 +12,9 @@ from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import ROUNDING
+from reluflow.theory.lee2022.flow_results import ROUNDING
 from reluflow.theory.lee2022.model import layers, once_turning, start
-from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
-from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
+from reluflow.theory.lee2022.runs import COMPARISON, EULER, ComparisonCurves, EulerRuns, run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants

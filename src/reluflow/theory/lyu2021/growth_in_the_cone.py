@@ -16,7 +16,6 @@ from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation
-from reluflow.theory.lyu2021.cones_of_appendix_g import binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     constants_of,
@@ -26,7 +25,7 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
     where_cone_serves,
 )
-from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
+from reluflow.theory.lyu2021.entering_the_cone import binary_labels, mean_logistic, off_the_rays
 from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
 from reluflow.theory.measurement import Measurement, Values, all_of, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import hypothesis, needs

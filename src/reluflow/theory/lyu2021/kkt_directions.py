@@ -1,4 +1,4 @@
-"""KKT directions: Theorem 3.1 on where the flow of a homogeneous network tends, and Lemma B.9 on their balance."""
+"""Where the flow of a homogeneous network tends: Theorem 3.1, Lemma B.9; what drives its loss to zero: Theorem B.19."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from itertools import pairwise
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
-from reluflow.dynamics.stopping import FirstOf, Stationary
+from reluflow.dynamics.stopping import FirstOf, LossBelow, Stationary
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.condition import Judgement, fails, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-from reluflow.theory.lyu2021.unit_ball import unit_ball
+from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, missing, need
 from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.theorem import Constants
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -178,3 +181,190 @@ def _imbalance(evidence: Evidence, snapshot: int) -> float:
 
 def _lemmab_9_multiplier_sum(evidence: Evidence) -> Measurement:
     return at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL)
+
+
+def _separator(evidence: Evidence) -> tuple[FloatArray, float]:
+    """w* and gamma* of the samples, not rescaled."""
+    found = evidence.facts.separator if evidence.dataset.is_binary else None
+    if found is None or not found.separable:
+        return np.zeros(evidence.dataset.d), 0.0
+    return found.w, found.margin
+
+
+def driving_strengths(evidence: Evidence) -> FloatArray:
+    """c_k e^(-2 log_scale) = <w_k, w*>^2 - |w_k|^2 + a_k^2 where sgn(a_k) <w_k, w*> > 0, else -inf, shape (m,)."""
+    network, (separator, _) = evidence.network, _separator(evidence)
+    along = network.w @ separator
+    strengths = along**2 + network.balancedness()
+    return np.where(network.a * along > 0.0, strengths, -np.inf)
+
+
+def _driver(evidence: Evidence) -> int:
+    return int(np.argmax(driving_strengths(evidence)))
+
+
+@hypothesis("driving-neuron", "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0")
+def _has_driver(evidence: Evidence) -> Judgement:
+    if _separator(evidence)[1] <= 0.0:
+        return fails("there is no separator")
+    strengths = driving_strengths(evidence)
+    best = float(np.max(strengths))
+    if best <= 0.0:
+        return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
+    count = int(np.sum(strengths > 0.0))
+    return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
+
+
+def loss_rate_bound(evidence: Evidence) -> float:
+    """ln of c (leak gamma* / 2n)^2, the least -dL/dt while L >= ln 2 / n (erratum E14: c, not c^2)."""
+    _, margin = _separator(evidence)
+    log_c = float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale
+    return log_c + 2.0 * float(np.log(evidence.leak * margin / (2.0 * evidence.dataset.n)))
+
+
+def log_hitting_time_bound(evidence: Evidence) -> float:
+    """ln of the latest time at which L < ln 2 / n is reached; -inf where it holds at the start."""
+    excess = evidence.problem.initial_loss - np.log(2.0) / evidence.dataset.n
+    return float(np.log(excess)) - loss_rate_bound(evidence) if excess > 0.0 else -np.inf
+
+
+def _constants(evidence: Evidence) -> Constants:
+    return {
+        "gamma_star": _separator(evidence)[1],
+        "log_c": float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale,
+        "log_rate_bound": loss_rate_bound(evidence),
+        "log_hitting_time_bound": log_hitting_time_bound(evidence),
+    }
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    until = evidence.parameter("until") / unit_ball(evidence).radius
+    return FlowPlan(times=tuple(float(t) for t in until * np.linspace(0.0, 1.0, 41)))
+
+
+def _driven_plan(evidence: Evidence) -> FlowPlan:
+    """The driven time, then over decades until n L is e^-7 of ln 2, or the driven time is long over."""
+    radius = unit_ball(evidence).radius
+    late = np.geomspace(evidence.parameter("until"), 1e7, 25) / radius
+    return FlowPlan(
+        times=(*_plan(evidence).times, *(float(t) for t in late[1:])),
+        until=LossBelow(float(np.exp(-7.0) * np.log(2.0)) / evidence.dataset.n),
+        horizon=1e9 / radius,
+    )
+
+
+def _output_weight_stays(evidence: Evidence) -> Measurement:
+    """Smallest a_k^2 / c of the driving neuron over the snapshots."""
+    k = _driver(evidence)
+    c, smallest = driving_strengths(evidence)[k], np.inf
+    for s in evidence.run.snapshots:
+        factor = np.exp(2.0 * (s.network.log_scale - evidence.network.log_scale))
+        same_sign = np.sign(s.network.a[k]) == np.sign(evidence.network.a[k])
+        smallest = min(smallest, float(factor * s.network.a[k] ** 2 / c) if same_sign else 0.0)
+    return at_least(smallest, 1.0, allowance=INTEGRATION)
+
+
+def _loss_rate(evidence: Evidence) -> Measurement:
+    """Smallest ln(-dL/dt) over the snapshots with L >= ln 2 / n, against ln of its lower bound."""
+    rates = []
+    for s in evidence.run.snapshots:
+        if s.loss >= np.log(2.0) / evidence.dataset.n:
+            speed = np.linalg.norm(velocity(s.network, s.outputs, evidence.dataset, evidence.loss))
+            rates.append(2.0 * (s.network.log_scale + float(np.log(speed))))
+    need(rates, "no snapshot has L >= ln 2 / n")
+    return at_least(min(rates), loss_rate_bound(evidence), detail=f"ln(-dL/dt) >= {min(rates):.4g}")
+
+
+def _hitting_time(evidence: Evidence) -> Measurement:
+    """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
+    bound, run = log_hitting_time_bound(evidence), evidence.run
+    need(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
+    below = np.flatnonzero(run.losses < np.log(2.0) / evidence.dataset.n)
+    if below.size:
+        first = float(run.log_times[below[0]])
+        return at_most(first, bound, detail=f"reached by ln t = {first:.4g}, bound {bound:.4g}")
+    if run.log_time > bound:
+        return at_most(run.log_time, bound, detail=f"not reached by ln t = {run.log_time:.4g}, bound {bound:.4g}")
+    return missing("the run ended before the bound without reaching L < ln 2 / n")
+
+
+_SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
+
+
+def _pull_along_separator(evidence: Evidence) -> Measurement:
+    """Smallest ratio of <sgn(a_k) dw_k/dt, w*> to |a_k| leak gamma* (1 - exp(-nL))/n over neurons and snapshots."""
+    separator, margin = _separator(evidence)
+    n, smallest = evidence.dataset.n, np.inf
+    for s in evidence.run.snapshots:
+        moved = velocity(s.network, s.outputs, evidence.dataset, evidence.loss)[:, :-1] @ separator
+        bound = np.abs(s.network.a) * evidence.leak * margin * -np.expm1(-n * s.loss) / n
+        alive = np.abs(s.network.a) > 0.0
+        smallest = min(smallest, float(np.min((np.sign(s.network.a) * moved)[alive] / bound[alive])))
+    return at_least(smallest, 1.0, allowance=INTEGRATION)
+
+
+def _total_force(evidence: Evidence) -> Measurement:
+    """Smallest ratio of sum_i g_i to 1 - exp(-nL) over the snapshots."""
+    ratios = []
+    for s in evidence.run.snapshots:
+        total = float(np.sum(np.abs(evidence.loss.force(s.outputs, evidence.dataset.y))))
+        ratios.append(total / -np.expm1(-evidence.dataset.n * s.loss))
+    return at_least(min(ratios), 1.0, allowance=INTEGRATION)
+
+
+_GRID = np.linspace(0.0, 3.0, 301)
+
+
+def _rate(t: FloatArray) -> FloatArray:
+    return 0.7 + 0.5 * np.cos(2.0 * t)
+
+
+def _rate_integral(t: FloatArray) -> FloatArray:
+    return 0.7 * t + 0.25 * np.sin(2.0 * t)
+
+
+def _level(t: FloatArray) -> FloatArray:
+    return 1.0 + 0.3 * t**2
+
+
+def _gauss_cumulative(function_values_at: FloatArray, weights: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], np.cumsum(function_values_at @ weights)])
+
+
+def _gronwall_bound() -> FloatArray:
+    """alpha(t) + integral of alpha(s) beta(s) exp(B(t) - B(s)), to rounding, on the grid."""
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    half = 0.5 * np.diff(_GRID)[:, None]
+    points = _GRID[:-1, None] + half * (1.0 + nodes)
+    inner = _level(points) * _rate(points) * np.exp(-_rate_integral(points)) * half
+    return np.asarray(_level(_GRID) + np.exp(_rate_integral(_GRID)) * _gauss_cumulative(inner, weights))
+
+
+@drawn("subsolutions")
+def subsolutions(evidence: Evidence) -> tuple[FloatArray, ...]:
+    """Functions u on the grid with u' <= alpha' + beta u and u(0) <= alpha(0), so that u <= alpha + integral beta u."""
+    from scipy.integrate import solve_ivp
+
+    def right(t: float, u: FloatArray, share: float) -> FloatArray:
+        return np.asarray(0.6 * t + share * _rate(np.asarray(t)) * u)
+
+    solved = []
+    for share in (1.0, 0.95, 0.8, 0.3):
+        run = solve_ivp(right, (0.0, 3.0), [share], args=(share,), t_eval=_GRID, rtol=1e-11, atol=1e-13)
+        solved.append(np.asarray(run.y[0]))
+    return tuple(solved)
+
+
+def _lemmab_1_integral_form(evidence: Evidence) -> Measurement:
+    return at_most(max(float(np.max(u / _gronwall_bound())) for u in subsolutions(evidence)[1:]), 1.0)
+
+
+def _lemmab_1_attained(evidence: Evidence) -> Measurement:
+    return at_most(float(np.max(np.abs(subsolutions(evidence)[0] / _gronwall_bound() - 1.0))), 1e-8)
+
+
+def _lemmab_1_closed_form(evidence: Evidence) -> Measurement:
+    return at_most(
+        max(float(np.max(u / (_level(_GRID) * np.exp(_rate_integral(_GRID))))) for u in subsolutions(evidence)[1:]),
+        1.0,
+    )

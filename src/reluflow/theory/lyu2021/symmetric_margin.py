@@ -1,4 +1,4 @@
-"""Symmetric data: the max-margin network is linear, and the flow from small scale finds it; Theorems 4.2, 4.3."""
+"""Symmetric data: the max-margin network is linear and the flow finds it; Theorems 4.2, 4.3, 5.5 and 5.6 [lyu2021]."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.condition import Judgement, fails, undecided
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, width_at_least
-from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.kkt_directions import until_limit
+from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
 from reluflow.theory.lyu2021.limits import best_network, limit_of
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states, unit_ball
+from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, fitted_slope, missing, need
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
@@ -189,3 +192,160 @@ def _thm4_3_predictions(evidence: Evidence) -> Constants:
         "coefficient": linear_coefficient(evidence).tolist(),
         "shares": (symmetric_flow(evidence).embedding ** 2).tolist(),
     }
+
+
+_NO_PAIR = "no run of the pair was made"
+
+
+def opposite_pair(separator: FloatArray) -> Network:
+    """(1/2)(w*, -w*, 1, -1), the limit of Theorem 5.5 (erratum E3: the paper prints 1/4, a vector of norm 1/2)."""
+    signs = np.array([1.0, -1.0])
+    return Network(0.5 * np.outer(signs, separator), 0.5 * signs)
+
+
+def opposite_start(network: Network, separator: FloatArray) -> Network:
+    """The first two neurons, balanced, with a_1 > 0 > a_2 and <w_1, w*> > 0 > <w_2, w*>; w is mirrored where needed."""
+    w, signs = network.w[:2], np.array([1.0, -1.0])
+    side = np.where(signs * (w @ separator) < 0.0, -1.0, 1.0)
+    return network.replace(w=side[:, None] * w, a=signs * np.linalg.norm(w, axis=1), weight=np.ones(2))
+
+
+def _pair_plan(evidence: Evidence) -> FlowPlan:
+    whole = until_limit(evidence)
+    start = opposite_start(evidence.network, separator_of(evidence).w)
+    return FlowPlan(
+        times=whole.times[:1],
+        companions=(Companion("pair", start, whole.times, whole.until),),
+        log_horizon=whole.log_horizon,
+    )
+
+
+def _pair_run(evidence: Evidence) -> Trajectory | None:
+    return evidence.companions.get("pair")
+
+
+@kept
+def _pair_limit(evidence: Evidence) -> CertifiedLimit | None:
+    run = _pair_run(evidence)
+    return None if run is None else certified_limit(run)
+
+
+@hypothesis("pair-limit", "the pair's flow met no ridge and its limit is identified", needs_trajectory=True)
+def _pair_is_unique(evidence: Evidence) -> Judgement:
+    run, limit = _pair_run(evidence), _pair_limit(evidence)
+    if run is None or limit is None:
+        return undecided("no run of the pair was made")
+    if run.outcome is Outcome.RIDGE:
+        return fails("a ridge was met")
+    return Judgement(True if limit.is_proof else None, None, limit.reason)
+
+
+def _target(evidence: Evidence) -> Network:
+    return opposite_pair(separator_of(evidence).w)
+
+
+def _limit_is_the_pair(evidence: Evidence) -> Measurement:
+    """Distance of the limit to (1/2)(w*, -w*, 1, -1)."""
+    limit = _pair_limit(evidence)
+    return missing(_NO_PAIR) if limit is None else at_most(direction_distance(limit.network, _target(evidence)), 1e-6)
+
+
+@needs(_pair_run, _NO_PAIR)
+def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
+    """Distance of the run's direction to that pair, over the snapshots."""
+    return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
+
+
+@needs(_pair_limit, _NO_PAIR)
+def _pair_margin(evidence: Evidence, limit: CertifiedLimit) -> Measurement:
+    """Margin of the limit over ((1 + leak)/4) gamma*."""
+    return equals(normalized_margin(limit.network, evidence.dataset) / best_margin(evidence), 1.0, atol=MARGIN_RTOL)
+
+
+_SIZES = (0.1, 0.01, 0.001)
+
+
+def _maximiser(evidence: Evidence) -> Network | None:
+    """The best network with every neuron split in two, so that a whole family of equal margin lies around it."""
+    found = best_network(evidence).network
+    if found is None:
+        return None
+    parts = np.array([0.8, 0.6])  # their squares sum to 1, so the function and the norm are kept
+    network = unit_norm(found)
+    return network.replace(
+        w=np.vstack([p * network.w for p in parts]),
+        a=np.concatenate([p * network.a for p in parts]),
+        weight=np.tile(network.weight, 2),
+    )
+
+
+@hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one")
+def _has_maximiser(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return fails("the labels are not -1 and 1")
+    found = best_network(evidence)
+    if found.network is None:
+        return fails("no network that classifies every sample was found")
+    words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
+    return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
+
+
+def _perturbed_plan(evidence: Evidence) -> FlowPlan:
+    best, ball = _maximiser(evidence), unit_ball(evidence)
+    times = (1.0 / ball.radius,)
+    if best is None:
+        return FlowPlan(times=times)
+    rng = np.random.default_rng(DRAW_SEED)
+    noise = rng.standard_normal((best.num_neurons, best.d + 1))
+    noise /= np.linalg.norm(noise)
+    # rho^2 times the margin is the smallest output margin at the start
+    log_norm = 0.5 * float(np.log(evidence.parameter("start_margin") / best_network(evidence).margin))
+    companions = tuple(
+        Companion(
+            f"size {size:g}",
+            unit_norm(best.replace(w=best.w + size * noise[:, :-1], a=best.a + size * noise[:, -1])).scaled(log_norm),
+            until=LimitIdentified(kkt=KKT_RTOL, smallest_margin=1.5 * evidence.parameter("start_margin")),
+        )
+        for size in _SIZES
+    )
+    return FlowPlan(times=times, companions=companions, log_horizon=LOG_HORIZON)
+
+
+@kept
+def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
+    """(size of the perturbation, limit) of every companion, or None where one has no certified limit."""
+    found = []
+    for size in _SIZES:
+        run = evidence.companions.get(f"size {size:g}")
+        limit = certified_limit(run) if run is not None else None
+        if limit is None or not limit.is_proof:
+            return None
+        found.append((size, limit.network))
+    return found
+
+
+_NO_LIMITS = "the perturbed runs, or their limits, are missing"
+
+
+@needs(_limits, _NO_LIMITS)
+def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Measurement:
+    """Smallest margin of a limit over that of the maximiser."""
+    margins = [normalized_margin(network, evidence.dataset) for _, network in limits]
+    return at_least(min(margins) / best_network(evidence).margin, 1.0, allowance=MARGIN_RTOL)
+
+
+def _nearby(evidence: Evidence) -> Measurement:
+    """Largest distance of a limit to the maximiser over the size of the perturbation."""
+    limits, best = _limits(evidence), _maximiser(evidence)
+    if limits is None or best is None:
+        return missing(_NO_LIMITS)
+    distances = [direction_distance(network, best) / size for size, network in limits]
+    return at_most(max(distances), evidence.parameter("reach"))
+
+
+def _thm5_5_predictions(evidence: Evidence) -> Constants:
+    return {"margin": best_margin(evidence)}
+
+
+def _thm5_6_constants(evidence: Evidence) -> Constants:
+    return {"margin": best_network(evidence).margin}

@@ -15,9 +15,8 @@ from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.conditions import support_spans
-from reluflow.theory.phuong2021.death import exact_death
-from reluflow.theory.phuong2021.sectors import extremal_sector, sector_of
-from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, squared_norms
+from reluflow.theory.phuong2021.extremal_directions import extremal_sector, sector_of
+from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, exact_death, squared_norms
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:

@@ -1,19 +1,142 @@
-"""Where training ends: Theorem 1 [phuong2021]."""
+"""Where training ends: runs to log t = 600, read for Theorem 1, Corollary 1 and Section 3.1 [phuong2021]."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, need, nothing
-from reluflow.theory.phuong2021.death import both_groups_chance, one_neuron_death
-from reluflow.theory.phuong2021.late_runs import SOLVED, distances, falls, late_networks, limit, relative, solved_limit
-from reluflow.theory.phuong2021.sectors import Sign, two_groups
-from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
-from reluflow.theory.theorem import Constants
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
+from reluflow.theory.limit import unit_norm
+from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need, nothing
+from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
+from reluflow.theory.phuong2021.two_neuron_limit import (
+    TwoNeuronLimit,
+    both_groups_chance,
+    class_vectors,
+    group_square,
+    limit_of,
+    one_neuron_death,
+)
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants, Hypothesis
+
+SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
+
+
+def late_plan(evidence: Evidence) -> FlowPlan:
+    """Snapshots at time 0 and at four times, even in log log t."""
+    logs = np.geomspace(20.0, evidence.parameter("log_time"), 4)
+    return FlowPlan(times=(0.0, *np.exp(logs)), until=Exhausted(), horizon=float(np.exp(logs[-1])))
+
+
+def late_networks(evidence: Evidence) -> list[tuple[float, Network]]:
+    """log t and network of the snapshots after time 0."""
+    return [(float(np.log(s.time)), s.network) for s in evidence.run.snapshots if s.time > 1.0]
+
+
+@kept
+def limit(evidence: Evidence) -> TwoNeuronLimit:
+    """The closed-form limit for the groups and shares of the last snapshot."""
+    return limit_of(late_networks(evidence)[-1][1], evidence)
+
+
+def _is_late(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return Judgement(False, None, "no run was made")
+    count = len(late_networks(evidence))
+    words = f"{count} late snapshots; the run ended: {evidence.run.outcome}"
+    if count < 2 and evidence.run.outcome.is_cut_short:
+        return undecided(words)
+    return Judgement(count >= 2, float(count - 2), words)
+
+
+@hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)
+def _all_sorted(evidence: Evidence) -> Judgement:
+    need(_is_late(evidence).holds, "there is no late snapshot")
+    code = two_groups(late_networks(evidence)[-1][1], evidence.dataset)
+    left = int(np.sum(code == LEFT))
+    sizes = f"{int(np.sum(code == 1))} in J+, {int(np.sum(code == -1))} in J-, {int(np.sum(code == 0))} dead"
+    return Judgement(left == 0, float(-left), f"{sizes}, {left} unsorted at the last time")
+
+
+def _someone_lives(evidence: Evidence) -> Judgement:
+    need(_is_late(evidence).holds, "there is no late snapshot")
+    alive = int(np.sum(two_groups(late_networks(evidence)[-1][1], evidence.dataset) != 0))
+    return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
+
+
+HYPOTHESES = (
+    loss_among("logistic", "exponential"),
+    relu_activation,
+    balanced_start(),
+    data_assumption("orthogonally-separable"),
+    data_assumption("support-spans"),
+    Hypothesis("late-run", "the run reaches at least two of its late times", _is_late, needs_trajectory=True),
+    Hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", _someone_lives, needs_trajectory=True),
+)
+
+
+def relative(network: Network) -> tuple[FloatArray, FloatArray]:
+    """W/|W| and a/|a|, the weights of the neurons counted."""
+    root = np.sqrt(network.weight)
+    w, a = network.w * root[:, None], network.a * root
+    return np.asarray(w / np.linalg.norm(w)), np.asarray(a / np.linalg.norm(a))
+
+
+def distances(evidence: Evidence, part: str) -> list[float]:
+    """Distance of W/|W| (part "W") or a/|a| from the limit at each late time."""
+    target = limit(evidence)
+    found = []
+    for _, network in late_networks(evidence):
+        W, a = relative(network)
+        found.append(float(np.linalg.norm(W - target.W) if part == "W" else np.linalg.norm(a - target.a)))
+    return found
+
+
+def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measurement:
+    """The last distance against C (log t)^(-1/2) and the largest earlier one; without `by_root`, the one before it.
+
+    A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
+    """
+    need(len(found) >= 2, "fewer than two late snapshots")
+    logs = [log for log, _ in late_networks(evidence)]
+    bound = found[-2]
+    if by_root:
+        bound = min(max(found[:-1]), evidence.parameter("closeness") / np.sqrt(logs[-1]))
+    values = ", ".join(f"{distance:.3g} at log t = {log:.4g}" for log, distance in zip(logs, found, strict=True))
+    return at_most(found[-1], bound, allowance=1e-12, detail=f"distance {values}")
+
+
+@kept
+def solved_limit(evidence: Evidence) -> Network:
+    """The direction the last state tends to, by a conic program in its patterns, on the classes that have a group."""
+    last = unit_norm(late_networks(evidence)[-1][1])
+    code = two_groups(last, evidence.dataset)
+    keep = np.isin(evidence.dataset.y, [sign for sign in (1, -1) if np.any(code == sign)])
+    seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+    return max_margin_in_patterns(last, seen)
+
+
+def limit_predictions(evidence: Evidence) -> Constants:
+    """The closed values of |u|^2, |z|^2, the growth rates and the weights of the function."""
+    target = limit(evidence)
+    first, second = target.function_weights
+    plus, minus = class_vectors(evidence)
+    return {
+        "u_squared": float(target.u @ target.u),
+        "z_squared": float(target.z @ target.z),
+        "nu_plus": plus.norm if np.any(target.u) else 0.0,
+        "nu_minus": minus.norm if np.any(target.z) else 0.0,
+        "function_u": first,
+        "function_z": second,
+    }
 
 
 def _falls(evidence: Evidence, part: str) -> Measurement:
@@ -84,3 +207,64 @@ def _constants(evidence: Evidence) -> Constants:
         "both_groups_probability": both_groups_chance(evidence),
         "log_dead_probability_bound": -evidence.network.num_neurons * float(np.log(2.0)),
     }
+
+
+# Corollary 1 ----------------------------------------------------------------------------------------------------------
+
+
+def _probes(evidence: Evidence) -> FloatArray:
+    X = np.random.default_rng(0).standard_normal((200, evidence.dataset.d))
+    return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
+
+
+def _function(network: Network, X: FloatArray) -> FloatArray:
+    """f(x)/|theta|^2."""
+    return unit_norm(network).outputs(X)
+
+
+def _function_approaches(evidence: Evidence) -> Measurement:
+    X = _probes(evidence)
+    wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
+    errors = [float(np.max(np.abs(_function(network, X) - wanted))) for _, network in late_networks(evidence)]
+    return falls(evidence, errors, by_root=True)
+
+
+def _function_limit(evidence: Evidence) -> Measurement:
+    X = _probes(evidence)
+    wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
+    return at_most(float(np.max(np.abs(_function(solved_limit(evidence), X) - wanted))), SOLVED)
+
+
+# Is a small scale needed? ---------------------------------------------------------------------------------------------
+
+
+def _left_behind(evidence: Evidence) -> Measurement:
+    """Share of |W|^2 in neurons that are in no extremal sector, at the last time against the first."""
+    shares = []
+    for _, network in late_networks(evidence):
+        code = two_groups(network, evidence.dataset)
+        squares = np.sum(network.w**2, axis=1)
+        shares.append(float(np.sum(squares[np.abs(code) != 1]) / np.sum(squares)))
+    return at_most(
+        shares[-1], max(shares[0], 1e-12), detail=f"share {shares[0]:.3g} at first, {shares[-1]:.3g} at last"
+    )
+
+
+def _distance_falls(evidence: Evidence) -> Measurement:
+    return falls(evidence, distances(evidence, "W"), by_root=False)
+
+
+def _exponent(evidence: Evidence) -> Constants:
+    """Slope of log distance against log log t over the last three times, and the one it tends to.
+
+    A neuron keeps its component orthogonal to its group while its norm grows like (log t)^(1/2), so for a start that is
+    not small the distance of W falls like (log t)^(-1/2); from a small scale this part has a small factor.
+    """
+    logs, found = [log for log, _ in late_networks(evidence)][-3:], distances(evidence, "W")[-3:]
+    if min(found) <= 0.0:
+        return {}
+    return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
+
+
+def _cor1_predictions(evidence: Evidence) -> Constants:
+    return {name: value for name, value in limit_predictions(evidence).items() if name.startswith("function")}
