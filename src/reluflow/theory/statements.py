@@ -167,8 +167,8 @@ def _is_found(node: ast.expr) -> bool:
 def _argument(paper: str, node: ast.expr) -> Callable[[Any], Any]:
     """A literal, or what another reference finds."""
     if "." in ast.unparse(node) and isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        found: Callable[[Any], Any] = _read(paper, node)
-        return found
+        found = _read(paper, node)
+        return found if callable(found) else lambda evidence: found
     literal = ast.literal_eval(node)
     return lambda evidence: literal
 

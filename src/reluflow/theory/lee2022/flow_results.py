@@ -21,9 +21,9 @@ from reluflow.single_neuron.magnitude_angle_flow import balanced_flow
 from reluflow.single_neuron.one_layer import one_layer_flow, vanishing_start_upper_bound_holds_late
 from reluflow.single_neuron.population import population_gradient
 from reluflow.theory.evidence import Evidence, PopulationPlan, kept
-from reluflow.theory.lee2022.model import layers, start, student, teacher
-from reluflow.theory.lee2022.runs import UNBALANCED_FLOW, VECTOR_FLOW, run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of, nothing
+from reluflow.theory.lee2022.model import start, student, teacher
+from reluflow.theory.lee2022.runs import VECTOR_FLOW, population_plan, run_of
+from reluflow.theory.measurement import Measurement, at_least, at_most, held, need, none_of, nothing
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
@@ -128,10 +128,9 @@ def start_constants(evidence: Evidence) -> Constants:
 
 def angle_grows(evidence: Evidence) -> Measurement:
     """Smallest increment of log tan(phi/2) between recorded times."""
-    run = flow(evidence)
-    smallest = float(np.min(np.diff(run.psi)))
-    words = f"log tan(phi/2) grows by at least {smallest:.3g} between recorded times, to {run.psi[-1]:.4g}"
-    return at_least(smallest, np.finfo(np.float64).tiny, detail=words)
+    psi = flow(evidence).psi
+    words = f"log tan(phi/2) grows by at least {{measured:.3g}} between recorded times, to {psi[-1]:.4g}"
+    return held(np.diff(psi), "at_least", np.finfo(np.float64).tiny, words=words)
 
 
 def distance_at_end(evidence: Evidence) -> Measurement:
@@ -143,14 +142,6 @@ def distance_at_end(evidence: Evidence) -> Measurement:
 
 
 CONVERGED = 1e-9  # the run ends 40 relaxation times after the angle has passed `gap`
-
-
-def _thm3_3_lower(evidence: Evidence) -> Measurement:
-    return above_lower(evidence, magnitudes(evidence))
-
-
-def _thm3_3_upper(evidence: Evidence) -> Measurement:
-    return below_upper(evidence, magnitudes(evidence))
 
 
 _NUM_POINTS = 24
@@ -211,7 +202,7 @@ STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian
 
 def vector_flow_plan(evidence: Evidence) -> PopulationPlan:
     """All coordinates integrated at relative tolerance 1e-11."""
-    return PopulationPlan(VECTOR_FLOW, {"q": layers(evidence), "gap": evidence.parameter("gap"), "rtol": 1e-11})
+    return population_plan(evidence, VECTOR_FLOW, "gap", rtol=1e-11)
 
 
 def _vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Measurement:
@@ -262,26 +253,21 @@ def _late_side(evidence: Evidence) -> Measurement:
     return none_of(int(measured is not expected), detail=words)
 
 
-def _eq8_lower(evidence: Evidence) -> Measurement:
-    return above_lower(evidence, _vanishing_band(evidence))
-
-
 CONSERVED = 1e-8  # relative drift of v_k^2 - |w|^2; the integrator at 1e-11 leaves 4e-11
 
 
 # Proposition 3.5 ------------------------------------------------------------------------------------------------------
 
 
-def _positive_layers(evidence: Evidence) -> Measurement:
+def _positive_layers(evidence: Evidence) -> FloatArray:
     run = run_of(evidence, ParameterTrajectory)
-    smallest = float(np.min(run.v / run.v[0]))
-    return at_least(smallest, np.finfo(float).tiny, detail=f"the least v_k(t)/v_k(0) is {smallest:.4g}")
+    return np.asarray(run.v / run.v[0])
 
 
-def _conserved(evidence: Evidence) -> Measurement:
+def _conserved(evidence: Evidence) -> FloatArray:
     run = run_of(evidence, ParameterTrajectory)
-    drift = np.abs(run.balance - run.balance[0]) / np.maximum(np.square(run.v), np.square(run.magnitude)[:, None])
-    return at_most(float(np.max(drift)), CONSERVED)
+    size = np.maximum(np.square(run.v), np.square(run.magnitude)[:, None])
+    return np.asarray(np.abs(run.balance - run.balance[0]) / size)
 
 
 def nested_output(w: np.ndarray, v: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -294,19 +280,16 @@ def nested_output(w: np.ndarray, v: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 def _dead_layer(evidence: Evidence) -> Measurement:
     """Largest output on the samples with v_2 < 0, and with every parameter moved by 1e-3 of its size."""
-    one = student(evidence)
+    one, rng = student(evidence), np.random.default_rng(0)
     if one.q < 2:
         return nothing("with one scalar layer there is none below the first")
-    v = one.v.copy()
-    v[1] = -v[1]
-    v = evidence.witness("dead layers", lambda: v)
-    rng = np.random.default_rng(0)
-    largest = 0.0
+    v = evidence.witness("dead layers", lambda: np.where(np.arange(one.q) == 1, -one.v, one.v))
+    outputs = []
     for size in (0.0, 1e-3, 1e-3):
         moved_w = one.w * (1.0 + size * rng.standard_normal(one.w.size))
         moved_v = v * (1.0 + size * rng.standard_normal(v.size))
-        largest = max(largest, float(np.max(np.abs(nested_output(moved_w, moved_v, evidence.dataset.X)))))
-    return at_most(largest, 0.0, detail=f"largest output with v_2 < 0 is {largest:.3g}, also nearby")
+        outputs.append(np.abs(nested_output(moved_w, moved_v, evidence.dataset.X)))
+    return held(outputs, "at_most", 0.0, words="largest output with v_2 < 0 is {measured:.3g}, also nearby")
 
 
 # Propositions and theorems of the balanced flow -----------------------------------------------------------------------
@@ -328,14 +311,3 @@ def _theorem_3_8_constants(evidence: Evidence) -> Constants:
     if neuron.q >= 2 and neuron.magnitude < neuron.threshold:
         constants["escape_time"] = escape_time(neuron.q, neuron.magnitude, neuron.teacher_power)
     return constants
-
-
-def _prop3_5_plan(evidence: Evidence) -> PopulationPlan:
-    return PopulationPlan(
-        UNBALANCED_FLOW,
-        {
-            "q": layers(evidence),
-            "spread": evidence.parameter("spread"),
-            "relaxations": evidence.parameter("relaxations"),
-        },
-    )

@@ -73,9 +73,11 @@ COMPARISON = "comparison"
 MAX_STEPS = 20_000_000  # of descent: two seconds or so
 
 
-def balanced_flow_plan(evidence: Evidence) -> PopulationPlan:
-    """Magnitude and angle of the balanced flow until the gap has fallen to the parameter `gap`."""
-    return PopulationPlan(BALANCED_FLOW, {"q": layers(evidence), "gap": evidence.parameter("gap")})
+def population_plan(evidence: Evidence, kind: str, *parameters: str, **settings: float) -> PopulationPlan:
+    """A run of this kind with the number of layers, these parameters of the result and these settings."""
+    return PopulationPlan(
+        kind, {"q": layers(evidence), **{name: evidence.parameter(name) for name in parameters}, **settings}
+    )
 
 
 def run_of(evidence: Evidence, kind: type[Run]) -> Run:

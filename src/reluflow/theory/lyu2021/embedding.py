@@ -15,6 +15,7 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan
+from reluflow.theory.lyu2021.limits import good_draw_probability
 from reluflow.theory.lyu2021.phase_two import threshold_time
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm, neuron_rows, pull, unit_ball, velocity, velocity_at
@@ -240,25 +241,20 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
     return equals(min(slopes), 2.0, atol=0.15, detail=f"order {min(slopes):.4f} in r, 2 expected")
 
 
-def _limit_is_not_zero(evidence: Evidence) -> Measurement:
-    """Smallest |theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) over the recorded t <= t0; Lemma E.8 keeps it near 1."""
-    rows, flow = _pair_rows(evidence, "limit"), symmetric_flow(evidence)
-    rows = need(rows, _MISSING)
-    size = m_norm(flow.aligned_pair)
-    shares = [m_norm(row) / (np.exp(flow.growth * t) * size) for t, row in zip(_early(evidence), rows, strict=False)]
-    return at_least(min(shares), 0.5, detail=f"smallest |theta~(t)|_M over its exponential is {min(shares):.6g}")
+def _limit_is_not_zero(evidence: Evidence) -> Values:
+    """|theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) at the recorded t <= t0; Lemma E.8 keeps it near 1."""
+    rows, flow = need(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
+    for t, row in zip(_early(evidence), rows, strict=False):
+        yield m_norm(row) / (np.exp(flow.growth * t) * m_norm(flow.aligned_pair))
 
 
-def _limit_is_exponential(evidence: Evidence) -> Measurement:
-    """Largest |theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
-    rows = need(_pair_rows(evidence, "limit"), _MISSING)
-    flow, ratios = symmetric_flow(evidence), []
+def _limit_is_exponential(evidence: Evidence) -> Values:
+    """|theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
+    rows, flow = need(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
     pair = flow.aligned_pair
     for t, row in zip(_early(evidence), rows, strict=True):
         bound = 8.0 * m_norm(pair) ** 3 / flow.growth * np.exp(3.0 * flow.growth * t)
-        gap = m_norm(row - np.exp(flow.growth * t) * pair)
-        ratios.append(gap / (bound + INTEGRATION * m_norm(row)))
-    return at_most(float(max(ratios)), 1.0)
+        yield m_norm(row - np.exp(flow.growth * t) * pair) / (bound + INTEGRATION * m_norm(row))
 
 
 def _log_scale(evidence: Evidence) -> float:
@@ -273,7 +269,7 @@ def _constants(evidence: Evidence) -> Constants:
         "lambda_0": flow.growth,
         "T12": flow.ball.own_time(flow.joint_time),
         "t0": flow.ball.own_time(joint_threshold(evidence)),
-        "probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1),
+        "probability": good_draw_probability(evidence),
         "b": flow.embedding.tolist(),
     }
 

@@ -6,7 +6,6 @@ law, so the bounds apply to every dataset.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -28,12 +27,11 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
     velocity_at,
 )
-from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, missing, need, none_of
+from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, need, none_of
 from reluflow.theory.stating import hypothesis
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
-NUM_TIMES = 25
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
 
 
@@ -41,23 +39,16 @@ def _width(evidence: Evidence) -> int:
     return evidence.network.num_neurons
 
 
-def _output_bound(evidence: Evidence) -> Measurement:
-    """Largest |f(x_i)| / (m |theta|_M^2)."""
-    ratios = [
-        float(np.max(np.abs(s.outputs))) / (_width(evidence) * m_norm(neuron_rows(s.network)) ** 2)
-        for s in states(evidence)
-    ]
-    return at_most(max(ratios), 1.0)
+def _output_bound(evidence: Evidence) -> Values:
+    """|f(x_i)| / (m |theta|_M^2)."""
+    return [np.abs(s.outputs) / (_width(evidence) * s.size**2) for s in states(evidence)]
 
 
-def _difference_bound(evidence: Evidence) -> Measurement:
-    """Largest |f_theta - f_theta'| / (m |theta - theta'|_M (|theta|_M + |theta'|_M)) over consecutive networks."""
-    ratios, drawn = [], states(evidence)
-    for one, two in pairwise(drawn):
-        first, second = neuron_rows(one.network), neuron_rows(two.network)
-        bound = _width(evidence) * m_norm(first - second) * (m_norm(first) + m_norm(second))
-        ratios.append(float(np.max(np.abs(one.outputs - two.outputs))) / bound)
-    return at_most(max(ratios), 1.0)
+def _difference_bound(evidence: Evidence) -> Values:
+    """|f_theta - f_theta'| / (m |theta - theta'|_M (|theta|_M + |theta'|_M)) over consecutive networks."""
+    for one, two in pairwise(states(evidence)):
+        bound = _width(evidence) * m_norm(one.rows - two.rows) * (one.size + two.size)
+        yield np.abs(one.outputs - two.outputs) / bound
 
 
 def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
@@ -68,35 +59,26 @@ def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
     return -pull(state.network, ball.X, difference)
 
 
-def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Measurement:
-    worst = -np.inf
-    for state in states(evidence):
-        gap, rows = _gradient_gap(state, evidence), neuron_rows(state.network)
-        lengths = np.linalg.norm(rows[:, :-1], axis=1)
-        sizes = np.linalg.norm(gap[:, :-1], axis=1) if by_input else np.abs(gap[:, -1])
-        partner = np.abs(rows[:, -1]) if by_input else lengths
-        worst = max(worst, float(np.max(sizes / (factor * _width(evidence) * m_norm(rows) ** 2 * partner))))
-    return at_most(worst, 1.0)
-
-
-def _whole_gap(evidence: Evidence, *, factor: float) -> Measurement:
-    ratios = [
-        m_norm(_gradient_gap(s, evidence)) / (factor * _width(evidence) * m_norm(neuron_rows(s.network)) ** 3)
-        for s in states(evidence)
-    ]
-    return at_most(max(ratios), 1.0)
-
-
-def _velocity_gap(evidence: Evidence) -> Measurement:
-    """Largest |v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
-    ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
-    worst = -np.inf
+def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Values:
+    """The part of grad L - grad L~ by w_k or by a_k over m |theta|_M^2 |a_k| or m |theta|_M^2 |w_k|."""
     for s in states(evidence):
-        gap = velocity(s.network, s.outputs, data, evidence.loss) - pull(
-            s.network, ball.X, evidence.loss.label_forces(ball.y)
-        )
-        worst = max(worst, m_norm(gap) / (_width(evidence) * m_norm(neuron_rows(s.network)) ** 3))
-    return at_most(worst, 1.0)
+        gap, lengths = _gradient_gap(s, evidence), np.linalg.norm(s.rows[:, :-1], axis=1)
+        sizes = np.linalg.norm(gap[:, :-1], axis=1) if by_input else np.abs(gap[:, -1])
+        yield sizes / (factor * _width(evidence) * s.size**2 * (np.abs(s.rows[:, -1]) if by_input else lengths))
+
+
+def _whole_gap(evidence: Evidence, *, factor: float) -> Values:
+    """|grad L - grad L~|_M / (m |theta|_M^3)."""
+    for s in states(evidence):
+        yield m_norm(_gradient_gap(s, evidence)) / (factor * _width(evidence) * s.size**3)
+
+
+def _velocity_gap(evidence: Evidence) -> Values:
+    """|v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
+    ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
+    for s in states(evidence):
+        early = pull(s.network, ball.X, evidence.loss.label_forces(ball.y))
+        yield m_norm(velocity(s.network, s.outputs, data, evidence.loss) - early) / (_width(evidence) * s.size**3)
 
 
 _NONE_SMALL = "no network is small enough"
@@ -105,7 +87,7 @@ _NONE_SMALL = "no network is small enough"
 def _small_states(evidence: Evidence) -> tuple[State, ...]:
     """The drawn networks of M-norm at most sqrt(eps/(2m)), as Lemma B.14 asks."""
     largest = np.sqrt(evidence.parameter("eps") / (2.0 * _width(evidence)))
-    return tuple(s for s in states(evidence) if m_norm(neuron_rows(s.network)) <= largest)
+    return tuple(s for s in states(evidence) if s.size <= largest)
 
 
 @hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", is_regime=True)
@@ -114,33 +96,27 @@ def _some_are_small(evidence: Evidence) -> Judgement:
     return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
 
 
-def _force_deviation(evidence: Evidence, *, factor: float) -> Measurement:
-    """Largest |2 g_i - 1| / (factor |f(x_i)|) over the small networks, the rounding of g taken off."""
-    y, ratios = unit_ball(evidence).y, []
-    for s in _small_states(evidence):
-        deviations = np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) - FORCE_ROUNDING
-        sizes = np.maximum(factor * np.abs(s.outputs), np.finfo(float).tiny)
-        ratios.append(float(np.max(np.maximum(deviations, 0.0) / sizes)))
-    return at_most(max(ratios), 1.0) if ratios else missing(_NONE_SMALL)
-
-
-def _deviation_below_eps(evidence: Evidence) -> Measurement:
-    """Largest eps_i = |2 g_i - 1| over the small networks."""
+def _force_deviation(evidence: Evidence, *, factor: float) -> Values:
+    """|2 g_i - 1| / (factor |f(x_i)|) over the small networks, the rounding of g taken off."""
     y = unit_ball(evidence).y
-    eps = [np.max(np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0)) for s in _small_states(evidence)]
-    return at_most(float(np.max(eps)), evidence.parameter("eps")) if eps else missing(_NONE_SMALL)
+    for s in need(_small_states(evidence), _NONE_SMALL):
+        deviations = np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) - FORCE_ROUNDING
+        yield np.maximum(deviations, 0.0) / np.maximum(factor * np.abs(s.outputs), np.finfo(float).tiny)
 
 
-def _loss_gap(evidence: Evidence) -> Measurement:
-    """Largest |L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
-    ball, ratios = unit_ball(evidence), []
+def _deviation_below_eps(evidence: Evidence) -> Values:
+    """eps_i = |2 g_i - 1| over the small networks."""
+    y, small = unit_ball(evidence).y, need(_small_states(evidence), _NONE_SMALL)
+    return [np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) for s in small]
+
+
+def _loss_gap(evidence: Evidence) -> Values:
+    """|L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
+    ball = unit_ball(evidence)
     for s in states(evidence):
-        rows = neuron_rows(s.network)
-        potentials = leaky_relu(rows[:, :-1] @ ball.X.T, evidence.leak) @ ball.y / (2.0 * len(ball.y))
-        approximate = np.log(2.0) - rows[:, -1] @ potentials
-        gap = abs(LogisticLoss().total(s.outputs, ball.y) - approximate)
-        ratios.append(max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0))
-    return at_most(max(ratios), 1.0)
+        potentials = leaky_relu(s.rows[:, :-1] @ ball.X.T, evidence.leak) @ ball.y / (2.0 * len(ball.y))
+        gap = abs(LogisticLoss().total(s.outputs, ball.y) - (np.log(2.0) - s.rows[:, -1] @ potentials))
+        yield max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0)
 
 
 def _loss_gap_order(evidence: Evidence) -> Measurement:
@@ -155,44 +131,24 @@ def _loss_gap_order(evidence: Evidence) -> Measurement:
     return equals(slope, 4.0, atol=0.05, detail=f"order {slope:.4f} in the scale, 4 expected")
 
 
-def _subgradient_bound(evidence: Evidence) -> Measurement:
-    """Largest |grad L|_2 / |theta|_2 over the drawn networks."""
+def _subgradient_bound(evidence: Evidence) -> Values:
+    """|grad L|_2 / |theta|_2 over the drawn networks."""
     data = evidence.dataset.replace(X=unit_ball(evidence).X)
-    ratios = [
-        np.linalg.norm(velocity(s.network, s.outputs, data, evidence.loss)) / np.linalg.norm(neuron_rows(s.network))
-        for s in states(evidence)
-    ]
-    return at_most(float(np.max(ratios)), 1.0)
+    for s in states(evidence):
+        yield np.linalg.norm(velocity(s.network, s.outputs, data, evidence.loss)) / np.linalg.norm(s.rows)
 
 
-def _steps_bound(evidence: Evidence) -> Measurement:
-    """Largest |theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
-    ball, snapshots, ratios = unit_ball(evidence), evidence.run.snapshots, []
-    for one, two in pairwise(snapshots):
-        unit = one.network.log_scale
-        first = neuron_rows(one.network)
-        second = neuron_rows(two.network) * np.exp(two.network.log_scale - unit)
-        growth = np.expm1((two.time - one.time) * ball.radius)
-        ratios.append(float(np.linalg.norm(second - first) / (growth * np.linalg.norm(first))))
-    return at_most(max(ratios), 1.0, allowance=INTEGRATION)
-
-
-def _step_plan(evidence: Evidence) -> FlowPlan:
-    until = evidence.parameter("until") / unit_ball(evidence).radius
-    return FlowPlan(times=tuple(float(t) for t in np.linspace(0.0, until, NUM_TIMES)))
-
-
-_lemmab_11_input_sharp = partial(_by_neuron, by_input=True, factor=SHARP)
-_lemmab_11_output_sharp = partial(_by_neuron, by_input=False, factor=SHARP)
-_lemmab_12_gap_sharp = partial(_whole_gap, factor=SHARP)
+def _steps_bound(evidence: Evidence) -> Values:
+    """|theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
+    for one, two in pairwise(evidence.run.snapshots):
+        first, second = neuron_rows(one.network), neuron_rows(two.network)
+        second = second * np.exp(two.network.log_scale - one.network.log_scale)
+        growth = np.expm1((two.time - one.time) * unit_ball(evidence).radius)
+        yield np.linalg.norm(second - first) / (growth * np.linalg.norm(first))
 
 
 NUM_INTERVALS = 240  # of the quadrature, an even number
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen
-
-
-def _plan(evidence: Evidence, num_intervals: int = NUM_INTERVALS) -> FlowPlan:
-    return even_times(evidence, num_intervals)
 
 
 def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
@@ -270,7 +226,7 @@ def _with_zero_neuron(network: Network) -> Network:
 
 
 def _zero_plan(evidence: Evidence) -> FlowPlan:
-    times = _plan(evidence, 24).times
+    times = even_times(evidence, 24).times
     return FlowPlan(times=times, companions=(Companion("zero", _with_zero_neuron(evidence.network), times),))
 
 

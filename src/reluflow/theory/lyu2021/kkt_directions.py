@@ -9,17 +9,17 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.dynamics.stopping import FirstOf, LossBelow, Stationary
+from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption, leaky_activation
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
-from reluflow.theory.lyu2021.limits import limit_of
+from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, missing, need
+from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity_at
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, missing, need
 from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -38,22 +38,23 @@ def until_limit(evidence: Evidence) -> FlowPlan:
 @hypothesis("limit", "the limit of the run's direction is identified", needs_trajectory=True)
 def limit_identified(evidence: Evidence) -> Judgement:
     """The run ended by itself and the direction it tends to is certified."""
-    if evidence.trajectory is None:
-        return undecided("no run was made")
+    need(evidence.trajectory, "no run was made")
     limit = limit_of(evidence)
-    if limit.is_proof:
-        return Judgement(True, None, limit.reason)
-    return undecided(limit.reason)
+    return Judgement(True if limit.is_proof else None, None, limit.reason)
+
+
+def _classified(evidence: Evidence) -> list[Snapshot]:
+    """The snapshots with n L < ln 2."""
+    return [s for s in evidence.run.snapshots if evidence.dataset.n * s.loss < np.log(2.0)]
 
 
 def _tail(evidence: Evidence) -> list[tuple[float, float]]:
-    """(L, smoothed margin) at the snapshots with n L < ln 2."""
-    n, rows = evidence.dataset.n, []
-    for s in evidence.run.snapshots:
-        if 0.0 < n * s.loss < np.log(2.0):
-            smoothed = smoothed_margin(evidence.dataset.y * s.outputs) * float(np.exp(-2.0 * _log_norm(s.network)))
-            rows.append((s.loss, smoothed))
-    return rows
+    """(L, smoothed margin) at those of them whose loss is above 0."""
+    return [
+        (s.loss, smoothed_margin(evidence.dataset.y * s.outputs) * float(np.exp(-2.0 * _log_norm(s.network))))
+        for s in _classified(evidence)
+        if s.loss > 0.0
+    ]
 
 
 _TOO_FEW = "fewer than two snapshots have n L < ln 2"
@@ -65,11 +66,10 @@ _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in ro
     "small-loss", "L < ln 2 / n is reached, so that every sample is classified", is_regime=True, needs_trajectory=True
 )
 def _small_loss(evidence: Evidence) -> Judgement:
-    if evidence.trajectory is None:
-        return undecided("no run was made")
-    lowest = evidence.dataset.n * float(np.min(evidence.run.losses)) / float(np.log(2.0))
+    run = need(evidence.trajectory, "no run was made")
+    lowest = evidence.dataset.n * float(np.min(run.losses)) / float(np.log(2.0))
     words = f"smallest n L / ln 2 on the run is {lowest:.3g}"
-    if lowest >= 1.0 and evidence.run.outcome.is_cut_short:
+    if lowest >= 1.0 and run.outcome.is_cut_short:
         return undecided(f"{words}, and it was cut short")
     return Judgement(lowest < 1.0, 1.0 - lowest, words)
 
@@ -101,10 +101,8 @@ def norm_grows(evidence: Evidence) -> Measurement:
 
 def _gains(evidence: Evidence) -> list[tuple[float, float, float]]:
     """|theta|^2 at either end of each stretch between snapshots with n L < ln 2, and the least it must gain there."""
-    n, tail = evidence.dataset.n, []
-    for s in evidence.run.snapshots:
-        if 0.0 < n * s.loss < np.log(2.0):
-            tail.append((s.time, s.loss, float(np.exp(2.0 * _log_norm(s.network)))))
+    n = evidence.dataset.n
+    tail = [(s.time, s.loss, float(np.exp(2.0 * _log_norm(s.network)))) for s in _classified(evidence) if s.loss > 0.0]
     return [
         (size_0, size_1, 2.0 / np.log(2.0) * loss_1 * -np.log(np.expm1(n * loss_0)) * (t_1 - t_0))
         for (t_0, loss_0, size_0), (t_1, loss_1, size_1) in pairwise(tail)
@@ -124,63 +122,50 @@ def _log_norm(network: Network) -> float:
 
 
 @needs(_tail, _TOO_FEW, at_least=2)
-def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> Measurement:
-    """Smallest relative growth of the smoothed margin between snapshots."""
+def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> FloatArray:
+    """Relative growth of the smoothed margin between snapshots."""
     margins = np.array([row[1] for row in tail])
-    return at_least(float(np.min(np.diff(margins) / margins[:-1])), 0.0, allowance=INTEGRATION)
+    return np.asarray(np.diff(margins) / margins[:-1])
 
 
 def _limit_is_kkt(evidence: Evidence) -> Measurement:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
+    limit = proved_limit(evidence)
     residual = kkt_certificate(limit.network, evidence.dataset).residual
     return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
 
 
 def _direction_closes_in(evidence: Evidence) -> Measurement:
     """Distance of the run's own direction to the solved limit, over the snapshots with n L < ln 2."""
-    limit, n = limit_of(evidence), evidence.dataset.n
-    tail = [s for s in evidence.run.snapshots if n * s.loss < np.log(2.0)]
-    if not limit.is_proof or len(tail) < 2:
-        return missing(_TOO_FEW if limit.is_proof else limit.reason)
+    limit, tail = limit_of(evidence), _classified(evidence)
+    need(limit.is_proof, limit.reason)
+    need(len(tail) >= 2, _TOO_FEW)
     need(_has_moved(evidence), _NO_CHANGE)
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 
+@drawn("kkt")
 def _kkt(evidence: Evidence) -> KKTCertificate:
     """The certificate of the run's limit, or the one given as a witness."""
-    return evidence.witness("kkt", lambda: kkt_certificate(limit_of(evidence).network, evidence.dataset))
+    return kkt_certificate(limit_of(evidence).network, evidence.dataset)
 
 
 @hypothesis("kkt", "the direction satisfies the KKT conditions", is_regime=True, needs_trajectory=True)
 def _is_kkt(evidence: Evidence) -> Judgement:
-    if evidence.trajectory is None:
-        return undecided("no run was made")
+    need(evidence.trajectory, "no run was made")
     residual = _kkt(evidence).residual
-    holds = residual <= KKT_RTOL
-    return Judgement(holds, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
+    return Judgement(residual <= KKT_RTOL, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
 
 
-def _balance(evidence: Evidence) -> Measurement:
-    """Largest ||a_k| - |w_k|| over the largest neuron; a residual e relative to |theta| allows sqrt(m) e."""
-    certificate = _kkt(evidence)
-    bound = float(np.sqrt(evidence.network.num_neurons)) * certificate.residual
-    return at_most(certificate.balance, bound, allowance=ROUNDING)
+def _balance_allowed(evidence: Evidence) -> float:
+    """For ||a_k| - |w_k|| over the largest neuron: a residual e relative to |theta| allows sqrt(m) e."""
+    return float(np.sqrt(evidence.network.num_neurons)) * _kkt(evidence).residual
 
 
 def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
     """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the first and the last snapshot; the numerator is conserved."""
-    return closes_in([_imbalance(evidence, k) for k in (0, -1)], floor=INTEGRATION)
-
-
-def _imbalance(evidence: Evidence, snapshot: int) -> float:
-    network = unit_norm(evidence.run.snapshots[snapshot].network)
-    return float(np.max(np.abs(network.balancedness())))
-
-
-def _lemmab_9_multiplier_sum(evidence: Evidence) -> Measurement:
-    return at_most(_kkt(evidence).multiplier_sum_error, 10.0 * KKT_RTOL)
+    networks = [unit_norm(evidence.run.snapshots[k].network) for k in (0, -1)]
+    return closes_in([float(np.max(np.abs(network.balancedness()))) for network in networks], floor=INTEGRATION)
 
 
 def _separator(evidence: Evidence) -> tuple[FloatArray, float]:
@@ -217,9 +202,8 @@ def _has_driver(evidence: Evidence) -> Judgement:
 
 def loss_rate_bound(evidence: Evidence) -> float:
     """ln of c (leak gamma* / 2n)^2, the least -dL/dt while L >= ln 2 / n (erratum E14: c, not c^2)."""
-    _, margin = _separator(evidence)
-    log_c = float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale
-    return log_c + 2.0 * float(np.log(evidence.leak * margin / (2.0 * evidence.dataset.n)))
+    margin = _separator(evidence)[1]
+    return log_strength(evidence) + 2.0 * float(np.log(evidence.leak * margin / (2.0 * evidence.dataset.n)))
 
 
 def log_hitting_time_bound(evidence: Evidence) -> float:
@@ -228,13 +212,9 @@ def log_hitting_time_bound(evidence: Evidence) -> float:
     return float(np.log(excess)) - loss_rate_bound(evidence) if excess > 0.0 else -np.inf
 
 
-def _constants(evidence: Evidence) -> Constants:
-    return {
-        "gamma_star": _separator(evidence)[1],
-        "log_c": float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale,
-        "log_rate_bound": loss_rate_bound(evidence),
-        "log_hitting_time_bound": log_hitting_time_bound(evidence),
-    }
+def log_strength(evidence: Evidence) -> float:
+    """ln of c."""
+    return float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -253,26 +233,20 @@ def _driven_plan(evidence: Evidence) -> FlowPlan:
     )
 
 
-def _output_weight_stays(evidence: Evidence) -> Measurement:
-    """Smallest a_k^2 / c of the driving neuron over the snapshots."""
-    k = _driver(evidence)
-    c, smallest = driving_strengths(evidence)[k], np.inf
+def _output_weight_stays(evidence: Evidence) -> Values:
+    """a_k^2 / c of the driving neuron over the snapshots; 0 where its sign has changed."""
+    k, start = _driver(evidence), evidence.network
     for s in evidence.run.snapshots:
-        factor = np.exp(2.0 * (s.network.log_scale - evidence.network.log_scale))
-        same_sign = np.sign(s.network.a[k]) == np.sign(evidence.network.a[k])
-        smallest = min(smallest, float(factor * s.network.a[k] ** 2 / c) if same_sign else 0.0)
-    return at_least(smallest, 1.0, allowance=INTEGRATION)
+        factor = np.exp(2.0 * (s.network.log_scale - start.log_scale))
+        same_sign = np.sign(s.network.a[k]) == np.sign(start.a[k])
+        yield factor * s.network.a[k] ** 2 / driving_strengths(evidence)[k] if same_sign else 0.0
 
 
-def _loss_rate(evidence: Evidence) -> Measurement:
-    """Smallest ln(-dL/dt) over the snapshots with L >= ln 2 / n, against ln of its lower bound."""
-    rates = []
-    for s in evidence.run.snapshots:
-        if s.loss >= np.log(2.0) / evidence.dataset.n:
-            speed = np.linalg.norm(velocity(s.network, s.outputs, evidence.dataset, evidence.loss))
-            rates.append(2.0 * (s.network.log_scale + float(np.log(speed))))
-    need(rates, "no snapshot has L >= ln 2 / n")
-    return at_least(min(rates), loss_rate_bound(evidence), detail=f"ln(-dL/dt) >= {min(rates):.4g}")
+def _loss_rate(evidence: Evidence) -> Values:
+    """ln(-dL/dt) at the snapshots with L >= ln 2 / n."""
+    early = [s for s in evidence.run.snapshots if s.loss >= np.log(2.0) / evidence.dataset.n]
+    for s in need(early, "no snapshot has L >= ln 2 / n"):
+        yield 2.0 * (s.network.log_scale + float(np.log(np.linalg.norm(velocity_at(evidence, s)))))
 
 
 def _hitting_time(evidence: Evidence) -> Measurement:
@@ -291,25 +265,21 @@ def _hitting_time(evidence: Evidence) -> Measurement:
 _SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
 
 
-def _pull_along_separator(evidence: Evidence) -> Measurement:
-    """Smallest ratio of <sgn(a_k) dw_k/dt, w*> to |a_k| leak gamma* (1 - exp(-nL))/n over neurons and snapshots."""
-    separator, margin = _separator(evidence)
-    n, smallest = evidence.dataset.n, np.inf
+def _pull_along_separator(evidence: Evidence) -> Values:
+    """<sgn(a_k) dw_k/dt, w*> over |a_k| leak gamma* (1 - exp(-nL))/n, for neurons and snapshots."""
+    (separator, margin), n = _separator(evidence), evidence.dataset.n
     for s in evidence.run.snapshots:
-        moved = velocity(s.network, s.outputs, evidence.dataset, evidence.loss)[:, :-1] @ separator
+        moved = velocity_at(evidence, s)[:, :-1] @ separator
         bound = np.abs(s.network.a) * evidence.leak * margin * -np.expm1(-n * s.loss) / n
         alive = np.abs(s.network.a) > 0.0
-        smallest = min(smallest, float(np.min((np.sign(s.network.a) * moved)[alive] / bound[alive])))
-    return at_least(smallest, 1.0, allowance=INTEGRATION)
+        yield (np.sign(s.network.a) * moved)[alive] / bound[alive]
 
 
-def _total_force(evidence: Evidence) -> Measurement:
-    """Smallest ratio of sum_i g_i to 1 - exp(-nL) over the snapshots."""
-    ratios = []
+def _total_force(evidence: Evidence) -> Values:
+    """sum_i g_i over 1 - exp(-nL), at the snapshots."""
     for s in evidence.run.snapshots:
         total = float(np.sum(np.abs(evidence.loss.force(s.outputs, evidence.dataset.y))))
-        ratios.append(total / -np.expm1(-evidence.dataset.n * s.loss))
-    return at_least(min(ratios), 1.0, allowance=INTEGRATION)
+        yield total / -np.expm1(-evidence.dataset.n * s.loss)
 
 
 _GRID = np.linspace(0.0, 3.0, 301)
@@ -327,17 +297,14 @@ def _level(t: FloatArray) -> FloatArray:
     return 1.0 + 0.3 * t**2
 
 
-def _gauss_cumulative(function_values_at: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(function_values_at @ weights)])
-
-
 def _gronwall_bound() -> FloatArray:
     """alpha(t) + integral of alpha(s) beta(s) exp(B(t) - B(s)), to rounding, on the grid."""
     nodes, weights = np.polynomial.legendre.leggauss(6)
     half = 0.5 * np.diff(_GRID)[:, None]
     points = _GRID[:-1, None] + half * (1.0 + nodes)
     inner = _level(points) * _rate(points) * np.exp(-_rate_integral(points)) * half
-    return np.asarray(_level(_GRID) + np.exp(_rate_integral(_GRID)) * _gauss_cumulative(inner, weights))
+    integral = np.concatenate([[0.0], np.cumsum(inner @ weights)])
+    return np.asarray(_level(_GRID) + np.exp(_rate_integral(_GRID)) * integral)
 
 
 @drawn("subsolutions")
@@ -355,16 +322,14 @@ def subsolutions(evidence: Evidence) -> tuple[FloatArray, ...]:
     return tuple(solved)
 
 
-def _lemmab_1_integral_form(evidence: Evidence) -> Measurement:
-    return at_most(max(float(np.max(u / _gronwall_bound())) for u in subsolutions(evidence)[1:]), 1.0)
+def _over_integral_form(evidence: Evidence) -> Values:
+    """Functions that satisfy the inequality strictly over the bound (11)."""
+    return [u / _gronwall_bound() for u in subsolutions(evidence)[1:]]
 
 
-def _lemmab_1_attained(evidence: Evidence) -> Measurement:
-    return at_most(float(np.max(np.abs(subsolutions(evidence)[0] / _gronwall_bound() - 1.0))), 1e-8)
+def _attained(evidence: Evidence) -> FloatArray:
+    return np.asarray(np.abs(subsolutions(evidence)[0] / _gronwall_bound() - 1.0))
 
 
-def _lemmab_1_closed_form(evidence: Evidence) -> Measurement:
-    return at_most(
-        max(float(np.max(u / (_level(_GRID) * np.exp(_rate_integral(_GRID))))) for u in subsolutions(evidence)[1:]),
-        1.0,
-    )
+def _over_closed_form(evidence: Evidence) -> Values:
+    return [u / (_level(_GRID) * np.exp(_rate_integral(_GRID))) for u in subsolutions(evidence)[1:]]

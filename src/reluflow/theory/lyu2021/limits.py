@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence, kept
@@ -40,3 +40,8 @@ def kkt_residuals(evidence: Evidence, networks: Network | list[Network], **rtol:
 def good_draw_probability(evidence: Evidence) -> float:
     """1 - 2^-(m-1): the chance that a draw has neurons of both signs."""
     return 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
+
+
+def limit_margin(evidence: Evidence) -> float:
+    """Margin of the limit of the run."""
+    return normalized_margin(limit_of(evidence).network, evidence.dataset)

@@ -25,7 +25,7 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     largest_log_scale,
 )
-from reluflow.theory.lyu2021.limits import best_network, limit_of
+from reluflow.theory.lyu2021.limits import best_network, limit_of, proved_limit
 from reluflow.theory.measurement import (
     Measurement,
     all_of,
@@ -78,11 +78,6 @@ def largest_scale(evidence: Evidence) -> float:
         return -np.inf
     cone = correct_cone(evidence)
     return largest_log_scale(cone, evidence.network, constants.eps, cone.factor * time)
-
-
-def finite_or_none(value: float) -> float | None:
-    """The value, or None where there is none to show."""
-    return value if np.isfinite(value) else None
 
 
 def factor_to_regime(evidence: Evidence, sign: int = 1) -> float:
@@ -142,27 +137,20 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
 
 def limit_margin(evidence: Evidence, expected: float) -> Measurement:
     """The normalised margin of the certified limit against the foretold one."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    return equals(
-        normalized_margin(limit.network, evidence.dataset), expected, atol=evidence.parameter("rtol") * expected
-    )
+    margin = normalized_margin(proved_limit(evidence).network, evidence.dataset)
+    return equals(margin, expected, atol=evidence.parameter("rtol") * expected)
 
 
-def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> Measurement:
+def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> float:
     """How far the limit network is from one neuron along w."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    return at_most(one_neuron_distance(unit_norm(limit.network), w, sign), evidence.parameter("rtol"))
+    return one_neuron_distance(unit_norm(proved_limit(evidence).network), w, sign)
 
 
 def approach(evidence: Evidence) -> Measurement:
     """How far the run's own last direction is from the certified limit."""
-    limit = limit_of(evidence)
-    distance = direction_distance(unit_norm(evidence.run.network), unit_norm(limit.network))
-    return at_most(
-        distance, evidence.parameter("close"), detail=f"{distance:.3g} away at log time {evidence.run.log_time:.4g}"
-    )
+    distance = direction_distance(unit_norm(evidence.run.network), unit_norm(limit_of(evidence).network))
+    words = f"{distance:.3g} away at log time {evidence.run.log_time:.4g}"
+    return at_most(distance, evidence.parameter("close"), detail=words)
 
 
 def late_networks(evidence: Evidence, sign: int, *, until: float = 1.0) -> list[Network]:
@@ -206,7 +194,7 @@ def _constants(evidence: Evidence, sign: int) -> Constants:
         "kappa": _kappa(evidence, sign),
         "V": other.any_multipliers,
         "V_star": other.dual_multipliers,
-        "log_scale_needed": finite_or_none(largest_scale(evidence)),
+        "log_scale_needed": scale_needed(evidence),
     }
 
 
@@ -215,16 +203,8 @@ def _predictions(evidence: Evidence, sign: int) -> Constants:
     return {
         "margin": other.threshold,
         "share_exponent": 2.0 * (other.dual_multipliers / other.threshold - 1.0),
-        "probability": 1.0 - 0.5**evidence.network.num_neurons,
+        "probability": draw_probability(evidence),
     }
-
-
-def _margin_of_side(evidence: Evidence, sign: int) -> Measurement:
-    return limit_margin(evidence, against(evidence, sign).threshold)
-
-
-def _one_neuron_of_side(evidence: Evidence, sign: int) -> Measurement:
-    return limit_function(evidence, side_of(evidence, sign).w, sign)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +215,11 @@ class Hints:
     others: tuple[int, int]
     separator: FloatArray
     conditions: HintConditions
+
+    @property
+    def margin(self) -> float:
+        """eps/2, that of the limit."""
+        return 0.5 * self.conditions.eps
 
 
 def hints_of(evidence: Evidence) -> Hints | None:
@@ -258,33 +243,22 @@ def hints_of(evidence: Evidence) -> Hints | None:
         return None
     first = int(along[np.argmax(lengths[along])])
     base = evidence.dataset.subset(np.setdiff1d(np.arange(len(X)), [first, second, third]))
-    needed = hinted_dataset(
-        base,
-        H=float(lengths[first]),
-        K=float(np.linalg.norm(across)),
-        eps=float(side.w @ (X[second] + X[third]) / 2),
-        leak=evidence.leak,
-        w_perp=across,
-    ).conditions
+    eps = float(side.w @ (X[second] + X[third]) / 2)
+    sizes = {"H": float(lengths[first]), "K": float(np.linalg.norm(across))}
+    needed = hinted_dataset(base, **sizes, eps=eps, leak=evidence.leak, w_perp=across).conditions
     return Hints(first, (second, third), linear_separator(base).w, needed)
 
 
 @kept
-def _hints(evidence: Evidence) -> Hints | None:
+def _found_hints(evidence: Evidence) -> Hints | None:
     return hints_of(evidence)
 
 
-def _limit_margin(evidence: Evidence) -> Measurement:
-    hints = _hints(evidence)
-    return missing("no hints found") if hints is None else limit_margin(evidence, 0.5 * hints.conditions.eps)
+def _hints(evidence: Evidence) -> Hints:
+    return need(_found_hints(evidence), "no hints found")
 
 
-def _limit_function(evidence: Evidence) -> Measurement:
-    hints = _hints(evidence)
-    return missing("no hints found") if hints is None else limit_function(evidence, hints.separator, 1)
-
-
-@needs(_hints, "no hints found")
+@needs(_found_hints, "no hints found")
 def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
     facts = evidence.facts
@@ -306,7 +280,7 @@ def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     )
 
 
-@needs(_hints, "no hints found")
+@needs(_found_hints, "no hints found")
 def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
     best = best_network(evidence)
@@ -330,26 +304,22 @@ def _late_law(evidence: Evidence) -> Measurement:
     return equals(exponent, expected, atol=0.02 * abs(expected), detail=words)
 
 
-def _hint_constants(evidence: Evidence) -> Constants:
-    hints = _hints(evidence)
-    if hints is None:
-        return {}
-    needed = hints.conditions
-    return {
-        "eps": needed.eps,
-        "eps_limit": needed.eps_limit,
-        "H": needed.H,
-        "H_0": needed.H_0,
-        "H_3": needed.H_3,
-        "K": needed.K,
-        "K_min": needed.K_min,
-        "K_exact": needed.K_exact,
-        "log_scale_needed": finite_or_none(largest_scale(evidence)),
-    }
+def scale_needed(evidence: Evidence) -> float | None:
+    """log sigma_max, or None where there is none to show."""
+    value = largest_scale(evidence)
+    return value if np.isfinite(value) else None
+
+
+def draw_probability(evidence: Evidence) -> float:
+    """1 - 2^-m: the chance that some neuron has the sign that wins."""
+    return 1.0 - 0.5**evidence.network.num_neurons
 
 
 def _hint_predictions(evidence: Evidence) -> Constants:
-    hints = _hints(evidence)
-    margin = float("nan") if hints is None else 0.5 * hints.conditions.eps
-    probability = 1.0 - 0.5**evidence.network.num_neurons
-    return {"margin": margin, "share_exponent": 2.0 * (evidence.leak - 1.0), "probability": probability}
+    hints = _found_hints(evidence)
+    margin = float("nan") if hints is None else hints.margin
+    return {
+        "margin": margin,
+        "share_exponent": 2.0 * (evidence.leak - 1.0),
+        "probability": draw_probability(evidence),
+    }

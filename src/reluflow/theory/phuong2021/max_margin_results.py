@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
 from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need, nothing
 from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import (
     TwoNeuronLimit,
-    both_groups_chance,
     class_vectors,
     group_square,
     limit_of,
-    one_neuron_death,
 )
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.theorem import Constants
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
+
+
+_GROUPS = {"J+": 1, "J-": -1, "dead": 0, "unsorted": LEFT}  # as `two_groups` codes them
 
 
 def late_plan(evidence: Evidence) -> FlowPlan:
@@ -47,6 +48,7 @@ def limit(evidence: Evidence) -> TwoNeuronLimit:
     return limit_of(late_networks(evidence)[-1][1], evidence)
 
 
+@hypothesis("late-run", "the run reaches at least two of its late times", needs_trajectory=True)
 def _is_late(evidence: Evidence) -> Judgement:
     if evidence.trajectory is None:
         return Judgement(False, None, "no run was made")
@@ -57,18 +59,22 @@ def _is_late(evidence: Evidence) -> Judgement:
     return Judgement(count >= 2, float(count - 2), words)
 
 
+def _last_groups(evidence: Evidence) -> IntArray:
+    """The group of each neuron at the last time."""
+    need(_is_late.judge(evidence).holds, "there is no late snapshot")
+    return two_groups(late_networks(evidence)[-1][1], evidence.dataset)
+
+
 @hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)
 def _all_sorted(evidence: Evidence) -> Judgement:
-    need(_is_late(evidence).holds, "there is no late snapshot")
-    code = two_groups(late_networks(evidence)[-1][1], evidence.dataset)
-    left = int(np.sum(code == LEFT))
-    sizes = f"{int(np.sum(code == 1))} in J+, {int(np.sum(code == -1))} in J-, {int(np.sum(code == 0))} dead"
-    return Judgement(left == 0, float(-left), f"{sizes}, {left} unsorted at the last time")
+    counts = {name: int(np.sum(_last_groups(evidence) == code)) for name, code in _GROUPS.items()}
+    words = f"{counts['J+']} in J+, {counts['J-']} in J-, {counts['dead']} dead, {counts['unsorted']} unsorted"
+    return Judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
 
 
+@hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", needs_trajectory=True)
 def _someone_lives(evidence: Evidence) -> Judgement:
-    need(_is_late(evidence).holds, "there is no late snapshot")
-    alive = int(np.sum(two_groups(late_networks(evidence)[-1][1], evidence.dataset) != 0))
+    alive = int(np.sum(_last_groups(evidence) != 0))
     return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
 
 
@@ -78,8 +84,8 @@ HYPOTHESES = (
     balanced_start(),
     data_assumption("orthogonally-separable"),
     data_assumption("support-spans"),
-    Hypothesis("late-run", "the run reaches at least two of its late times", _is_late, needs_trajectory=True),
-    Hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", _someone_lives, needs_trajectory=True),
+    _is_late,
+    _someone_lives,
 )
 
 
@@ -114,14 +120,18 @@ def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measureme
     return at_most(found[-1], bound, allowance=1e-12, detail=f"distance {values}")
 
 
+def _seen(evidence: Evidence, signs: list[int]) -> Dataset:
+    """The samples of these classes."""
+    keep = np.isin(evidence.dataset.y, signs)
+    return Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+
+
 @kept
 def solved_limit(evidence: Evidence) -> Network:
     """The direction the last state tends to, by a conic program in its patterns, on the classes that have a group."""
     last = unit_norm(late_networks(evidence)[-1][1])
     code = two_groups(last, evidence.dataset)
-    keep = np.isin(evidence.dataset.y, [sign for sign in (1, -1) if np.any(code == sign)])
-    seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
-    return max_margin_in_patterns(last, seen)
+    return max_margin_in_patterns(last, _seen(evidence, [sign for sign in (1, -1) if np.any(code == sign)]))
 
 
 def limit_predictions(evidence: Evidence) -> Constants:
@@ -139,27 +149,19 @@ def limit_predictions(evidence: Evidence) -> Constants:
     }
 
 
-def _falls(evidence: Evidence, part: str) -> Measurement:
-    return falls(evidence, distances(evidence, part), by_root=True)
-
-
-def _exact_limit(evidence: Evidence) -> Measurement:
+def _exact_limit(evidence: Evidence) -> float:
     """Distance of the solved direction from the closed form, W and a together."""
-    W, a = relative(solved_limit(evidence))
-    target = limit(evidence)
-    distance = float(np.hypot(np.linalg.norm(W - target.W), np.linalg.norm(a - target.a)))
-    return at_most(distance, SOLVED, detail=f"the direction solved for in the final patterns is {distance:.2g} away")
+    (W, a), target = relative(solved_limit(evidence)), limit(evidence)
+    return float(np.hypot(np.linalg.norm(W - target.W), np.linalg.norm(a - target.a)))
 
 
-def _is_kkt(evidence: Evidence) -> Measurement:
+def _is_kkt(evidence: Evidence) -> float:
     """KKT residual of the closed-form limit on the classes that have a group."""
     target = limit(evidence)
-    signs = [sign for sign, share in ((1, target.u), (-1, target.z)) if np.any(share)]
-    keep = np.isin(evidence.dataset.y, signs)
-    seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+    seen = _seen(evidence, [sign for sign, share in ((1, target.u), (-1, target.z)) if np.any(share)])
     root = np.sqrt(evidence.network.weight)
     network = Network(target.W / root[:, None], target.a / root, weight=evidence.network.weight)
-    return at_most(kkt_certificate(network, seen, active_rtol=1e-7).residual, 1e-7)
+    return kkt_certificate(network, seen, active_rtol=1e-7).residual
 
 
 def _still_allowed(evidence: Evidence) -> float:
@@ -195,20 +197,6 @@ def _growth(evidence: Evidence, sign: Sign) -> Measurement:
     return at_most(abs(rate / expected - 1.0), _still_allowed(evidence), detail=words)
 
 
-def _constants(evidence: Evidence) -> Constants:
-    plus, minus = class_vectors(evidence)
-    death = one_neuron_death(evidence)
-    return {
-        "w_plus": plus.w.tolist(),
-        "w_minus": minus.w.tolist(),
-        "death_positive": death.positive,
-        "death_negative": death.negative,
-        "death_is_exact": death.is_exact,
-        "both_groups_probability": both_groups_chance(evidence),
-        "log_dead_probability_bound": -evidence.network.num_neurons * float(np.log(2.0)),
-    }
-
-
 # Corollary 1 ----------------------------------------------------------------------------------------------------------
 
 
@@ -217,22 +205,20 @@ def _probes(evidence: Evidence) -> FloatArray:
     return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
 
 
-def _function(network: Network, X: FloatArray) -> FloatArray:
-    """f(x)/|theta|^2."""
-    return unit_norm(network).outputs(X)
+@drawn("limit function")
+def _limit_function(evidence: Evidence) -> FloatArray:
+    """f(x)/|theta|^2 of the limit at the probes."""
+    return limit(evidence).function(_probes(evidence))
 
 
-def _function_approaches(evidence: Evidence) -> Measurement:
-    X = _probes(evidence)
-    wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
-    errors = [float(np.max(np.abs(_function(network, X) - wanted))) for _, network in late_networks(evidence)]
-    return falls(evidence, errors, by_root=True)
+def _function_error(evidence: Evidence, network: Network) -> float:
+    """Largest difference of f(x)/|theta|^2 of a network from that, over the probes."""
+    return float(np.max(np.abs(unit_norm(network).outputs(_probes(evidence)) - _limit_function(evidence))))
 
 
-def _function_limit(evidence: Evidence) -> Measurement:
-    X = _probes(evidence)
-    wanted = evidence.witness("limit function", lambda: limit(evidence).function(X))
-    return at_most(float(np.max(np.abs(_function(solved_limit(evidence), X) - wanted))), SOLVED)
+def function_errors(evidence: Evidence) -> list[float]:
+    """The same at each late time."""
+    return [_function_error(evidence, network) for _, network in late_networks(evidence)]
 
 
 # Is a small scale needed? ---------------------------------------------------------------------------------------------
@@ -248,10 +234,6 @@ def _left_behind(evidence: Evidence) -> Measurement:
     return at_most(
         shares[-1], max(shares[0], 1e-12), detail=f"share {shares[0]:.3g} at first, {shares[-1]:.3g} at last"
     )
-
-
-def _distance_falls(evidence: Evidence) -> Measurement:
-    return falls(evidence, distances(evidence, "W"), by_root=False)
 
 
 def _exponent(evidence: Evidence) -> Constants:

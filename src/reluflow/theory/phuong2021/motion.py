@@ -15,7 +15,7 @@ from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.facts import MAX_SUBSETS
-from reluflow.theory.measurement import Measurement, at_least, at_most, need, none_of, nothing
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, none_of, nothing
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.extremal_directions import (
     DEAD,
@@ -317,39 +317,31 @@ def largest_rate(evidence: Evidence) -> float:
     return float(evidence.dataset.n * largest_force * np.max(evidence.facts.norms))
 
 
-def _stays_balanced(evidence: Evidence) -> Measurement:
-    worst = -np.inf
+def _stays_balanced(evidence: Evidence) -> Values:
+    """|a_j - sign(a_j(0)) |w_j|| relative to the larger of the two."""
     for snapshot in evidence.run.snapshots:
         a, norms = snapshot.network.a, row_norms(snapshot.network.w)
-        worst = max(
-            worst, float(np.max(np.abs(a - np.sign(evidence.network.a) * norms) / np.maximum(np.abs(a), norms)))
-        )
-    return at_most(worst, 1e-10, detail=f"largest relative |a_j - sign(a_j(0)) |w_j|| is {worst:.2g}")
+        yield np.abs(a - np.sign(evidence.network.a) * norms) / np.maximum(np.abs(a), norms)
 
 
 def growth_ratio(evidence: Evidence) -> float:
     """Largest |log|a_j| changed| per n B V t, over all pairs of successive snapshots and neurons."""
-    snapshots = evidence.run.snapshots
-    worst = -np.inf
-    for before, after in pairwise(snapshots):
+    ratios = []
+    for before, after in pairwise(evidence.run.snapshots):
         logs = np.log(np.abs(after.network.a)) - np.log(np.abs(before.network.a))
         change = np.abs(logs + after.network.log_scale - before.network.log_scale)
-        worst = max(worst, float(np.max(change)) / (largest_rate(evidence) * (after.time - before.time)))
-    return worst
+        ratios.append(float(np.max(change)) / (largest_rate(evidence) * (after.time - before.time)))
+    return max(ratios, default=-np.inf)
 
 
-def _rate(evidence: Evidence) -> Measurement:
-    ratio = growth_ratio(evidence)
-    return at_most(
-        2.0 * ratio,
-        2.0,
-        allowance=ROUNDING,
-        detail=f"log a_j^2 changes at {2.0 * ratio:.4g} n B V (printed: at most 1)",
-    )
+def growth_of_squares(evidence: Evidence) -> float:
+    """The same for a_j^2."""
+    return 2.0 * growth_ratio(evidence)
 
 
-def _a_4_constants(evidence: Evidence) -> Constants:
-    return {"nBV": largest_rate(evidence), "rate_of_a_squared": 2.0 * largest_rate(evidence)}
+def rate_of_squares(evidence: Evidence) -> float:
+    """2 n B V."""
+    return 2.0 * largest_rate(evidence)
 
 
 def _lemmaa_3_plan(evidence: Evidence) -> FlowPlan:

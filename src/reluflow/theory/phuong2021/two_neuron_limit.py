@@ -16,11 +16,10 @@ from reluflow.geometry.basins import circle_basins
 from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.measurement import Measurement, at_most, missing
 from reluflow.theory.phuong2021.extremal_directions import Sign, two_groups
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +148,11 @@ class Death:
         return 0.5 * (self.positive + self.negative)
 
 
+@drawn("death")
 def one_neuron_death(evidence: Evidence) -> Death:
     """Exact arcs in d = 2, else the share of random neurons carried to their end."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
-    return evidence.witness("death", lambda: exact_death(X, forces) if X.shape[1] == 2 else sampled_death(X, forces))
+    return exact_death(X, forces) if X.shape[1] == 2 else sampled_death(X, forces)
 
 
 def exact_death(X: FloatArray, forces: FloatArray) -> Death:
@@ -190,6 +190,11 @@ def both_groups_chance(evidence: Evidence) -> float:
     return both_groups_probability(evidence.network.num_neurons, 1.0 - death.positive, 1.0 - death.negative)
 
 
+def log_dead_bound(evidence: Evidence) -> float:
+    """ln of 2^-m."""
+    return -evidence.network.num_neurons * float(np.log(2.0))
+
+
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 
 
@@ -215,26 +220,27 @@ def explicit_multipliers(evidence: Evidence) -> FloatArray:
     return np.asarray(plus.multipliers / plus.norm + minus.multipliers / minus.norm)
 
 
+@drawn("network")
 def _point(evidence: Evidence) -> Network:
-    return evidence.witness("network", lambda: margin_point(evidence))
+    return margin_point(evidence)
 
 
 def _margins(evidence: Evidence) -> FloatArray:
     return np.asarray(evidence.dataset.y * _point(evidence).outputs(evidence.dataset.X))
 
 
-def _feasible(evidence: Evidence) -> Measurement:
-    return at_least(float(np.min(_margins(evidence))), 1.0, allowance=EXACT)
+@drawn("multipliers")
+def _multipliers(evidence: Evidence) -> FloatArray:
+    return explicit_multipliers(evidence)
 
 
-def _complementary(evidence: Evidence) -> Measurement:
-    multipliers = evidence.witness("multipliers", lambda: explicit_multipliers(evidence))
-    return at_most(float(np.max(np.abs(multipliers * (_margins(evidence) - 1.0)))), EXACT)
+def _complementary(evidence: Evidence) -> FloatArray:
+    return np.asarray(np.abs(_multipliers(evidence) * (_margins(evidence) - 1.0)))
 
 
 def _stationary(evidence: Evidence) -> Measurement:
     """Largest entry of theta - sum_i lambda_i y_i grad f(x_i), relative to the largest entry of theta."""
-    multipliers = evidence.witness("multipliers", lambda: explicit_multipliers(evidence))
+    multipliers = _multipliers(evidence)
     network, X = _point(evidence), evidence.dataset.X
     products = network.pre_activations(X)
     pull = multipliers * evidence.dataset.y
@@ -247,26 +253,20 @@ def _stationary(evidence: Evidence) -> Measurement:
     )
 
 
-def _certified(evidence: Evidence) -> Measurement:
+def _certified(evidence: Evidence) -> float:
     """Residual of the multipliers a linear program finds by itself."""
-    return at_most(kkt_certificate(_point(evidence), evidence.dataset, active_rtol=1e-8).residual, 1e-8)
+    return kkt_certificate(_point(evidence), evidence.dataset, active_rtol=1e-8).residual
+
+
+def squared_norm(evidence: Evidence) -> float:
+    """|w_+| + |w_-|, that of W."""
+    plus, minus = class_vectors(evidence)
+    return plus.norm + minus.norm
 
 
 def _norm(evidence: Evidence) -> Measurement:
-    plus, minus = class_vectors(evidence)
-    total = float(np.sum(_point(evidence).w ** 2))
-    expected = plus.norm + minus.norm
+    total, expected = float(np.sum(_point(evidence).w ** 2)), squared_norm(evidence)
     return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
-
-
-def _constants(evidence: Evidence) -> Constants:
-    plus, minus = class_vectors(evidence)
-    return {
-        "length_plus": plus.norm,
-        "length_minus": minus.norm,
-        "multipliers": explicit_multipliers(evidence).tolist(),
-        "squared_norm_of_W": plus.norm + minus.norm,
-    }
 
 
 @hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero")
