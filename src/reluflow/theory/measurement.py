@@ -197,6 +197,12 @@ def need(found: Found | None, what: str) -> Found:
 def closes_in(distances: Sequence[float], *, share: float = 0.9, floor: float = 1e-9, detail: str = "") -> Measurement:
     """Distances to a limit on the way: the last is at most a share of the first, or below the floor of rounding.
 
+    The papers give no rate for these approaches: they are proved as limits only, and what is seen is a power of
+    1/log t. So no bound can be derived, and the share is ours: a tenth must be gone over the recorded times. That is
+    some 1e8 times what the tolerance of a run moves a direction by, so a run that stands still or moves away fails;
+    but it tells nothing of the speed, and is no proof that there is a limit. What the limit is, another conclusion
+    proves beside it.
+
     >>> closes_in([0.3, 0.3]).holds, closes_in([0.3, 0.1]).holds
     (False, True)
     """
