@@ -18,7 +18,7 @@ from reluflow.single_neuron.population import NeuronParameters, population_gradi
 from reluflow.theory.evidence import Evidence, PopulationPlan
 from reluflow.theory.lee2022 import runs
 from reluflow.theory.lee2022.model import start, student, teacher
-from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns, NeuronDescent
+from reluflow.theory.lee2022.runs import ComparisonCurves, EulerRuns, NeuronDescent
 
 Settings = Mapping[str, float]
 

@@ -129,10 +129,7 @@ def default_loss(dataset: Dataset) -> AbstractLoss:
 
 
 def _judge(assumption: Assumption, facts: DatasetFacts) -> Condition:
-    judgement = assumption.judge(facts)
-    return Condition(
-        assumption.key, assumption.paper, assumption.statement, judgement.holds, judgement.margin, judgement.detail
-    )
+    return Condition(assumption.key, assumption.paper, assumption.statement, **vars(assumption.judge(facts)))
 
 
 def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], facts: DatasetFacts) -> Applicability:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement, fails, undecided
 from reluflow.theory.erratum import erratum_keys
 from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
 from reluflow.theory.measurement import Level, Measurement, Undecided, missing
@@ -269,45 +269,29 @@ def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[Ju
 
 
 def _not_judged(hypothesis: Hypothesis, wrong: str) -> JudgedHypothesis:
-    words = f"not judged, for {wrong} fails"
-    return JudgedHypothesis(hypothesis.name, hypothesis.statement, None, None, words, is_regime=hypothesis.is_regime)
+    return _as_judged(hypothesis, undecided(f"not judged, for {wrong} fails"))
 
 
 def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
     try:
-        judgement = hypothesis.judge(evidence)
+        return _as_judged(hypothesis, hypothesis.judge(evidence))
     except Undecided as without:
-        judgement = undecided(str(without))
-    return JudgedHypothesis(
-        hypothesis.name,
-        hypothesis.statement,
-        judgement.holds,
-        judgement.margin,
-        judgement.detail,
-        is_regime=hypothesis.is_regime,
-    )
+        return _as_judged(hypothesis, undecided(str(without)))
+
+
+def _as_judged(hypothesis: Hypothesis, judgement: Judgement) -> JudgedHypothesis:
+    return JudgedHypothesis(hypothesis.name, hypothesis.statement, **vars(judgement), is_regime=hypothesis.is_regime)
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
     try:
-        m = conclusion.measure(evidence)
+        return _as_measured(conclusion, conclusion.measure(evidence))
     except Undecided as without:
-        m = missing(str(without))
-    return _as_measured(conclusion, m)
+        return _as_measured(conclusion, missing(str(without)))
 
 
-def _as_measured(conclusion: Conclusion, m: Measurement) -> MeasuredConclusion:
-    return MeasuredConclusion(
-        conclusion.name,
-        conclusion.statement,
-        conclusion.level,
-        m.holds,
-        m.measured,
-        m.bound,
-        m.slack,
-        m.detail,
-        is_empty=m.is_empty,
-    )
+def _as_measured(conclusion: Conclusion, measurement: Measurement) -> MeasuredConclusion:
+    return MeasuredConclusion(conclusion.name, conclusion.statement, conclusion.level, **vars(measurement))
 
 
 def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredConclusion, ...]) -> VerdictKind:
@@ -332,29 +316,16 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     runs += list(evidence.companions.values())
     found = []
     if evidence.trajectory is not None and not evidence.is_flow:
-        words = f"the run is {evidence.trajectory.method}"
-        found.append(
-            Hypothesis(
-                "gradient-flow",
-                "the run is a gradient flow",
-                lambda e: Judgement(holds=False, margin=None, detail=words),
-                is_regime=True,
-            )
-        )
+        judgement = fails(f"the run is {evidence.trajectory.method}")
+        found.append(_said("gradient-flow", "the run is a gradient flow", judgement))
     odd = next((run.problem.variant for run in runs if not run.problem.is_plain), "")
     if odd:
-        found.append(
-            Hypothesis(
-                "plain-flow",
-                "all weights are trained, by the loss alone",
-                lambda e: Judgement(holds=False, margin=None, detail=f"the run has {odd}"),
-                is_regime=True,
-            )
-        )
+        found.append(_said("plain-flow", "all weights are trained, by the loss alone", fails(f"the run has {odd}")))
     cut = next((run for run in runs if run.outcome.is_cut_short), None)
     if cut is not None:
-        sentence = cut.outcome.sentence
-        found.append(
-            Hypothesis("completed", "the run was not cut short", lambda e: undecided(sentence), is_regime=True)
-        )
+        found.append(_said("completed", "the run was not cut short", undecided(cut.outcome.sentence)))
     return tuple(found)
+
+
+def _said(name: str, statement: str, judgement: Judgement) -> Hypothesis:
+    return Hypothesis(name, statement, lambda evidence: judgement, is_regime=True)

@@ -57,6 +57,11 @@ class MeasuredConclusion:
     is_empty: bool = False
 
 
+def _told(part: JudgedHypothesis | MeasuredConclusion, *, hidden: str) -> dict[str, Any]:
+    """Its fields but the hidden one, ready for JSON."""
+    return {name: str(v) if isinstance(v, Level) else v for name, v in vars(part).items() if name != hidden}
+
+
 @dataclass(frozen=True, repr=False)
 class Verdict(RowsToFrame):
     """What a theorem says of one problem.
@@ -137,25 +142,10 @@ class Verdict(RowsToFrame):
             "statement": self.theorem.statement,
             "verdict": str(self.kind),
             "why": self.why,
-            "hypotheses": [
-                {"name": h.name, "statement": h.statement, "holds": h.holds, "margin": h.margin, "detail": h.detail}
-                for h in self.hypotheses
-            ],
+            "hypotheses": [_told(h, hidden="is_regime") for h in self.hypotheses],
             "constants": dict(self.constants),
             "predictions": dict(self.predictions),
-            "conclusions": [
-                {
-                    "name": c.name,
-                    "statement": c.statement,
-                    "level": str(c.level),
-                    "holds": c.holds,
-                    "measured": c.measured,
-                    "bound": c.bound,
-                    "slack": c.slack,
-                    "detail": c.detail,
-                }
-                for c in self.conclusions
-            ],
+            "conclusions": [_told(c, hidden="is_empty") for c in self.conclusions],
             "erratum": self.theorem.erratum or None,
             "errata": list(self.theorem.errata),
             "departs": self.theorem.departs or None,
@@ -163,22 +153,9 @@ class Verdict(RowsToFrame):
 
     def table(self) -> list[dict[str, Any]]:
         """One row per hypothesis and conclusion, ready for a data frame."""
-        hypotheses = [
-            {"what": "hypothesis", "name": h.name, "holds": h.holds, "measured": None, "bound": None, "slack": h.margin}
-            for h in self.hypotheses
-        ]
-        conclusions = [
-            {
-                "what": "conclusion",
-                "name": c.name,
-                "holds": c.holds,
-                "measured": c.measured,
-                "bound": c.bound,
-                "slack": c.slack,
-            }
-            for c in self.conclusions
-        ]
-        return hypotheses + conclusions
+        rows: list[tuple[Any, ...]] = [("hypothesis", h.name, h.holds, None, None, h.margin) for h in self.hypotheses]
+        rows += [("conclusion", c.name, c.holds, c.measured, c.bound, c.slack) for c in self.conclusions]
+        return [dict(zip(("what", "name", "holds", "measured", "bound", "slack"), row, strict=True)) for row in rows]
 
     def __repr__(self) -> str:
         return f"Verdict({self.theorem.key}, {self.why})"

@@ -15,7 +15,7 @@ from reluflow.single_neuron import descent_angle_band, descent_magnitude_band, f
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.descent_results import descent_allowance, stopping_step
 from reluflow.theory.lee2022.model import start, teacher
-from reluflow.theory.lee2022.recorded import NeuronDescent
+from reluflow.theory.lee2022.runs import NeuronDescent
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

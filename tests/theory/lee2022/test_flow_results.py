@@ -16,9 +16,8 @@ from reluflow.losses import SquareLoss
 from reluflow.network import Network
 from reluflow.single_neuron import BalancedNeuron, angle_band, magnitude_band, one_layer_flow
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.deep_results import nested_output
-from reluflow.theory.lee2022.gaussian_sample import sample_p_values
-from reluflow.theory.lee2022.implicit_time import implicit_error, printed_antiderivative, travel_time
+from reluflow.theory.lee2022.conditions import sample_p_values
+from reluflow.theory.lee2022.flow_results import implicit_error, nested_output, printed_antiderivative, travel_time
 from reluflow.theory.lee2022.model import start, student, teacher
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -10,8 +10,8 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check, example_problem
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.cones_of_appendix_g import principal_tangents
 from reluflow.theory.lyu2021.early_constants import correct_cone
+from reluflow.theory.lyu2021.entering_the_cone import principal_tangents
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

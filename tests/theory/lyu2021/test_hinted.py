@@ -19,8 +19,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.hinted import hints_of
-from reluflow.theory.lyu2021.non_symmetric_limit import losing_share
+from reluflow.theory.lyu2021.non_symmetric_limit import hints_of, losing_share
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

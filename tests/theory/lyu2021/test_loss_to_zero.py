@@ -14,7 +14,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.loss_to_zero import driving_strengths, loss_rate_bound, subsolutions
+from reluflow.theory.lyu2021.kkt_directions import driving_strengths, loss_rate_bound, subsolutions
 from reluflow.theory.lyu2021.unit_ball import velocity
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -20,8 +20,9 @@ from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.lyu2021.growth_in_the_cone import entry_norm, stacked
+from reluflow.theory.lyu2021.growth_in_the_cone import stacked
 from reluflow.theory.lyu2021.one_sign_takes_over import extended_embedding
+from reluflow.theory.lyu2021.unit_ball import m_norm
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -106,7 +107,7 @@ def test_the_limit_of_small_scales_is_the_flow_of_one_neuron():
     one = stacked(run.snapshots[-1].network, cone)[0]
     foretold = (b / size)[:, None] * one
     found = stacked(smallest.run.snapshots[2].network, cone)[positive]
-    assert entry_norm(found - foretold) < 0.02 * entry_norm(foretold)  # negative neurons are still sigma^0.2 = 1/60
+    assert m_norm(found - foretold) < 0.02 * m_norm(foretold)  # negative neurons are still sigma^0.2 = 1/60
 
 
 def test_the_embedding_keeps_function_norm_and_flow():

@@ -16,7 +16,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.limit import LimitIdentified, certified_limit
-from reluflow.theory.lyu2021.orthogonally_separable_kkt import class_vectors, kkt_directions
+from reluflow.theory.lyu2021.closed_form_kkt import class_vectors, kkt_directions
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

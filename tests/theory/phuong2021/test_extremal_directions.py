@@ -14,8 +14,14 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.losses import LogisticLoss
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.extremal_directions import Displacement, largest_step
-from reluflow.theory.phuong2021.sectors import aggregate, extremal_sector, sector_of, strict_extrema
+from reluflow.theory.phuong2021.extremal_directions import (
+    Displacement,
+    aggregate,
+    extremal_sector,
+    largest_step,
+    sector_of,
+    strict_extrema,
+)
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

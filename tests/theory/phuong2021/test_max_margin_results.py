@@ -17,9 +17,15 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.death import Death, exact_death, sampled_death
-from reluflow.theory.phuong2021.margin_point import explicit_multipliers
-from reluflow.theory.phuong2021.two_neuron_limit import both_groups_probability, class_vectors, limit_of
+from reluflow.theory.phuong2021.two_neuron_limit import (
+    Death,
+    both_groups_probability,
+    class_vectors,
+    exact_death,
+    explicit_multipliers,
+    limit_of,
+    sampled_death,
+)
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -261,7 +267,7 @@ def test_w_minus_points_towards_the_negative_samples():
 
 def test_a_scaled_point_is_not_feasible():
     evidence = Evidence(own_problem(LEMMA_C_1))
-    from reluflow.theory.phuong2021.margin_point import margin_point
+    from reluflow.theory.phuong2021.two_neuron_limit import margin_point
 
     smaller = margin_point(evidence).scaled(-0.01)
     forged = replace(evidence, witnesses={"network": smaller})

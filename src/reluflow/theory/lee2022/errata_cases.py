@@ -21,8 +21,8 @@ from reluflow.single_neuron.population import NeuronParameters, population_gradi
 from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lee2022.conditions import active_covariance_is_definite
+from reluflow.theory.lee2022.flow_results import printed_antiderivative
 from reluflow.theory.lee2022.gaussian_results import sector_integrals
-from reluflow.theory.lee2022.implicit_time import printed_antiderivative
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 

@@ -11,14 +11,11 @@ from reluflow.arrays import FloatArray
 from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.flow_measurements import ROUNDING
-from reluflow.theory.lee2022.model import layers, once_turning, start
-from reluflow.theory.lee2022.recorded import ComparisonCurves, EulerRuns
-from reluflow.theory.lee2022.runs import COMPARISON, EULER, run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.lee2022.model import once_turning, start
+from reluflow.theory.lee2022.runs import ComparisonCurves, EulerRuns, run_of
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most
 from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True)
@@ -51,11 +48,17 @@ def _curve(evidence: Evidence) -> TwoLayerCurve:
     return TwoLayerCurve(neuron.magnitude, neuron.overlap * neuron.teacher_power)
 
 
-def _bounds(curve: TwoLayerCurve) -> tuple[float, float, float]:
+def _bounds(evidence: Evidence) -> tuple[float, float, float]:
     """M_1 >= |1/g'|, M_2 >= |g' + x g''|, M_3 >= |g''| on [0, 1]."""
-    x = np.linspace(0.0, 1.0, 2001)
+    x, curve = np.linspace(0.0, 1.0, 2001), _curve(evidence)
     slope, bend = curve.slope(x), curve.curvature(x)
     return float(np.max(1.0 / np.abs(slope))), float(np.max(np.abs(slope + x * bend))), float(np.max(np.abs(bend)))
+
+
+def printed_bound(evidence: Evidence) -> float:
+    """What Theorem 4.1 prints, at the largest step size."""
+    rate = _curve(evidence).level
+    return printed_euler_bound(rate=rate, step_size=evidence.parameter("step") / rate, curvature=_bounds(evidence)[2])
 
 
 @hypothesis("moving-start", "the scalar equation does not start at its fixed point")
@@ -68,7 +71,7 @@ def _moves(evidence: Evidence) -> Judgement:
 @hypothesis("small-step", "eta < 1/(c M_1 M_2)", is_regime=True)
 @once_turning
 def _small_step(evidence: Evidence) -> Judgement:
-    first, second, _ = _bounds(_curve(evidence))
+    first, second, _ = _bounds(evidence)
     bound = 1.0 / (first * second)
     step = evidence.parameter("step")
     return Judgement(step < bound, bound - step, f"c eta = {step:g} against 1/(M_1 M_2) = {bound:.4g}")
@@ -115,42 +118,18 @@ def _second_order(evidence: Evidence) -> Measurement:
     )
 
 
-def _constants(evidence: Evidence) -> Constants:
-    curve = _curve(evidence)
-    first, second, third = _bounds(curve)
-    eta = evidence.parameter("step") / curve.level
-    return {
-        "rate": curve.level,
-        "M_1": first,
-        "M_2": second,
-        "M_3": third,
-        "leading_constant": _leading_constant(evidence),
-        "printed_bound": printed_euler_bound(rate=curve.level, step_size=eta, curvature=third),
-    }
-
-
 # Lemma C.2 ------------------------------------------------------------------------------------------------------------
 
 
-def _ordered(evidence: Evidence) -> Measurement:
+def _ordered(evidence: Evidence) -> FloatArray:
     curves = run_of(evidence, ComparisonCurves)
-    slack = float(np.min((curves.upper - curves.lower)[1:])) / curves.start.teacher_magnitude
-    return at_least(slack, 0.0, allowance=ROUNDING, detail=f"smallest v - u is {slack:.3g} v* after t = 0")
+    return np.asarray((curves.upper - curves.lower)[1:] / curves.start.teacher_magnitude)
 
 
-def _closed_forms(evidence: Evidence) -> Measurement:
+def _closed_forms(evidence: Evidence) -> Values:
     """Integrated curves against the elementary solution."""
     curves, neuron = run_of(evidence, ComparisonCurves), start(evidence)
-    worst = -np.inf
     for level, curve in ((neuron.overlap, curves.lower), (1.0, curves.upper)):
-        exact = comparison_solution(neuron.q, neuron.magnitude, level * neuron.teacher_power, curves.times)
-        worst = max(worst, float(np.max(np.abs(curve / exact - 1.0))))
-    return at_most(worst, 1e-8, detail=f"largest relative difference {worst:.2g}")
-
-
-def _thm4_1_plan(evidence: Evidence) -> PopulationPlan:
-    return PopulationPlan(EULER, {"step": evidence.parameter("step"), "relaxations": evidence.parameter("relaxations")})
-
-
-def _lemmac_2_plan(evidence: Evidence) -> PopulationPlan:
-    return PopulationPlan(COMPARISON, {"q": layers(evidence), "gap": evidence.parameter("gap")})
+        yield np.abs(
+            curve / comparison_solution(neuron.q, neuron.magnitude, level * neuron.teacher_power, curves.times) - 1.0
+        )

@@ -16,7 +16,7 @@ from reluflow.single_neuron.gaussian_moments import (
     two_half_space_moment,
 )
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.lee2022.model import student, teacher
 from reluflow.theory.measurement import Measurement, at_least, at_most
 from reluflow.theory.stating import hypothesis
@@ -53,26 +53,43 @@ def _pair(evidence: Evidence) -> tuple[FloatArray, FloatArray]:
     return one / np.linalg.norm(one), other / np.linalg.norm(other)
 
 
+@drawn("two half-space moment")
 def _claimed(evidence: Evidence) -> FloatArray:
-    return evidence.witness("two half-space moment", lambda: two_half_space_moment(*_pair(evidence)))
+    return two_half_space_moment(*_pair(evidence))
 
 
-def _by_quadrature(evidence: Evidence) -> Measurement:
-    return at_most(float(np.max(np.abs(_claimed(evidence) - quadrature_moment(*_pair(evidence))))), QUADRATURE)
+def theta(evidence: Evidence) -> float:
+    """The angle between student and teacher."""
+    return float(gap_between(*_pair(evidence)))
 
 
-def _kernel(evidence: Evidence) -> Measurement:
+@drawn("relu kernel")
+def kernel(evidence: Evidence) -> float:
+    """E[s(<u, x>) s(<v, x>)] as stated."""
+    return relu_kernel(*_pair(evidence))
+
+
+@drawn("speed")
+def speed(evidence: Evidence) -> float:
+    """kappa = 1/d."""
+    return spherical_speed(evidence.dataset.d)
+
+
+def _by_quadrature(evidence: Evidence) -> FloatArray:
+    return np.asarray(np.abs(_claimed(evidence) - quadrature_moment(*_pair(evidence))))
+
+
+def _kernel(evidence: Evidence) -> float:
     """E[s s] = u^T M v, so the quadrature moment gives it too."""
     u, v = _pair(evidence)
-    claimed = evidence.witness("relu kernel", lambda: relu_kernel(u, v))
-    return at_most(abs(claimed - float(u @ quadrature_moment(u, v) @ v)), QUADRATURE)
+    return abs(kernel(evidence) - float(u @ quadrature_moment(u, v) @ v))
 
 
-def _eigenvalues(evidence: Evidence) -> Measurement:
-    theta = float(gap_between(*_pair(evidence)))
-    pair = [np.pi - theta + np.sin(theta), np.pi - theta - np.sin(theta)]
-    wanted = np.sort([*pair, *([np.pi - theta] * (evidence.dataset.d - 2))]) / (2.0 * np.pi)
-    return at_most(float(np.max(np.abs(np.linalg.eigvalsh(_claimed(evidence)) - wanted))), QUADRATURE)
+def _eigenvalues(evidence: Evidence) -> FloatArray:
+    away = np.pi - theta(evidence)
+    pair = [away + np.sin(theta(evidence)), away - np.sin(theta(evidence))]
+    wanted = np.sort([*pair, *([away] * (evidence.dataset.d - 2))]) / (2.0 * np.pi)
+    return np.asarray(np.abs(np.linalg.eigvalsh(_claimed(evidence)) - wanted))
 
 
 def _deviation(terms: FloatArray, expected: FloatArray) -> tuple[float, int]:
@@ -120,7 +137,7 @@ def planar_second_moment(d: int) -> float:
 def _sphere_speed(evidence: Evidence) -> Measurement:
     """E|projection|^2 of the sphere over that of the Gaussian, which is 2, against kappa = 1/d."""
     d = evidence.dataset.d
-    claimed = evidence.witness("speed", lambda: spherical_speed(d))
+    claimed = speed(evidence)
     # in d = 2 the projection is the point itself, of length 1
     measured = 0.5 * (planar_second_moment(d) if d > 2 else 1.0)
     return at_most(
@@ -136,7 +153,7 @@ def _sphere_sample(evidence: Evidence) -> Measurement:
     basis = np.linalg.qr(np.stack([u, v]).T)[0]
     plane = X @ basis
     both = ((X @ u > 0) & (X @ v > 0))[:, None, None] * (plane[:, :, None] * plane[:, None, :])
-    claimed = evidence.witness("speed", lambda: spherical_speed(evidence.dataset.d))
+    claimed = speed(evidence)
     away, n = _deviation(both, claimed * (basis.T @ two_half_space_moment(u, v) @ basis))
     return at_most(away, STANDARD_ERRORS, detail=f"{away:.3g} standard errors over {n} samples")
 
@@ -253,11 +270,3 @@ def _by_drawing(evidence: Evidence) -> Measurement:
     share = np.array([np.mean(cosine > threshold) for threshold in _THRESHOLDS])
     distance = float(np.max(np.abs(share - exact(_THRESHOLDS))))
     return at_most(distance, float(np.sqrt(np.log(2e9) / (2.0 * draws))))  # Dvoretzky-Kiefer-Wolfowitz
-
-
-def _lemma2_1_constants(evidence: Evidence) -> Constants:
-    return {"theta": float(gap_between(*_pair(evidence))), "kernel": relu_kernel(*_pair(evidence))}
-
-
-def _propb_1_constants(evidence: Evidence) -> Constants:
-    return {"kappa": spherical_speed(evidence.dataset.d)}

@@ -15,8 +15,7 @@ from reluflow.single_neuron.population import NeuronParameters, balanced_paramet
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
-from reluflow.theory.lee2022.conditions import single_neuron_realizable
-from reluflow.theory.lee2022.gaussian_sample import gaussian_sample
+from reluflow.theory.lee2022.conditions import gaussian_sample, single_neuron_realizable
 from reluflow.theory.theorem import Hypothesis, Setting
 
 SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")

@@ -9,7 +9,7 @@ from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import rebuilt_magnitude_band
 from reluflow.single_neuron.phases import TurningPoint, has_two_phases, turning_point
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.flow_measurements import ROUNDING, flow, has_arrived
+from reluflow.theory.lee2022.flow_results import ROUNDING, flow, has_arrived
 from reluflow.theory.lee2022.model import start
 from reluflow.theory.measurement import Measurement, at_least, missing, none_of, nothing
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network.network import Network
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, none_of
+from reluflow.theory.lyu2021.unit_ball import steps_of
+from reluflow.theory.measurement import Measurement, Values, none_of
 
 _NUM_TIMES = 30
 
@@ -88,33 +88,25 @@ def _only_refraction(evidence: Evidence) -> Measurement:
     return none_of(count, detail=f"{passed} refractions, {count} slides, deaths or ridges")
 
 
-def _normal_speeds(evidence: Evidence) -> Measurement:
-    """Smallest a_k y_i <dw_k/dt, x_i>/(a_k^2 |x_i| sum of forces), over neurons, samples, snapshots and all slopes.
+def _normal_speeds(evidence: Evidence) -> Values:
+    """a_k y_i <dw_k/dt, x_i>/(a_k^2 |x_i| sum of forces), over neurons, samples, snapshots and all slopes.
 
     With z = y x the speed is a_k^2 y_i-signed sum_j eta_j g_j <z_i, z_j>, least where every eta is the leak or 1.
     """
     X, y, leak = evidence.dataset.X, evidence.dataset.y, evidence.leak
     gram = evidence.witness("gram", lambda: (y[:, None] * X) @ (y[:, None] * X).T)
     least = np.where(gram > 0.0, leak * gram, gram)  # the slope that helps least
-    worst = np.inf
     for snapshot in evidence.run.snapshots:
         pulls = np.abs(evidence.loss.forces(snapshot.outputs, y))
-        worst = min(worst, float(np.min(least @ pulls / (np.linalg.norm(X, axis=1) * pulls.sum()))))
-        network = snapshot.network
-        products = network.w @ X.T
-        slopes = np.where(products > 0.0, 1.0, leak)
-        speed = (slopes * pulls) @ gram / (np.linalg.norm(X, axis=1) * pulls.sum())  # times sign(a_k) y_i
-        worst = min(worst, float(speed.min()))
-    return at_least(worst, 0.0, detail=f"smallest signed normal speed {worst:.4g} per total force and |a_k|")
+        size = np.linalg.norm(X, axis=1) * pulls.sum()
+        slopes = np.where(snapshot.network.w @ X.T > 0.0, 1.0, leak)
+        yield least @ pulls / size
+        yield (slopes * pulls) @ gram / size  # times sign(a_k) y_i
 
 
-def _signs_grow(evidence: Evidence) -> Measurement:
-    """Smallest increase of sign(a_k) <w_k, z_i> between snapshots over the size: each neuron moves one way only."""
+def _signs_grow(evidence: Evidence) -> Values:
+    """Increases of sign(a_k) <w_k, z_i> between snapshots over the size: each neuron moves one way only."""
     z = evidence.dataset.y[:, None] * evidence.dataset.X
-    worst = np.inf
-    for before, after in pairwise(evidence.run.snapshots):
-        ratio = np.exp(before.network.log_scale - after.network.log_scale)
-        early, late = ratio * before.network.w, after.network.w
-        grown = np.sign(after.network.a)[:, None] * ((late - early) @ z.T)
-        worst = min(worst, float(np.min(grown / np.linalg.norm(late, axis=1)[:, None])))
-    return at_least(worst, 0.0)
+    for early, late, network in steps_of(evidence):
+        grown = np.sign(network.a)[:, None] * ((late - early) @ z.T)
+        yield grown / np.linalg.norm(late, axis=1)[:, None]

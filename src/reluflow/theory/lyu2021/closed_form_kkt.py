@@ -1,4 +1,4 @@
-"""Datasets with KKT directions in closed form: Appendix I.1.1, six symmetric points, and I.1.2 [lyu2021]."""
+"""Datasets with KKT directions in closed form: Theorem H.2, Lemma H.3, Appendix I.1 [lyu2021]."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.published.lyu2021 import symmetric_angle
 from reluflow.errors import InvalidInputError
-from reluflow.network.network import Network
+from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need
+from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
 
@@ -106,7 +108,7 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
 
 @hypothesis("six-points", "the six points of I.1.1 with cos b >= c*")
 def _six_points(evidence: Evidence) -> Judgement:
-    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
+    cosine = _cosine(evidence)
     if cosine is None:
         return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
     if not 0.0 <= evidence.leak < 1.0:
@@ -116,21 +118,16 @@ def _six_points(evidence: Evidence) -> Judgement:
     return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
 
 
+def _cosine(evidence: Evidence) -> float | None:
+    return cosine_of(evidence.dataset.X, evidence.dataset.y)
+
+
 def _direction(evidence: Evidence) -> ClosedFormDirection:
-    cosine = cosine_of(evidence.dataset.X, evidence.dataset.y)
-    return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, cosine))
+    return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, _cosine(evidence)))
 
 
-def _stated_multipliers(evidence: Evidence) -> Measurement:
-    residual = _direction(evidence).residual(evidence.dataset.X)
-    return at_most(
-        residual, 1e-8, detail=f"largest residual of the KKT equations {residual:.2g}, b read off the samples"
-    )
-
-
-def _some_multipliers(evidence: Evidence) -> Measurement:
-    residual = kkt_certificate(_direction(evidence).network, evidence.dataset).residual
-    return at_most(residual, 1e-8, detail=f"smallest residual over all multipliers {residual:.2g}")
+def _stated_multipliers(evidence: Evidence) -> float:
+    return _direction(evidence).residual(evidence.dataset.X)
 
 
 def _margin_formula(evidence: Evidence) -> Measurement:
@@ -147,13 +144,12 @@ def _suboptimal(evidence: Evidence) -> Measurement:
     return at_least(ratio, 1.0 + 1e-9, detail=f"best margin {best.margin:.7g}, {ratio:.7g} times this one")
 
 
-def _nonlinear(evidence: Evidence) -> Measurement:
+def _nonlinear(evidence: Evidence) -> float:
     """Largest |f(u) + f(-u)| over unit vectors, relative to the smallest margin; a linear function has 0."""
     angles = np.linspace(0.0, np.pi, 181)
     units = np.column_stack([np.cos(angles), np.sin(angles)])
     network = _direction(evidence).network
-    odd = float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
-    return at_least(odd, 1e-6)
+    return float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
 
 
 @dataclass(frozen=True)
@@ -165,6 +161,11 @@ class MiddlePoints:
     offset: float
     have: float
     need: float
+
+    @property
+    def slack(self) -> float:
+        """By how much the condition holds."""
+        return self.have - self.need
 
 
 def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | None:
@@ -181,20 +182,23 @@ def middle_points(X: FloatArray, y: FloatArray, leak: float) -> MiddlePoints | N
     return MiddlePoints(nearest, farthest, offset, leak * nearest * farthest, nearest**2 + (1.0 + leak) * offset**2)
 
 
+def _points(evidence: Evidence) -> MiddlePoints | None:
+    return middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+
+
 @hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2")
 def _middle(evidence: Evidence) -> Judgement:
-    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
+    points = _points(evidence)
     if points is None:
         return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
-    margin = points.have - points.need
     words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
-    return Judgement(margin >= 0.0, margin, words)
+    return Judgement(points.slack >= 0.0, points.slack, words)
 
 
 def _best_neuron(evidence: Evidence) -> Measurement:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
-    points, side = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak), side_of(evidence, 1)
-    points = need(points, "the samples are not those of I.1.2")
+    points, side = need(_points(evidence), "the samples are not those of I.1.2"), side_of(evidence, 1)
+
     stated = np.array([points.nearest, 0.0, points.offset])
     length, X = float(np.linalg.norm(stated)), evidence.dataset.X
     expected = np.flatnonzero((evidence.dataset.y > 0) & (np.abs(X[:, 0] - points.nearest) <= _ROUNDING))
@@ -209,10 +213,9 @@ def _best_neuron(evidence: Evidence) -> Measurement:
     )
 
 
-def _one_neuron_is_kkt(evidence: Evidence) -> Measurement:
+def _single_neuron(evidence: Evidence) -> Network:
     w = evidence.witness("w", lambda: side_of(evidence, 1).w)
-    residual = kkt_certificate(Network(w[None], [1.0], leak=evidence.leak), evidence.dataset).residual
-    return at_most(residual, 1e-8, detail=f"KKT residual {residual:.2g}")
+    return Network(w[None], [1.0], leak=evidence.leak)
 
 
 def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
@@ -222,18 +225,108 @@ def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
     return at_least(best.margin / half, 1.0 + 1e-9, detail=words)
 
 
-def _middle_constants(evidence: Evidence) -> Constants:
-    points = middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
-    if points is None:
-        return {}
-    return {"eps": points.nearest, "eps_prime": points.farthest, "c": points.offset, "slack": points.have - points.need}
+def _smallest_cosine(evidence: Evidence) -> float:
+    return symmetric_angle(evidence.leak)[0]
 
 
-def _appi_1_1_constants(evidence: Evidence) -> Constants:
+_RELU_SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
+_NUM_STARTS = 12
+_NUM_ROUNDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class ClassVectors:
+    """w_Q^+ and w_Q^-: the shortest w with <w, x_i> >= 1 on the samples of one class; zero for a class without any."""
+
+    positive: FloatArray
+    negative: FloatArray
+
+    @property
+    def margin(self) -> float:
+        """1/(2(|w_Q^+| + |w_Q^-|)), the margin of every KKT direction (erratum E12: the 2)."""
+        return 0.5 / float(np.linalg.norm(self.positive) + np.linalg.norm(self.negative))
+
+    def outputs(self, X: FloatArray) -> FloatArray:
+        """phi(<w_Q^+, x>) - phi(<w_Q^-, x>), the function at smallest margin 1 (erratum E12: the minus)."""
+        return np.asarray(np.maximum(X @ self.positive, 0.0) - np.maximum(X @ self.negative, 0.0))
+
+
+def class_vectors(evidence: Evidence) -> ClassVectors:
+    """The solutions of problem (Q) for both classes."""
+    found, zero = evidence.facts.one_class, np.zeros(evidence.dataset.d)
+    plus, minus = found.positive, found.negative
+    return ClassVectors(zero if plus is None else plus.w, zero if minus is None else minus.w)
+
+
+@drawn("directions")
+def kkt_directions(evidence: Evidence) -> list[Network]:
+    """KKT directions of unit norm: one with random shares of each sign, and those that random starts lead to."""
+    rng, dataset = np.random.default_rng(0), evidence.dataset
+    vectors = class_vectors(evidence)
+    shares = [rng.dirichlet(np.ones(3)) for _ in range(2)]
+    rows, outputs = [], []
+    for sign, w, parts in ((1.0, vectors.positive, shares[0]), (-1.0, vectors.negative, shares[1])):
+        length = float(np.linalg.norm(w))
+        if length > 0.0:
+            a = np.sqrt(parts * length)
+            rows.append(a[:, None] * (w / length))
+            outputs.append(sign * a)
+    found = [unit_norm(Network(np.vstack(rows), np.concatenate(outputs)))]
+    for _ in range(_NUM_STARTS):
+        w = rng.standard_normal((6, dataset.d))
+        signs = np.where(np.arange(6) < 3, 1.0, -1.0)
+        network = Network(w, signs * np.linalg.norm(w, axis=1))
+        for _ in range(_NUM_ROUNDS):
+            network = unit_norm(max_margin_in_patterns(network, dataset))
+            if kkt_certificate(network, dataset).residual <= 1e-8:
+                found.append(network)
+                break
+    return found
+
+
+def _same_function(evidence: Evidence) -> Values:
+    """Difference of outputs on random points from margin * (phi(<w_Q^+, x>) - phi(<w_Q^-, x>))."""
+    vectors, points = class_vectors(evidence), np.random.default_rng(1).standard_normal((200, evidence.dataset.d))
+    expected = vectors.margin * vectors.outputs(points)
+    return [np.max(np.abs(n.outputs(points) - expected)) for n in kkt_directions(evidence)]
+
+
+def _global_optimum(evidence: Evidence) -> Measurement:
+    """The formula's margin against the largest margin of any network, found without it."""
+    best = best_network(evidence)
+    need(best.gap <= 1e-6, f"the best margin is known to a relative {best.gap:.2g} only")
+    margins = [normalized_margin(n, evidence.dataset) for n in kkt_directions(evidence)]
+    lowest = min(margins, key=lambda margin: -abs(margin - best.upper))
+    words = f"formula {class_vectors(evidence).margin:.9g}, KKT directions {lowest:.9g}, best of all {best.upper:.9g}"
+    worst = max(abs(class_vectors(evidence).margin - best.upper), abs(lowest - best.upper))
+    return at_most(worst, 1e-7 * best.upper, detail=words)
+
+
+def _constants(evidence: Evidence) -> Constants:
+    vectors = class_vectors(evidence)
     return {
-        "c_star": symmetric_angle(evidence.leak)[0],
-        "lambda_1": float(_direction(evidence).multipliers[0]),
-        "lambda_5": float(_direction(evidence).multipliers[4]),
-        "slope": _direction(evidence).slope,
-        "margin": _direction(evidence).margin,
+        "w_plus": vectors.positive.tolist(),
+        "w_minus": vectors.negative.tolist(),
+        "squared_norm": 1.0 / vectors.margin,
+        "margin": vectors.margin,
     }
+
+
+def _scaled_neurons(evidence: Evidence) -> Measurement:
+    """Largest |(sum of a_j^2 over its sign) w_k/|a_k| - w_Q| over neurons, relative to |w_Q|, at smallest margin 1."""
+    vectors, worst, count = class_vectors(evidence), 0.0, 0
+    for network in kkt_directions(evidence):
+        smallest = normalized_margin(network, evidence.dataset)
+        for sign, target in ((1.0, vectors.positive), (-1.0, vectors.negative)):
+            rows = (np.sign(network.a) == sign) & (np.abs(network.a) > 1e-6)
+            if not np.any(rows):
+                continue
+            total = float(np.sum(network.a[rows] ** 2)) / smallest
+            units = network.w[rows] / np.abs(network.a[rows])[:, None]
+            worst = max(worst, float(np.max(np.linalg.norm(total * units - target, axis=1)) / np.linalg.norm(target)))
+            count += int(np.sum(rows))
+    return at_most(worst, 1e-6, detail=f"relative difference {worst:.2g} over {count} neurons")
+
+
+def _balanced(evidence: Evidence) -> float:
+    return max(float(np.max(np.abs(np.abs(n.a) - row_norms(n.w)))) for n in kkt_directions(evidence))

@@ -23,6 +23,7 @@ from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.lyu2021.conditions import pairwise_condition
+from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
 
 _LONGEST = 1e12  # alignment times beyond this are taken for never
 
@@ -171,13 +172,8 @@ def alignment_constants(cone: CorrectCone, network: Network) -> EarlyConstants:
 
 def largest_log_scale(cone: CorrectCone, network: Network, eps: float, time: float) -> float:
     """log sigma for which the network stays below sqrt(eps/(2m)) up to `time`, a time of the divided samples."""
-    log_size = np.log(largest_entry(network)) + 0.5 * np.log(cone.factor)
+    log_size = np.log(m_norm(neuron_rows(network))) + 0.5 * np.log(cone.factor)
     return float(-time + 0.5 * np.log(eps / (2.0 * network.num_neurons)) - log_size)
-
-
-def largest_entry(network: Network) -> float:
-    """The M-norm of the stored shape: the largest |w_k| or |a_k|."""
-    return float(max(np.max(row_norms(network.w)), np.max(np.abs(network.a))))
 
 
 def idealised_state(evidence: Evidence, time: float) -> AlignedState:

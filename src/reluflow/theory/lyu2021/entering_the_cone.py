@@ -1,16 +1,16 @@
-"""How neurons enter the cone of correct signs, and when: Lemmas G.3 and G.4 [lyu2021]."""
+"""The cone of correct signs: Assumptions A.1 and A.2 (Lemmas G.1, G.2), how neurons enter it (G.3, G.4) [lyu2021]."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import AlignedState
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.hypotheses import regime
+from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import (
     constants_of,
     correct_cone,
@@ -18,28 +18,110 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     where_cone_serves,
 )
-from reluflow.theory.measurement import Measurement, at_least, at_most, need
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.lyu2021.unit_ball import steps_of
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Hypothesis, Setting
+
+SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
+
+
+@hypothesis("binary", "the labels are -1 and 1")
+def binary_labels(evidence: Evidence) -> Judgement:
+    """Labels -1 and 1."""
+    holds = evidence.dataset.is_binary
+    return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
+
+
+def mean_logistic() -> Hypothesis:
+    """The mean logistic loss, on which the times of the appendix depend."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        loss = evidence.loss
+        holds = loss.name == "logistic" and loss.reduction == "mean" and loss.factor == 1.0
+        return Judgement(holds, None, f"{loss.factor:g} times the {loss.reduction} of the {loss.name} loss")
+
+    return Hypothesis("mean-logistic", "the loss is the mean logistic loss", judge)
+
+
+@drawn("direction")
+def _principal(evidence: Evidence) -> FloatArray:
+    """The unit w with the best margin in Assumption A.1 among the separator and the means."""
+    facts = evidence.facts
+    candidates = [facts.mean_signed_sample, facts.leaky_mean(1), facts.leaky_mean(-1)]
+    if facts.separator is not None and facts.separator.separable:
+        candidates.append(facts.separator.w)
+    units = [w / np.linalg.norm(w) for w in candidates if np.linalg.norm(w) > 0.0]
+    return max(units, key=lambda w: float(np.subtract(*principal_tangents(evidence, w)[::-1])))
+
+
+def principal_tangents(evidence: Evidence, w: FloatArray) -> tuple[float, float]:
+    """Both sides of Assumption A.1: tangents of the angle within which K lies and within which the signs are fixed."""
+    X, y = evidence.dataset.X, evidence.dataset.y
+    along = X @ w
+    across = np.linalg.norm(X - along[:, None] * w, axis=1)
+    drift = float(evidence.facts.mean_signed_sample @ w)
+    left = float(across.mean()) / (evidence.leak * drift) if drift > 0.0 else np.inf
+    largest = float(across.max())
+    return left, float(np.min(y * along)) / largest if largest > 0.0 else np.inf
+
+
+def _tangents(evidence: Evidence) -> tuple[float, float]:
+    """Both sides of A.1 at the principal direction."""
+    return principal_tangents(evidence, _principal(evidence))
+
+
+def _cone_angle(evidence: Evidence) -> FloatArray:
+    """Angles of the vertices of K with the principal direction, among them the largest of any element."""
+    cone, w = correct_cone(evidence), _principal(evidence)
+    vertices = np.where(cone.extremes, 1.0, cone.leak) @ cone.rows
+    along = vertices @ w
+    return np.asarray(np.arctan2(np.linalg.norm(vertices - along[:, None] * w, axis=1), along))
+
+
+def _angle_allowed(evidence: Evidence) -> float:
+    return float(np.arctan(_tangents(evidence)[0]))
+
+
+def _a2_slack(evidence: Evidence) -> float:
+    margin = pairwise_condition(evidence.facts).margin
+    return -np.inf if margin is None else margin
+
+
+@drawn("slopes")
+def _boxes(evidence: Evidence) -> FloatArray:
+    """Slopes beta, one row per vertex of the zonotope."""
+    cone = correct_cone(evidence)
+    return np.where(cone.extremes, 1.0, cone.leak)
+
+
+def _minimum_formula(evidence: Evidence) -> FloatArray:
+    """|min over vertices - formula| of each sample, relative to the largest |z_i|^2."""
+    facts, z = evidence.facts, evidence.dataset.X * evidence.dataset.y[:, None]
+    leak, n = evidence.leak, evidence.dataset.n
+    over_vertices = (_boxes(evidence) @ z @ z.T / n).min(axis=0)
+    formula = leak * (z @ facts.mean_signed_sample) - (1.0 - leak) / n * facts.pairs.negative_sums
+    return np.asarray(np.abs(over_vertices - formula) / float(np.max(facts.norms) ** 2))
+
+
+def _same_sign(evidence: Evidence) -> Measurement:
+    """A.2's slack and delta of K have the same sign."""
+    margin, delta = pairwise_condition(evidence.facts).margin, correct_cone(evidence).delta
+    agrees = margin is not None and (margin > 0.0) == (delta > 0.0)
+    slack = 0.0 if agrees else -1.0
+    return Measurement(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
+
 
 _NUM_TIMES = 40
 
 
-def off_the_rays() -> Hypothesis:
+@hypothesis("off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)")
+@where_cone_serves
+def off_the_rays(evidence: Evidence) -> Judgement:
     """No neuron starts on the ray it would shrink along."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        distance = constants_of(evidence).ray_distance
-        longest = float(np.max(row_norms(evidence.network.w)))
-        relative = distance / longest if longest > 0.0 else 0.0
-        return Judgement(
-            relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}"
-        )
-
-    return Hypothesis(
-        "off-rays",
-        "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)",
-        where_cone_serves(judge),
-    )
+    longest = float(np.max(row_norms(evidence.network.w)))
+    relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
+    return Judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
 
 
 @drawn("entry")
@@ -49,22 +131,22 @@ def _idealised(evidence: Evidence) -> tuple[float, AlignedState]:
     return time, idealised_state(evidence, time if np.isfinite(time) else 0.0)
 
 
+def _depth_at(evidence: Evidence, states: list[AlignedState]) -> float:
+    """Least depth of a neuron in the cone, over the states."""
+    return min((float(correct_cone(evidence).depths(s.w, s.a).min()) for s in states), default=-np.inf)
+
+
 def _enters(evidence: Evidence) -> Measurement:
     time, state = _idealised(evidence)
-    cone = correct_cone(evidence)
-    depth = float(cone.depths(state.w, state.a).min()) if np.isfinite(time) else -np.inf
-    return at_least(
-        depth, 0.5 * cone.delta, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {0.5 * cone.delta:.6g}"
-    )
+    depth, half = _depth_at(evidence, [state] if np.isfinite(time) else []), 0.5 * correct_cone(evidence).delta
+    return at_least(depth, half, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {half:.6g}")
 
 
 def _stays(evidence: Evidence) -> Measurement:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
     time, cone = _idealised(evidence)[0], correct_cone(evidence)
     later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
-    states = [idealised_state(evidence, late) for late in later]
-    depth = min((float(cone.depths(s.w, s.a).min()) for s in states), default=-np.inf)
-    return at_least(depth, 0.5 * cone.delta)
+    return at_least(_depth_at(evidence, [idealised_state(evidence, late) for late in later]), 0.5 * cone.delta)
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -108,6 +190,13 @@ def _sooner(evidence: Evidence) -> Measurement:
     return at_most(time, constants.time, detail=f"inside from t = {time:.6g}; the proof's T0 is {constants.time:.6g}")
 
 
+def _lengths_allowed(evidence: Evidence) -> tuple[float, float]:
+    """ln A and ln B."""
+    lengths = np.log(row_norms(evidence.network.w))
+    grown = correct_cone(evidence).factor * constants_of(evidence).time
+    return float(lengths.min()) - grown, float(lengths.max()) + grown
+
+
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
     need(_below_sigma_max(evidence).holds, _TOO_LARGE)
@@ -119,45 +208,19 @@ def _norms(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(grown))), bound, detail=words)
 
 
-def _monotone(evidence: Evidence) -> Measurement:
-    """Smallest of (increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
+def _monotone(evidence: Evidence) -> Values:
+    """(Increase of Gamma_i - (delta/3)|displacement|) between snapshots, relative to the neuron's size.
 
     Gamma_i(w) = <w, z_i> - (delta/3)|w|; its increase is at least delta/3 times the path, hence the displacement.
     """
-    cone, constants = correct_cone(evidence), constants_of(evidence)
-    worst = np.inf
-    for before, after in pairwise(evidence.run.snapshots):
-        square = np.exp(before.network.log_scale - after.network.log_scale)
-        early, late = square * before.network.w, after.network.w
-        signs = np.sign(after.network.a)[:, None]
-        gamma = [
-            signs * (w @ cone.rows.T) - constants.delta / 3 * np.linalg.norm(w, axis=1)[:, None] for w in (early, late)
-        ]
-        moved = np.linalg.norm(late - early, axis=1)
-        slack = (gamma[1] - gamma[0]).min(axis=1) - constants.delta / 3.0 * moved
-        worst = min(
-            worst, float(np.min(slack / np.maximum(np.linalg.norm(late, axis=1), np.linalg.norm(early, axis=1))))
+    cone, third = correct_cone(evidence), constants_of(evidence).delta / 3
+    for early, late, network in steps_of(evidence):
+        signs, sizes = np.sign(network.a)[:, None], [np.linalg.norm(w, axis=1) for w in (early, late)]
+        before, after = (
+            signs * (w @ cone.rows.T) - third * size[:, None] for w, size in zip((early, late), sizes, strict=True)
         )
-    return at_least(worst, 0.0, allowance=1e-12)
-
-
-def _constants(evidence: Evidence) -> Constants:
-    c, cone = constants_of(evidence), correct_cone(evidence)
-    lengths = np.log(row_norms(evidence.network.w))
-    return {
-        "delta": c.delta,
-        "eps_1": c.eps_1,
-        "eps_2": c.eps_2,
-        "eps": c.eps,
-        "h_min": c.h_min,
-        "d_bar": c.ray_distance,
-        "D_bar": c.shortest,
-        "T0": c.time,
-        "log_sigma_max": c.log_scale,
-        "log_A": float(lengths.min()) - cone.factor * c.time,
-        "log_B": float(lengths.max()) + cone.factor * c.time,
-        "factor": cone.factor,
-    }
+        moved = np.linalg.norm(late - early, axis=1)
+        yield ((after - before).min(axis=1) - third * moved) / np.maximum(*sizes)
 
 
 def _below_sigma_max(evidence: Evidence) -> Judgement:
@@ -167,10 +230,6 @@ def _below_sigma_max(evidence: Evidence) -> Judgement:
         margin,
         f"log scale {evidence.network.log_scale:.6g}, bound {constants_of(evidence).log_scale:.6g}",
     )
-
-
-def _lemmag_3_constants(evidence: Evidence) -> Constants:
-    return {"delta": correct_cone(evidence).delta, "T0": _idealised(evidence)[0]}
 
 
 SCALE = regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max))

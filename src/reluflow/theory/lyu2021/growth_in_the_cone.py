@@ -13,10 +13,9 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network.network import Network, row_norms
-from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation
-from reluflow.theory.lyu2021.cones_of_appendix_g import binary_labels, mean_logistic
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     constants_of,
@@ -26,14 +25,17 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
     where_cone_serves,
 )
-from reluflow.theory.lyu2021.entering_the_cone import off_the_rays
-from reluflow.theory.measurement import Measurement, all_of, at_most, equals, fitted_slope, missing, need
+from reluflow.theory.lyu2021.entering_the_cone import binary_labels, mean_logistic, off_the_rays
+from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
+from reluflow.theory.measurement import Measurement, Values, all_of, at_most, equals, fitted_slope, missing, need
 from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 12
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
 _TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
+
+
+_NO_ENTRY = "the run has no snapshot at T0 with neurons that a double holds"
 
 
 @kept
@@ -51,13 +53,7 @@ def entry_sizes(evidence: Evidence) -> FloatArray:
 
 def stacked(network: Network, cone: CorrectCone) -> FloatArray:
     """The neurons (w_k, a_k) at their true size in the unit ball, shape (num_neurons, d + 1)."""
-    factor = np.exp(network.log_scale) * np.sqrt(cone.factor)
-    return np.asarray(factor * np.column_stack([network.w, network.a]))
-
-
-def entry_norm(z: FloatArray) -> float:
-    """The M-norm: the largest |w_k| or |a_k|."""
-    return float(max(np.max(np.linalg.norm(z[:, :-1], axis=1)), np.max(np.abs(z[:, -1]))))
+    return np.asarray(np.exp(network.log_scale) * np.sqrt(cone.factor) * neuron_rows(network))
 
 
 def boosted(z: FloatArray, cone: CorrectCone, time: float) -> FloatArray:
@@ -85,19 +81,19 @@ def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evid
     return where_cone_serves(guarded)
 
 
-def in_cone_at_entry() -> Hypothesis:
+@hypothesis(
+    "in-cone",
+    "at T0 positive neurons are in C_(delta/3) and negative ones in -C_(delta/3)",
+    is_regime=True,
+    needs_trajectory=True,
+)
+@where_entry_exists
+def in_cone_at_entry(evidence: Evidence) -> Judgement:
     """On the run itself every neuron is in +-C_(delta/3) at T0."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None:
-            return undecided("no run was made")
-        cone, network = correct_cone(evidence), _at_entry(evidence)
-        network = need(network, "the run has no snapshot at T0 with neurons that a double holds")
-        margin = float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
-        return Judgement(margin >= 0.0, margin, f"depth {margin + cone.delta / 3.0:.4g} against delta/3")
-
-    statement = "at T0 positive neurons are in C_(delta/3) and negative ones in -C_(delta/3)"
-    return Hypothesis("in-cone", statement, where_entry_exists(judge), is_regime=True, needs_trajectory=True)
+    need(evidence.trajectory, "no run was made")
+    network = need(_at_entry(evidence), _NO_ENTRY)
+    depth, third = float(correct_cone(evidence).depths(network.w, network.a).min()), correct_cone(evidence).delta / 3.0
+    return Judgement(depth - third >= 0.0, depth - third, f"depth {depth - third + third:.4g} against delta/3")
 
 
 def _at_entry(evidence: Evidence) -> Network | None:
@@ -136,33 +132,32 @@ def _window_scale(evidence: Evidence) -> float:
 RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 _UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
 _IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
-_STARTS = (balanced_start(), off_the_rays())
+_STARTS = (balanced_start(), off_the_rays)
 
 
-@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
-def _growth_ratio(evidence: Evidence, network: Network) -> Measurement:
-    """Largest |linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
+@needs(_at_entry, _NO_ENTRY)
+def _growth_ratio(evidence: Evidence, network: Network) -> Values:
+    """|linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
     cone = correct_cone(evidence)
-    z, worst = stacked(network, cone), -np.inf
+    z = stacked(network, cone)
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
         moved = evidence.witness("linearised", lambda: boosted)(z, cone, elapsed)
-        worst = max(worst, entry_norm(moved) / (np.exp(cone.growth(1) * elapsed) * entry_norm(z)))
-    return at_most(worst, 1.0, allowance=1e-12)
+        yield m_norm(moved) / (np.exp(cone.growth(1) * elapsed) * m_norm(z))
 
 
-@needs(_at_entry, "the run has no snapshot at T0 with neurons that a double holds")
+@needs(_at_entry, _NO_ENTRY)
 def _linearisation(evidence: Evidence, network: Network) -> Measurement:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
     cone = correct_cone(evidence)
     z, m = stacked(network, cone), evidence.network.num_neurons
-    size, rate = entry_norm(z), cone.growth(1)
+    size, rate = m_norm(z), cone.growth(1)
     length, ratios = window(evidence, float(np.log(size))), []
     for snapshot in evidence.run.snapshots:
         elapsed = snapshot.time - entry_time(evidence)
         if 0.0 < elapsed <= length:
             grown = size * np.exp(rate * elapsed)
-            error = entry_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
+            error = m_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
             bound = 4.0 * m * cone.factor / rate * grown**2
             if bound < error < RESOLVED:
                 return missing("the error is that of the integration; its bound is below it at this scale")
@@ -211,7 +206,7 @@ def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
         unit = cone.mean(sign) / np.linalg.norm(cone.mean(sign))
         b[rows] = (start[rows, :-1] @ unit + start[rows, -1]) / (2.0 * (np.sqrt(m) * sigma) ** power)
         foretold[rows] = (r**power * b[rows])[:, None] * np.append(unit, 1.0)
-    return r, entry_norm(end - foretold), b
+    return r, m_norm(end - foretold), b
 
 
 def growth_plan(evidence: Evidence) -> FlowPlan:
@@ -267,19 +262,3 @@ def _sizes_of_b(evidence: Evidence) -> Measurement:
         inside = np.all((b >= scale * c["A_bar"]) & (b <= scale * c["B_bar"]))
         statements.append((bool(inside), f"some b-bar is out of bounds at log sigma {log_sigma:.4g}"))
     return all_of(statements, detail=f"all b-bar within [A_bar, B_bar] at {len(statements)} scales")
-
-
-def _lemmag_5_constants(evidence: Evidence) -> Constants:
-    return {**growth_constants(evidence), "T0": entry_time(evidence), "lambda_0_plus": correct_cone(evidence).growth(1)}
-
-
-def _lemmag_6_constants(evidence: Evidence) -> Constants:
-    return {"T0": entry_time(evidence), "lambda_0_plus": correct_cone(evidence).growth(1)}
-
-
-def _lemmag_7_constants(evidence: Evidence) -> Constants:
-    return {
-        "T0": entry_time(evidence),
-        "lambda_0_plus": correct_cone(evidence).growth(1),
-        "eps": constants_of(evidence).eps,
-    }

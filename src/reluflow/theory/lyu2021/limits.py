@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
+from reluflow.network import Network
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.limit import CertifiedLimit, certified_limit
+from reluflow.theory.measurement import need
 
 
 @kept
@@ -13,7 +18,30 @@ def limit_of(evidence: Evidence) -> CertifiedLimit:
     return certified_limit(evidence.run)
 
 
+def proved_limit(evidence: Evidence) -> CertifiedLimit:
+    """The same where it is proved; elsewhere what asks for it is undecided."""
+    limit = limit_of(evidence)
+    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
+    return limit
+
+
 @kept
 def best_network(evidence: Evidence) -> NetworkMargin:
     """The best margin any width reaches on the evidence's samples, between its two bounds."""
     return network_margin(evidence.dataset, evidence.leak)
+
+
+def kkt_residuals(evidence: Evidence, networks: Network | list[Network], **rtol: Any) -> list[float]:
+    """KKT residual of each network on the evidence's samples; `rtol` as in `kkt_certificate`."""
+    several = [networks] if isinstance(networks, Network) else networks
+    return [kkt_certificate(network, evidence.dataset, **rtol).residual for network in several]
+
+
+def good_draw_probability(evidence: Evidence) -> float:
+    """1 - 2^-(m-1): the chance that a draw has neurons of both signs."""
+    return 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
+
+
+def limit_margin(evidence: Evidence) -> float:
+    """Margin of the limit of the run."""
+    return normalized_margin(limit_of(evidence).network, evidence.dataset)

@@ -1,16 +1,35 @@
-"""How the smoothed margin grows and where it ends: Lemmas F.6 and F.8, Theorem F.9 [lyu2021]."""
+"""How the smoothed margin grows and where it ends: Lemmas F.6, F.8 and F.11, Theorem F.9 [lyu2021].
+
+Lemma F.11 bounds the speed of theta/|theta| by that of some unnamed function of gamma* - gamma~. What can be measured
+is its consequence: the arc length left vanishes together with the gap, as a power of it.
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reluflow.certificates.kkt import kkt_certificate
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.limits import limit_of
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import SLIDING, TIME_STEP, MarginState, smooth_states_of, states_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, nothing
+from reluflow.theory.measurement import (
+    Measurement,
+    Values,
+    at_least,
+    at_most,
+    fitted_slope,
+    held,
+    missing,
+    need,
+    nothing,
+)
+from reluflow.theory.stating import hypothesis
+from reluflow.theory.theorem import Constants
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -18,27 +37,24 @@ _DERIVATIVE = 1e-6  # relative error allowed to a derivative from neighbouring s
 
 
 def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
-    """Three neighbouring late snapshots each, on a smooth piece."""
+    """Three neighbouring late snapshots each, on a smooth piece; undecided where there are fewer than three such."""
     pairs, found = states_of(evidence), []
     for triple in zip(pairs, pairs[1:], pairs[2:], strict=False):
         (before, low), (middle, state), (after, high) = triple
         is_near = after.time - before.time < 3.0 * TIME_STEP * middle.time
         if is_near and state.is_smooth and np.array_equal(low.network.patterns(low.X), high.network.patterns(high.X)):
             found.append(triple)
+    need(len(found) >= 3, f"only {len(found)} triples of snapshots lie on smooth pieces")
     return found
 
 
-def _rate(evidence: Evidence) -> Measurement:
-    """Largest relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
-    worst, triples = 0.0, _triples(evidence)
-    need(len(triples) >= 3, f"only {len(triples)} triples of snapshots lie on smooth pieces")
-    for (before, low), (_, state), (after, high) in triples:
+def _rate(evidence: Evidence) -> Values:
+    """Relative difference of d gamma~/dt from neighbouring snapshots and from the product of the gradients."""
+    for (before, low), (_, state), (after, high) in _triples(evidence):
         measured = (high.smooth_gamma - low.smooth_gamma) / (after.time - before.time)
         steep, speed = state.split(state.smooth_gradient), state.split(state.ascent)
         foretold = np.exp(state.log_gradient_norm) * (steep[0] * speed[0] + steep[1] * speed[1])
-        worst = max(worst, abs(measured / foretold - 1.0))
-    words = f"relative difference {worst:.2g} on {len(triples)} smooth pieces (step {TIME_STEP:g} t)"
-    return at_most(worst, _DERIVATIVE, detail=words)
+        yield abs(measured / foretold - 1.0)
 
 
 def _cosine_rate(evidence: Evidence) -> Measurement:
@@ -49,12 +65,9 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
         needed = 2.0 * (state.cosine**-2 - 1.0) * (np.log(high.norm) - np.log(low.norm))
         if needed > 1e-12:  # below that the differences are rounding
             ratios.append(gained / needed)
-    need(len(_triples(evidence)) >= 3, f"only {len(_triples(evidence))} triples of snapshots lie on smooth pieces")
     if not ratios:
         return nothing("1 - beta is rounding throughout")
-    return at_least(
-        min(ratios), 1.0, allowance=1e-3, detail=f"ratio at least {min(ratios):.6g} on {len(ratios)} pieces"
-    )
+    return held(ratios, "at_least", 1.0, allowance=1e-3, words="ratio at least {measured:.6g} on {count} pieces")
 
 
 RISING = 10.0  # a quantity that must fall and has become so many times larger at the end rises, however late it is
@@ -70,11 +83,17 @@ def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
     return at_most(exponent, 0.0, detail=words)
 
 
-def _cosines(evidence: Evidence) -> Measurement:
-    """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
+def _late_half(evidence: Evidence) -> list[_Pair]:
+    """The later half of the smooth states."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
     need(len(pairs) >= 5, SLIDING)
+    return pairs
+
+
+def _cosines(evidence: Evidence) -> Measurement:
+    """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
+    pairs = _late_half(evidence)
     gaps = np.array([1.0 - state.cosine for _, state in pairs])
     if gaps[-1] <= 1e-13:
         return at_most(float(gaps[-1]), 1e-13, detail=f"1 - beta = {gaps[-1]:.2g}, rounding")
@@ -83,25 +102,85 @@ def _cosines(evidence: Evidence) -> Measurement:
 
 def _critical(evidence: Evidence) -> Measurement:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
-    pairs = smooth_states_of(evidence)
-    pairs = pairs[len(pairs) // 2 :]
-    need(len(pairs) >= 5, SLIDING)
+    pairs = _late_half(evidence)
     values = [(1.0 + state.norm) * float(np.linalg.norm(state.smooth_gradient)) for _, state in pairs]
     return _falls("(1 + |theta|)|grad gamma~|", pairs, values)
 
 
-def _value(evidence: Evidence) -> Measurement:
-    """Largest gamma~ of the run against the margin of the certified limit, which it tends to from below."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    target = MarginState(limit.network, evidence.dataset.X, evidence.dataset.y).gamma
-    largest = max(state.smooth_gamma for _, state in states_of(evidence))
-    return at_most(largest, target, allowance=1e-9 * target)
+def _limit_value(evidence: Evidence) -> float:
+    """The margin of the certified limit, which gamma~ tends to from below."""
+    return MarginState(proved_limit(evidence).network, evidence.dataset.X, evidence.dataset.y).gamma
 
 
-def _is_kkt(evidence: Evidence) -> Measurement:
-    """KKT residual of the certified limit: its margin is then a critical value."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    residual = kkt_certificate(limit.network, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual
-    return at_most(residual, 1e-7, detail=f"KKT residual {residual:.2g}")
+def _smoothed_margins(evidence: Evidence) -> Values:
+    return [state.smooth_gamma for _, state in states_of(evidence)]
+
+
+def _rounding_of_value(evidence: Evidence) -> float:
+    return 1e-9 * _limit_value(evidence)
+
+
+_NUM_TIMES = 40
+
+
+def _best_margin(evidence: Evidence) -> float:
+    return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
+
+
+@hypothesis("max-margin", "the limit is a max-margin direction", needs_trajectory=True)
+def _is_max_margin(evidence: Evidence) -> Judgement:
+    need(evidence.trajectory, "no run was made")
+    kind = proved_limit(evidence).certificate.kind
+    return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
+
+
+def _plan(evidence: Evidence) -> FlowPlan:
+    last = evidence.parameter("late_margin")
+    rate = 0.5 * float(np.linalg.norm(evidence.facts.mean_signed_sample))
+    start = float(np.log((max(0.0, -evidence.network.log_scale) + 3.0) / rate))
+    return FlowPlan(
+        times=tuple(np.exp(np.linspace(start, start + last, _NUM_TIMES))),
+        until=LimitIdentified(smallest_margin=last),
+        log_horizon=700.0,
+    )
+
+
+def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
+    """gamma* - gamma~ and the length left to travel (chords between snapshots, then to the limit) at each snapshot."""
+    states = [state for _, state in states_of(evidence)]
+    units = [unit_norm(state.network) for state in states]
+    chords = [direction_distance(one, two) for one, two in pairwise(units)]
+    chords.append(direction_distance(units[-1], unit_norm(limit_of(evidence).network)))
+    left = np.cumsum(chords[::-1])[::-1]
+    best = _best_margin(evidence)
+    return [best - state.smooth_gamma for state in states], [float(length) for length in left]
+
+
+def _stays_below(evidence: Evidence) -> Measurement:
+    gaps, _ = remaining_arc(evidence)
+    return at_least(min(gaps), 0.0, detail=f"gamma* - gamma~ falls from {gaps[0]:.4g} to {gaps[-1]:.4g}")
+
+
+def _rises(evidence: Evidence) -> Measurement:
+    """Smallest decrease of gamma* - gamma~ between snapshots: wherever the direction moves the margin rises."""
+    gaps, _ = remaining_arc(evidence)
+    return at_least(-float(np.max(np.diff(gaps))), 0.0, allowance=1e-9 * _best_margin(evidence))
+
+
+def _vanishes(evidence: Evidence) -> Measurement:
+    """Exponent p in (arc length left) ~ (gamma* - gamma~)^p over the later half; it must be above 0."""
+    gaps, left = remaining_arc(evidence)
+    half = len(gaps) // 2
+    exponent = fitted_slope(np.log(gaps[half:]), np.log(left[half:]))
+    words = f"arc length left like (gamma* - gamma~)^{exponent:.4g}, {left[-1]:.3g} at the end"
+    return at_least(exponent, 0.0, detail=words)
+
+
+def _constants(evidence: Evidence) -> Constants:
+    best, n, kappa = _best_margin(evidence), evidence.dataset.n, evidence.parameter("kappa")
+    bracket = 4.0 * np.log(n) + 2.0
+    return {
+        "c": float(max(2.0, 2.0 * best / bracket)),
+        "log_rho_0": float(np.log(bracket / best) / (2.0 - kappa)),
+        "tangential_threshold": float(best / bracket),
+    }

@@ -1,17 +1,23 @@
-"""Theorems A.7 and A.10: on non-symmetric data one sign of neurons wins and the net ends as one neuron [lyu2021]."""
+"""On non-symmetric data one sign of neurons wins and the net ends as one neuron: Theorems A.7, A.10, 6.2 [lyu2021]."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
+from reluflow.data.published.lyu2021_hinted import HintConditions
+from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
 from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.early_constants import (
     cone_obstacle,
     constants_of,
@@ -19,9 +25,19 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_time,
     largest_log_scale,
 )
-from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, missing, need, nothing
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.lyu2021.limits import best_network, limit_of, proved_limit
+from reluflow.theory.measurement import (
+    Measurement,
+    all_of,
+    at_least,
+    at_most,
+    equals,
+    fitted_slope,
+    missing,
+    need,
+    nothing,
+)
+from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 24
@@ -62,11 +78,6 @@ def largest_scale(evidence: Evidence) -> float:
         return -np.inf
     cone = correct_cone(evidence)
     return largest_log_scale(cone, evidence.network, constants.eps, cone.factor * time)
-
-
-def finite_or_none(value: float) -> float | None:
-    """The value, or None where there is none to show."""
-    return value if np.isfinite(value) else None
 
 
 def factor_to_regime(evidence: Evidence, sign: int = 1) -> float:
@@ -126,27 +137,20 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
 
 def limit_margin(evidence: Evidence, expected: float) -> Measurement:
     """The normalised margin of the certified limit against the foretold one."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    return equals(
-        normalized_margin(limit.network, evidence.dataset), expected, atol=evidence.parameter("rtol") * expected
-    )
+    margin = normalized_margin(proved_limit(evidence).network, evidence.dataset)
+    return equals(margin, expected, atol=evidence.parameter("rtol") * expected)
 
 
-def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> Measurement:
+def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> float:
     """How far the limit network is from one neuron along w."""
-    limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
-    return at_most(one_neuron_distance(unit_norm(limit.network), w, sign), evidence.parameter("rtol"))
+    return one_neuron_distance(unit_norm(proved_limit(evidence).network), w, sign)
 
 
 def approach(evidence: Evidence) -> Measurement:
     """How far the run's own last direction is from the certified limit."""
-    limit = limit_of(evidence)
-    distance = direction_distance(unit_norm(evidence.run.network), unit_norm(limit.network))
-    return at_most(
-        distance, evidence.parameter("close"), detail=f"{distance:.3g} away at log time {evidence.run.log_time:.4g}"
-    )
+    distance = direction_distance(unit_norm(evidence.run.network), unit_norm(limit_of(evidence).network))
+    words = f"{distance:.3g} away at log time {evidence.run.log_time:.4g}"
+    return at_most(distance, evidence.parameter("close"), detail=words)
 
 
 def late_networks(evidence: Evidence, sign: int, *, until: float = 1.0) -> list[Network]:
@@ -190,7 +194,7 @@ def _constants(evidence: Evidence, sign: int) -> Constants:
         "kappa": _kappa(evidence, sign),
         "V": other.any_multipliers,
         "V_star": other.dual_multipliers,
-        "log_scale_needed": finite_or_none(largest_scale(evidence)),
+        "log_scale_needed": scale_needed(evidence),
     }
 
 
@@ -199,13 +203,123 @@ def _predictions(evidence: Evidence, sign: int) -> Constants:
     return {
         "margin": other.threshold,
         "share_exponent": 2.0 * (other.dual_multipliers / other.threshold - 1.0),
-        "probability": 1.0 - 0.5**evidence.network.num_neurons,
+        "probability": draw_probability(evidence),
     }
 
 
-def _margin_of_side(evidence: Evidence, sign: int) -> Measurement:
-    return limit_margin(evidence, against(evidence, sign).threshold)
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """The hints of a dataset: which samples they are, and what Theorem 6.2 asks of them."""
+
+    first: int
+    others: tuple[int, int]
+    separator: FloatArray
+    conditions: HintConditions
+
+    @property
+    def margin(self) -> float:
+        """eps/2, that of the limit."""
+        return 0.5 * self.conditions.eps
 
 
-def _one_neuron_of_side(evidence: Evidence, sign: int) -> Measurement:
-    return limit_function(evidence, side_of(evidence, sign).w, sign)
+def hints_of(evidence: Evidence) -> Hints | None:
+    """The three hints, found from w^+: two samples support it and mirror each other, one lies along it far out.
+
+    The base set and its separator are then recomputed. None where that is not the picture.
+    """
+    side = side_of(evidence, 1)
+    if not side.separator.separable or side.closest.size != 2:
+        return None
+    X = evidence.dataset.X
+    second, third = (int(k) for k in side.closest)
+    across = 0.5 * (X[second] - X[third])
+    is_mirrored = abs(float(across @ side.w)) <= 1e-9 * float(np.linalg.norm(across))
+    if not (is_mirrored and np.all(evidence.dataset.y[side.closest] > 0.0)):
+        return None
+    lengths = np.linalg.norm(X, axis=1)
+    cosines = np.where(evidence.dataset.y > 0, X @ side.w / lengths, -1.0)
+    along = np.flatnonzero(cosines > 1.0 - 1e-12)
+    if along.size == 0 or len(X) < 4:
+        return None
+    first = int(along[np.argmax(lengths[along])])
+    base = evidence.dataset.subset(np.setdiff1d(np.arange(len(X)), [first, second, third]))
+    eps = float(side.w @ (X[second] + X[third]) / 2)
+    sizes = {"H": float(lengths[first]), "K": float(np.linalg.norm(across))}
+    needed = hinted_dataset(base, **sizes, eps=eps, leak=evidence.leak, w_perp=across).conditions
+    return Hints(first, (second, third), linear_separator(base).w, needed)
+
+
+@kept
+def _found_hints(evidence: Evidence) -> Hints | None:
+    return hints_of(evidence)
+
+
+def _hints(evidence: Evidence) -> Hints:
+    return need(_found_hints(evidence), "no hints found")
+
+
+@needs(_found_hints, "no hints found")
+def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
+    """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
+    facts = evidence.facts
+    side, other, eps = side_of(evidence, 1), against(evidence, 1), hints.conditions.eps
+    return all_of(
+        (
+            (conditions.principal_direction(facts).holds is True, "A.1 does not hold"),
+            (conditions.pairwise_condition(facts).holds is True, "A.2 does not hold"),
+            (conditions.positive_mean_is_longer(facts).holds is True, "A.3 does not hold"),
+            (
+                abs(other.any_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps,
+                "the value of A.5 is not leak eps/2",
+            ),
+            (abs(other.dual_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps, "V* is not leak eps/2"),
+            (float(np.linalg.norm(side.w - hints.separator)) <= 1e-9, "w^+ is not the separator of the base set"),
+            (abs(side.margin - eps) <= 1e-9 * eps, "gamma^+ is not eps"),
+        ),
+        detail="A.1, A.2, A.3 hold, A.5 has the value leak eps/2, w^+ = w*, gamma^+ = eps",
+    )
+
+
+@needs(_found_hints, "no hints found")
+def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
+    """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
+    best = best_network(evidence)
+    limit, needed = 0.5 * hints.conditions.eps, hints.conditions
+    words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
+    if needed.K_exact < needed.K:
+        return at_least(best.margin / limit, 1.0 + 1e-9, detail=f"{words}: suboptimal at every width m >= 3")
+    return at_most(best.upper / limit, 1.0, allowance=1e-6, detail=f"{words}: the limit is the best of all widths")
+
+
+def _late_law(evidence: Evidence) -> Measurement:
+    """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
+    if np.all(evidence.network.a > 0.0):
+        return nothing("no neuron is negative")
+    exponent, expected = late_exponent(evidence, 1), 2.0 * (evidence.leak - 1.0)
+    exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
+    words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
+    earlier = late_exponent(evidence, 1, until=0.75)
+    if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):
+        return missing(f"{words}, and still coming closer; raise `late_margin`")
+    return equals(exponent, expected, atol=0.02 * abs(expected), detail=words)
+
+
+def scale_needed(evidence: Evidence) -> float | None:
+    """log sigma_max, or None where there is none to show."""
+    value = largest_scale(evidence)
+    return value if np.isfinite(value) else None
+
+
+def draw_probability(evidence: Evidence) -> float:
+    """1 - 2^-m: the chance that some neuron has the sign that wins."""
+    return 1.0 - 0.5**evidence.network.num_neurons
+
+
+def _hint_predictions(evidence: Evidence) -> Constants:
+    hints = _found_hints(evidence)
+    margin = float("nan") if hints is None else hints.margin
+    return {
+        "margin": margin,
+        "share_exponent": 2.0 * (evidence.leak - 1.0),
+        "probability": draw_probability(evidence),
+    }

@@ -1,4 +1,4 @@
-"""From small networks to one neuron: the extended embedding, Lemma G.8 and Theorem G.11 [lyu2021]."""
+"""From small networks to one neuron: Lemmas A.4, G.8 and G.10, Theorems G.9 and G.11 [lyu2021]."""
 
 from __future__ import annotations
 
@@ -9,25 +9,142 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import NeuronOracle
-from reluflow.certificates.kkt import normalized_margin
+from reluflow.certificates.kkt import kkt_certificate, normalized_margin
+from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
-from reluflow.network.network import Network
+from reluflow.network.network import Network, leaky_relu
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.limit import unit_norm
+from reluflow.theory.limit import LimitIdentified, unit_norm
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import (
-    entry_norm,
     entry_time,
     growth_constants,
     stacked,
     where_entry_exists,
 )
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, nothing
+from reluflow.theory.lyu2021.unit_ball import m_norm
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, equals, held, missing, need, nothing
 from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
+from reluflow.theory.theorem import Constants, Setting
+
+_SETTING = Setting(loss="logistic", leak=None, init="lee", width=1, scale="1e-3")  # "lee" draws a = |w| > 0
+_NUM_DIRECTIONS = 150
+
+
+@drawn("direction")
+def _one_neuron(evidence: Evidence) -> Network:
+    """(w^+, 1)/sqrt 2, the direction Lemma A.4 names."""
+    return Network(side_of(evidence, 1).w[None] / np.sqrt(2.0), [np.sqrt(0.5)], leak=evidence.leak)
+
+
+def _half_margin(evidence: Evidence) -> float:
+    """gamma^+/2."""
+    return 0.5 * side_of(evidence, 1).margin
+
+
+def _margin(evidence: Evidence) -> Measurement:
+    expected = _half_margin(evidence)
+    return equals(normalized_margin(_one_neuron(evidence), evidence.dataset), expected, atol=1e-10 * expected)
+
+
+def _nothing_else(evidence: Evidence) -> Measurement:
+    """KKT residual over distance to w^+, smallest among random directions that classify every sample.
+
+    With a > 0 and positive margins the outputs are <z_i^+, w>, a concave problem: its only KKT direction is w^+.
+    """
+    side = side_of(evidence, 1)
+    rng = np.random.default_rng(0)
+    spread = rng.standard_normal((_NUM_DIRECTIONS, side.w.size)) * rng.uniform(0.0, 1.0, (_NUM_DIRECTIONS, 1))
+    units = side.w + spread
+    units /= np.linalg.norm(units, axis=1)[:, None]
+    units = units[np.all(units @ side.rows.T > 0.0, axis=1)]
+    far = np.linalg.norm(units - side.w, axis=1) > 1e-3
+    residuals = evidence.witness(
+        "other residuals",
+        lambda: [
+            kkt_certificate(Network(u[None], [1.0], leak=evidence.leak), evidence.dataset).residual
+            / np.linalg.norm(u - side.w)
+            for u in units[far]
+        ],
+    )
+    smallest = float(min(residuals, default=np.inf))
+    return at_least(
+        smallest, 1e-6, detail=f"residual at least {smallest:.3g} times the distance, {len(residuals)} directions"
+    )
+
+
+def _width_one_constants(evidence: Evidence) -> Constants:
+    plus, minus = side_of(evidence, 1).margin, side_of(evidence, -1).margin
+    return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
+
+
+@hypothesis("ahead", "the neuron starts with <w_1, w*> > 0")
+def _points_ahead(evidence: Evidence) -> Judgement:
+    need(evidence.dataset.is_binary, "the labels are not -1 and 1")
+    separator, network = evidence.facts.separator, evidence.network
+    if separator is None or not separator.separable:
+        return Judgement(False, None, "there is no separator w*")
+    cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
+    return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
+
+
+@hypothesis("single-positive", "one neuron, with a_1 > 0")
+def _single_positive(evidence: Evidence) -> Judgement:
+    a = evidence.network.a
+    return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
+
+
+@drawn("bracket")
+def _restricted(evidence: Evidence) -> NetworkMargin:
+    """The best network of negative neurons on S^+, with the multipliers that bound it."""
+    return network_margin(_closest(evidence), evidence.leak, signs=(-1,))
+
+
+def _closest(evidence: Evidence) -> Dataset:
+    """S^+."""
+    return evidence.dataset.subset(side_of(evidence, 1).closest)
+
+
+def _primal_value(evidence: Evidence) -> float:
+    """The margin of the explicit negative network, recomputed; 0, the margin of no network, where none was found."""
+    network = _restricted(evidence).network
+    if network is None:
+        return 0.0
+    return normalized_margin(network, _closest(evidence)) if np.all(network.a <= 0.0) else np.nan
+
+
+def _dual_value(evidence: Evidence) -> float:
+    """Half the best gain of a negative unit neuron under the multipliers, over many directions."""
+    found, closest = _restricted(evidence), _closest(evidence)
+    rng = np.random.default_rng(0)
+    units = rng.standard_normal((20_000, closest.d))
+    if found.network is not None:
+        units = np.vstack([units, found.network.w])
+    units /= np.linalg.norm(units, axis=1)[:, None]
+    gains = -leaky_relu(units @ closest.X.T, evidence.leak) @ (found.multipliers * closest.y)
+    return 0.5 * float(gains.max())
+
+
+def _no_gap(evidence: Evidence) -> Measurement:
+    found = _restricted(evidence)
+    primal, scale = _primal_value(evidence), side_of(evidence, 1).margin
+    gap = abs(found.upper - primal)
+    words = f"primal {primal:.9g}, dual {found.upper:.9g}"
+    return at_most(gap, 1e-7 * scale, detail=words) if np.isfinite(gap) else at_most(np.inf, 1e-7 * scale, detail=words)
+
+
+def _dual_bounds_gains(evidence: Evidence) -> Measurement:
+    found, scale = _restricted(evidence), side_of(evidence, 1).margin
+    return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
+
+
+def _thmg_9_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(until=LimitIdentified(), log_horizon=700.0)
+
 
 _TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
 NUM_SOLVED = 10  # of each kind of perturbation
@@ -91,14 +208,10 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 def _late_states(evidence: Evidence) -> list[FloatArray] | None:
     """For every scale, largest first, the neurons at the three times, shape (3, num_neurons, d + 1)."""
-    found = []
-    for each in (evidence, *evidence.sweep):
-        cone = correct_cone(each)
-        snapshots = each.run.snapshots[1:]
-        if len(snapshots) != 3:
-            return None
-        found.append(np.array([stacked(s.network, cone) for s in snapshots]))
-    return found if len(found) >= 3 else None
+    runs = (evidence, *evidence.sweep)
+    if any(len(each.run.snapshots) != 4 for each in runs) or len(runs) < 3:
+        return None
+    return [np.array([stacked(s.network, correct_cone(e)) for s in e.run.snapshots[1:]]) for e in runs]
 
 
 def _log_sigmas(evidence: Evidence) -> FloatArray:
@@ -111,7 +224,7 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     negative = evidence.network.a < 0.0
     if not np.any(negative):
         return nothing("no neuron is negative")
-    sizes = np.log([entry_norm(state[1][negative]) for state in states])
+    sizes = np.log([m_norm(state[1][negative]) for state in states])
     exponents = np.diff(sizes) / np.diff(_log_sigmas(evidence))
     kappa = growth_constants(evidence)["kappa"]
     words = f"negative neurons vanish like sigma^{exponents[-1]:.5g} at T12, foretold sigma^{kappa:.5g}"
@@ -127,30 +240,30 @@ def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> Measureme
     Changes below 1e-9 of their size are those of the integration and count as none.
     """
     positive = evidence.network.a > 0.0
-    changes = np.array([[entry_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
-    changes = np.maximum(changes / [entry_norm(state[positive]) for state in states[-1]], 1e-9)
+    changes = np.array([[m_norm((b - a)[k][positive]) for k in range(3)] for a, b in pairwise(states)])
+    changes = np.maximum(changes / [m_norm(state[positive]) for state in states[-1]], 1e-9)
     ratio = float(np.max(changes[1:] / changes[:-1]))
     words = f"each tenfold smaller scale changes them at most {ratio:.4g} times as much as the last"
     return at_most(ratio, 1.0, detail=words)
 
 
 @needs(_late_states, _TOO_FEW)
-def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Measurement:
+def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Values:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
-    positive, worst = evidence.network.a > 0.0, -np.inf
     for state in states[-1]:
-        z = state[positive]
+        z = state[evidence.network.a > 0.0]
         shares = z[:, -1]
         common = shares @ z / (shares @ shares)  # the single neuron per unit share
-        worst = max(worst, entry_norm(z - shares[:, None] * common) / entry_norm(z))
-    bound = evidence.parameter("embedding")
-    return at_most(worst, bound, detail=f"relative distance {worst:.3g} to pi_b of one neuron")
+        yield m_norm(z - shares[:, None] * common) / m_norm(z)
 
 
 @needs(_late_states, _TOO_FEW)
-def _is_not_zero(evidence: Evidence, states: list[FloatArray]) -> Measurement:
-    smallest = min(entry_norm(state) for state in states[-1])
-    return at_least(smallest, 0.1 * growth_constants(evidence)["A_bar"])
+def _sizes(evidence: Evidence, states: list[FloatArray]) -> Values:
+    return [m_norm(state) for state in states[-1]]
+
+
+def _least_size(evidence: Evidence) -> float:
+    return 0.1 * growth_constants(evidence)["A_bar"]
 
 
 @drawn("network")
@@ -224,19 +337,10 @@ def _same_function(evidence: Evidence) -> Measurement:
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     if not others:
         return nothing("no network of equal margin was found nearby")
-    worst = max(float(np.max(np.abs(other.outputs(points) - centre.outputs(points)))) for other in others)
-    return at_most(
-        worst, SAME_OUTPUTS, detail=f"outputs of {len(others)} maximisers nearby differ by up to {worst:.3g}"
-    )
-
-
-def _lemmag_8_constants(evidence: Evidence) -> Constants:
-    return {"T0": entry_time(evidence), "T12": float(_times(evidence)[1]), "kappa": growth_constants(evidence)["kappa"]}
+    gaps = (np.abs(other.outputs(points) - centre.outputs(points)) for other in others)
+    words = f"outputs of {len(others)} maximisers nearby differ by up to {{measured:.3g}}"
+    return held(gaps, "at_most", SAME_OUTPUTS, words=words)
 
 
 def _lemmag_8_log_scale(evidence: Evidence) -> float:
     return float(min(0.0, np.log(1e-5) - evidence.network.log_scale))
-
-
-def _thmg_11_constants(evidence: Evidence) -> Constants:
-    return {"V_star": against(evidence, 1).dual_multipliers, "gamma_plus_half": against(evidence, 1).threshold}

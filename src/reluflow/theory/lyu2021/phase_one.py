@@ -7,9 +7,10 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.lyu2021.limits import good_draw_probability
 from reluflow.theory.lyu2021.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.measurement import Measurement, at_most, equals, fitted_slope, need
+from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, need
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -55,9 +56,7 @@ def _has_window(evidence: Evidence) -> Judgement:
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
-    flow = symmetric_flow(evidence)
-    end = max(_window(evidence), 1e-3) / flow.growth
-    return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in np.linspace(0.0, end, NUM_TIMES)))
+    return _times_up_to(evidence, max(_window(evidence), 1e-3))
 
 
 def _window_log_scale(evidence: Evidence) -> float:
@@ -71,31 +70,30 @@ def _angles(evidence: Evidence) -> FloatArray:
     return np.array([flow.growth * flow.ball.radius * s.time for s in evidence.run.snapshots])
 
 
-def _follows_linear_flow(evidence: Evidence) -> Measurement:
-    """Largest |theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
-    flow, worst = symmetric_flow(evidence), -np.inf
-    for k, angle in enumerate(_angles(evidence)):
-        if k > 0:
-            gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
-            # in units of e^(lambda_0 t) |theta_0|_M, with sqrt(m) |theta_0|_M = exp(log_size)
-            bound = 4.0 / flow.growth * np.exp(2.0 * (flow.log_size + angle))
-            worst = max(worst, float(gap / (bound + INTEGRATION)))
-    return at_most(worst, 1.0)
+def _follows_linear_flow(evidence: Evidence) -> Values:
+    """|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
+    flow = symmetric_flow(evidence)
+    for k, angle in list(enumerate(_angles(evidence)))[1:]:
+        gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
+        # in units of e^(lambda_0 t) |theta_0|_M, with sqrt(m) |theta_0|_M = exp(log_size)
+        yield gap / (4.0 / flow.growth * np.exp(2.0 * (flow.log_size + angle)) + INTEGRATION)
 
 
-def _stays_below_twice(evidence: Evidence) -> Measurement:
-    """Largest |theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
-    return at_most(max(0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))), 1.0)
+def _stays_below_twice(evidence: Evidence) -> Values:
+    """|theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
+    return [0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))]
 
 
+@drawn("linearised")
 def _linearised(evidence: Evidence) -> tuple[FloatArray, ...]:
     """theta~ at lambda_0 t = 0, 1, ..., 12 in units of e^(lambda_0 t) |theta_0|_M, or the one given as a witness."""
-    return evidence.witness("linearised", lambda: tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES)))
+    return tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES))
 
 
-def _early_plan(evidence: Evidence) -> FlowPlan:
+def _times_up_to(evidence: Evidence, angle: float) -> FlowPlan:
+    """Even times up to lambda_0 t = `angle`."""
     flow = symmetric_flow(evidence)
-    times = np.linspace(0.0, LAST_ANGLE / flow.growth, NUM_TIMES)
+    times = np.linspace(0.0, angle / flow.growth, NUM_TIMES)
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
 
 
@@ -112,10 +110,9 @@ def _vanishing_scale(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
 
 
-def _is_boost(evidence: Evidence) -> Measurement:
-    """Largest |theta - exp(t M) theta_0|_M / (e^(lambda_0 t) |theta_0|_M) over the snapshots."""
-    gaps = [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
-    return at_most(max(gaps), 1e-8)
+def _is_boost(evidence: Evidence) -> Values:
+    """|theta - exp(t M) theta_0|_M / (e^(lambda_0 t) |theta_0|_M) over the snapshots."""
+    return [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
 
 
 def _alignment_rates(evidence: Evidence) -> Measurement:
@@ -137,10 +134,14 @@ def _alignment_rates(evidence: Evidence) -> Measurement:
     return at_most(slowest, -1.0, allowance=1e-6, detail=words)
 
 
-def _phase_one_plan(evidence: Evidence) -> FlowPlan:
+def first_time(evidence: Evidence) -> float:
+    """T1 for the smallest r that Lemma 5.2 allows, in the problem's own time."""
     flow = symmetric_flow(evidence)
-    time = flow.ball.own_time(flow.phase_one_time(flow.log_radius))
-    return FlowPlan(times=(max(time, 1e-3),), sweep=(-3.0 * np.log(2.0), -6.0 * np.log(2.0)))
+    return flow.ball.own_time(flow.phase_one_time(flow.log_radius))
+
+
+def _phase_one_plan(evidence: Evidence) -> FlowPlan:
+    return FlowPlan(times=(max(first_time(evidence), 1e-3),), sweep=(-3.0 * np.log(2.0), -6.0 * np.log(2.0)))
 
 
 def phase_one_error(evidence: Evidence) -> float:
@@ -155,13 +156,11 @@ def phase_one_constant(evidence: Evidence) -> float:
     return float(4.0 / symmetric_flow(evidence).growth + np.sqrt(2.0))
 
 
-def _phase_one_bound(evidence: Evidence) -> Measurement:
-    """Largest |Delta theta|_M / (C r^3/sqrt m) over the sweep."""
-    ratios = []
+def _phase_one_bound(evidence: Evidence) -> Values:
+    """|Delta theta|_M / (C r^3/sqrt m) over the sweep."""
     for each in (evidence, *evidence.sweep):
         bound = phase_one_constant(each) * np.exp(2.0 * symmetric_flow(each).log_radius)
-        ratios.append(phase_one_error(each) / (bound / np.sqrt(each.network.num_neurons) + INTEGRATION))
-    return at_most(float(max(ratios)), 1.0)
+        yield phase_one_error(each) / (bound / np.sqrt(each.network.num_neurons) + INTEGRATION)
 
 
 def _phase_one_order(evidence: Evidence) -> Measurement:
@@ -196,37 +195,14 @@ def _good_fraction(evidence: Evidence) -> float:
 
 def _probability(evidence: Evidence) -> Measurement:
     """Frequency of good draws; 4 standard deviations of the binomial law are allowed."""
-    exact = 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)
-    deviation = float(np.sqrt(exact * (1.0 - exact) / NUM_DRAWS))
-    return equals(_good_fraction(evidence), exact, atol=4.0 * deviation)
+    exact = good_draw_probability(evidence)
+    return equals(_good_fraction(evidence), exact, atol=4.0 * float(np.sqrt(exact * (1.0 - exact) / NUM_DRAWS)))
 
 
-def _eq3_log_scale(evidence: Evidence) -> float:
-    return -25.0 - symmetric_flow(evidence).log_size
-
-
-def _lemma5_2_constants(evidence: Evidence) -> Constants:
-    return {
-        **_constants(evidence),
-        "C": phase_one_constant(evidence),
-        "r": float(np.exp(symmetric_flow(evidence).log_radius)),
-        "T1": symmetric_flow(evidence).ball.own_time(
-            symmetric_flow(evidence).phase_one_time(symmetric_flow(evidence).log_radius)
-        ),
-    }
-
-
-def _lemma5_2_predictions(evidence: Evidence) -> Constants:
-    return {"b": symmetric_flow(evidence).embedding.tolist()}
-
-
-def _lemmad_1_growth(evidence: Evidence) -> Measurement:
-    return at_most(max(m_norm(rows) for rows in _linearised(evidence)[1:]), 1.0)
+def _linear_growth(evidence: Evidence) -> Values:
+    """|theta~(t)|_M over e^(lambda_0 t) |theta_0|_M."""
+    return [m_norm(rows) for rows in _linearised(evidence)[1:]]
 
 
 def _lemmad_2_predictions(evidence: Evidence) -> Constants:
     return {"window_end": _window(evidence) / symmetric_flow(evidence).growth}
-
-
-def _lemmae_7_predictions(evidence: Evidence) -> Constants:
-    return {"probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1)}

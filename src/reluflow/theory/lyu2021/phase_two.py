@@ -6,21 +6,20 @@ and the zero neurons of the statements occur. All quantities are in unit-ball un
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, UnitBall, m_norm
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need, none_of
+from reluflow.theory.measurement import Measurement, Values, at_least, fitted_slope, need, none_of
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
@@ -71,6 +70,11 @@ class AlignedStart:
     strength: float  # C of |theta_0 - r theta-hat|_M <= C r^(1 + kappa)
 
     @property
+    def active(self) -> BoolArray:
+        """Which neurons are not zero."""
+        return np.asarray(np.linalg.norm(self.rows, axis=1) > 0.0)
+
+    @property
     def log_radii(self) -> tuple[float, ...]:
         """ln r of the runs, largest first."""
         return tuple(self.flow.growth * self.threshold - gap for gap in RADII)
@@ -102,8 +106,7 @@ def aligned_start(evidence: Evidence) -> AlignedStart:
 
 def _base_network(start: AlignedStart, log_r: float, leak: float) -> Network:
     """r theta-hat without its zero neurons, which never move (Lemma B.17)."""
-    active = start.rows[np.linalg.norm(start.rows, axis=1) > 0.0]
-    return own_network(start.flow, active, leak, log_scale=log_r)
+    return own_network(start.flow, start.rows[start.active], leak, log_scale=log_r)
 
 
 def _near_network(start: AlignedStart, log_r: float, leak: float) -> Network:
@@ -122,15 +125,23 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 
 def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
-    """Rows of a run at the recorded times, zero neurons filled in."""
+    """Rows of a run at the recorded times, zero neurons filled in; undecided where not all runs are there."""
+    complete = [run for run in evidence.companions.values() if len(run.snapshots) == len(OFFSETS)]
+    need(len(complete) == 2 * len(RADII), "a run from near r theta-hat is missing")
     start, found = aligned_start(evidence), []
-    active = np.linalg.norm(start.rows, axis=1) > 0.0
     for s in evidence.companions[f"{kind} {k}"].snapshots:
-        recorded = start.flow.ball.neurons(s.network)
         full = np.zeros_like(start.rows)
-        full[active if kind == "base" else slice(None)] = recorded
+        full[start.active if kind == "base" else slice(None)] = start.flow.ball.neurons(s.network)
         found.append(full)
     return found
+
+
+def _near_runs(evidence: Evidence) -> Iterator[tuple[float, float, FloatArray]]:
+    """ln r, t and the rows of every perturbed run at its recorded times."""
+    start = aligned_start(evidence)
+    for k, log_r in enumerate(start.log_radii):
+        for t, rows in zip(start.times, _rows(evidence, "near", k), strict=True):
+            yield log_r, t, rows
 
 
 @hypothesis("non-branching", "no ridge was met up to t0", needs_trajectory=True)
@@ -138,18 +149,6 @@ def _runs_are_unique(evidence: Evidence) -> Judgement:
     need(len(evidence.companions) >= 2 * len(RADII), "the runs from r theta-hat were not made")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
     return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-
-def _with_runs(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
-    """The measurement where all runs are there; missing evidence where one is not."""
-
-    def guarded(evidence: Evidence) -> Measurement:
-        complete = [run for run in evidence.companions.values() if len(run.snapshots) == len(OFFSETS)]
-        return (
-            measure(evidence) if len(complete) == 2 * len(RADII) else missing("a run from near r theta-hat is missing")
-        )
-
-    return guarded
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -170,28 +169,26 @@ def _deviation_bound(start: AlignedStart, t: float) -> float:
     return float(4.0 * len(start.rows) * m_norm(start.rows) ** 3 / growth * np.exp(3.0 * growth * t))
 
 
-def _limit_exists(evidence: Evidence) -> Measurement:
-    """Largest |phi(r theta-hat) - phi(r' theta-hat)|_M over (16 m |theta-hat|_M^3/lambda) r^2 e^(lambda t), r > r'.
+def _limit_exists(evidence: Evidence) -> Values:
+    """|phi(r theta-hat) - phi(r' theta-hat)|_M over (16 m |theta-hat|_M^3/lambda) r^2 e^(lambda t), r > r'.
 
     The run from r' passes r theta-hat within (4 m |theta-hat|_M^3/lambda) r^3, so Lemma E.6 with kappa = 2 applies.
     """
-    start, ratios = aligned_start(evidence), []
+    start = aligned_start(evidence)
     constant = 16.0 * len(start.rows) * m_norm(start.rows) ** 3 / start.flow.growth
     runs = [_rows(evidence, "base", k) for k in range(len(RADII))]
     for log_r, (wide, narrow) in zip(start.log_radii, pairwise(runs), strict=False):
         for t, one, two in zip(start.times, wide, narrow, strict=True):
             bound = constant * np.exp(2.0 * log_r + start.flow.growth * t) + INTEGRATION * m_norm(two)
-            ratios.append(m_norm(one - two) / bound)
-    return at_most(float(max(ratios)), 1.0)
+            yield m_norm(one - two) / bound
 
 
-def _stays_near_exponential(evidence: Evidence) -> Measurement:
-    """Largest |phi - e^(lambda t) theta-hat|_M over (4 m |theta-hat|_M^3/lambda) e^(3 lambda t), at the smallest r."""
-    start, ratios = aligned_start(evidence), []
+def _stays_near_exponential(evidence: Evidence) -> Values:
+    """|phi - e^(lambda t) theta-hat|_M over (4 m |theta-hat|_M^3/lambda) e^(3 lambda t), at the smallest r."""
+    start = aligned_start(evidence)
     for t, rows in zip(start.times, _rows(evidence, "base", len(RADII) - 1), strict=True):
         gap = m_norm(rows - np.exp(start.flow.growth * t) * start.rows)
-        ratios.append(gap / (_deviation_bound(start, t) + INTEGRATION * m_norm(rows)))
-    return at_most(max(ratios), 1.0)
+        yield gap / (_deviation_bound(start, t) + INTEGRATION * m_norm(rows))
 
 
 def _same_limit(evidence: Evidence) -> Measurement:
@@ -203,51 +200,34 @@ def _same_limit(evidence: Evidence) -> Measurement:
 
 def _patterns_stay(evidence: Evidence) -> Measurement:
     """How many (neuron, sample, time) of the active neurons have another sign than theta-hat."""
-    start, changed, total = aligned_start(evidence), 0, 0
-    active = np.linalg.norm(start.rows, axis=1) > 0.0
-    signs = np.sign(start.rows[active, :-1] @ start.flow.ball.X.T)
-    for k in range(len(RADII)):
-        for rows in _rows(evidence, "near", k):
-            now = np.sign(rows[active, :-1] @ start.flow.ball.X.T)
-            changed += int(np.sum(now != signs))
-            total += now.size
-    return none_of(changed, total=total)
+    start = aligned_start(evidence)
+    signs = np.sign(start.rows[start.active, :-1] @ start.flow.ball.X.T)
+    now = [np.sign(rows[start.active, :-1] @ start.flow.ball.X.T) for _, _, rows in _near_runs(evidence)]
+    return none_of(int(np.sum(now != signs)), total=np.size(now))
 
 
-def _norm_stays(evidence: Evidence) -> Measurement:
-    """Largest |theta|_M / (2 e^(lambda t) |theta-hat|_M)."""
-    start, ratios = aligned_start(evidence), []
-    for k in range(len(RADII)):
-        for t, rows in zip(start.times, _rows(evidence, "near", k), strict=True):
-            ratios.append(m_norm(rows) / (2.0 * np.exp(start.flow.growth * t) * m_norm(start.rows)))
-    return at_most(max(ratios), 1.0)
+def _norm_stays(evidence: Evidence) -> Values:
+    """|theta|_M / (2 e^(lambda t) |theta-hat|_M)."""
+    start = aligned_start(evidence)
+    for _, t, rows in _near_runs(evidence):
+        yield m_norm(rows) / (2.0 * np.exp(start.flow.growth * t) * m_norm(start.rows))
 
 
-def _part_stays(evidence: Evidence, *, is_active: bool) -> Measurement:
-    """Largest deviation of the active or of the zero neurons from e^(lambda t) theta-hat, over its bound."""
-    start, ratios = aligned_start(evidence), []
-    part = (np.linalg.norm(start.rows, axis=1) > 0.0) == is_active
+def _part_stays(evidence: Evidence, *, is_active: bool) -> Values:
+    """Deviation of the active or of the zero neurons from e^(lambda t) theta-hat, over its bound."""
+    start = aligned_start(evidence)
+    part = start.active == is_active
+    runs = list(_near_runs(evidence))
     need(np.any(part), "there is no such neuron")
-    for k, log_r in enumerate(start.log_radii):
-        small = start.strength * np.exp(KAPPA * log_r)
-        for t, rows in zip(start.times, _rows(evidence, "near", k), strict=True):
-            growth = np.exp(start.flow.growth * t)
-            gap = m_norm((rows - growth * start.rows)[part])
-            bound = small * growth + _deviation_bound(start, t) if is_active else 2.0 * small * growth
-            ratios.append(gap / (bound * (1.0 + INTEGRATION)))
-    return at_most(float(max(ratios)), 1.0)
+    for log_r, t, rows in runs:
+        small, growth = start.strength * np.exp(KAPPA * log_r), np.exp(start.flow.growth * t)
+        bound = small * growth + _deviation_bound(start, t) if is_active else 2.0 * small * growth
+        yield m_norm((rows - growth * start.rows)[part]) / (bound * (1.0 + INTEGRATION))
 
 
-def _runs_stay_together(evidence: Evidence) -> Measurement:
-    """Largest |phi(theta_0) - phi(r theta-hat)|_M / (4 C r^kappa e^(lambda t))."""
-    start, ratios = aligned_start(evidence), []
-    for k, log_r in enumerate(start.log_radii):
-        bases, nears = (_rows(evidence, kind, k) for kind in ("base", "near"))
-        for t, base, near in zip(start.times, bases, nears, strict=True):
-            bound = 4.0 * start.strength * np.exp(KAPPA * log_r + start.flow.growth * t)
-            ratios.append(m_norm(near - base) / bound)
-    return at_most(float(max(ratios)), 1.0)
-
-
-_lemmae_5_active = _with_runs(partial(_part_stays, is_active=True))
-_lemmae_5_zero = _with_runs(partial(_part_stays, is_active=False))
+def _runs_stay_together(evidence: Evidence) -> Values:
+    """|phi(theta_0) - phi(r theta-hat)|_M / (4 C r^kappa e^(lambda t))."""
+    start = aligned_start(evidence)
+    bases = (base for k in range(len(RADII)) for base in _rows(evidence, "base", k))
+    for base, (log_r, t, near) in zip(bases, _near_runs(evidence), strict=True):
+        yield m_norm(near - base) / (4.0 * start.strength * np.exp(KAPPA * log_r + start.flow.growth * t))

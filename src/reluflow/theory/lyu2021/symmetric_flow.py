@@ -69,6 +69,11 @@ class SymmetricFlow:
         """ln r for the smallest r that Lemma 5.2 allows at this scale: sigma_init = r^3 / (sqrt(m) |theta-bar_0|_M)."""
         return self.log_size / 3.0
 
+    @property
+    def radius(self) -> float:
+        """That r."""
+        return float(np.exp(self.log_radius))
+
     def phase_one_time(self, log_r: float) -> float:
         """T1(r) = (1/lambda_0) ln(r / (sqrt(m) sigma_init |theta-bar_0|_M)), in unit-ball time."""
         return (log_r - self.log_size) / self.growth
@@ -200,5 +205,9 @@ def small_enough(evidence: Evidence) -> Judgement:
 
 def log_scale_for_radius(evidence: Evidence, fraction: float) -> float:
     """Factor that brings r to `fraction` times sqrt(lambda_0)/2."""
-    flow = symmetric_flow(evidence)
-    return 3.0 * float(np.log(fraction * 0.5 * np.sqrt(flow.growth))) - flow.log_size
+    return log_scale_for_size(evidence, 3.0 * float(np.log(fraction * 0.5 * np.sqrt(symmetric_flow(evidence).growth))))
+
+
+def log_scale_for_size(evidence: Evidence, log_size: float) -> float:
+    """Factor that brings sqrt(m) |theta_0|_M to exp(log_size)."""
+    return log_size - symmetric_flow(evidence).log_size

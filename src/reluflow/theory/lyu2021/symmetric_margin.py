@@ -1,4 +1,4 @@
-"""Symmetric data: the max-margin network is linear, and the flow from small scale finds it; Theorems 4.2, 4.3."""
+"""Symmetric data: the max-margin network is linear and the flow finds it; Theorems 4.2, 4.3, 5.5 and 5.6 [lyu2021]."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import normalized_margin
+from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.condition import Judgement, fails
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption, width_at_least
-from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.kkt_directions import until_limit
-from reluflow.theory.lyu2021.limits import best_network, limit_of
+from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
+from reluflow.theory.lyu2021.limits import best_network, limit_margin, limit_of
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need
-from reluflow.theory.theorem import Constants
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states, unit_ball
+from reluflow.theory.measurement import (
+    Measurement,
+    Values,
+    at_least,
+    at_most,
+    closes_in,
+    fitted_slope,
+    need,
+)
+from reluflow.theory.stating import hypothesis, needs
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
 ROUNDING = 1e-12
@@ -68,68 +78,65 @@ def _bracket_value(evidence: Evidence) -> Measurement:
     return at_most(outside, MARGIN_RTOL, detail=words)
 
 
-def _is_linear(network: Network | None, evidence: Evidence) -> Measurement:
-    """Largest |f(x) - C <w*, x>| over 500 random unit vectors and the samples' directions, relative to C."""
+def _is_linear(evidence: Evidence, network: Network | None) -> FloatArray:
+    """|f(x) - C <w*, x>| over 500 random unit vectors and the samples' directions, relative to C."""
     network = need(network, "no network classifies every sample")
     coefficient = linear_coefficient(evidence)
     x = np.vstack([np.random.default_rng(DRAW_SEED).standard_normal((500, evidence.dataset.d)), evidence.dataset.X])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    gap = float(np.max(np.abs(unit_norm(network).outputs(x) - x @ coefficient)) / np.linalg.norm(coefficient))
-    return at_most(gap, 1e-5, detail=f"largest relative difference {gap:.2g} on the sphere")
+    return np.asarray(np.abs(unit_norm(network).outputs(x) - x @ coefficient) / np.linalg.norm(coefficient))
 
 
 def _pair(evidence: Evidence) -> Callable[[Network], Network]:
     return evidence.witness("pair", lambda: symmetrized)
 
 
-def _symmetrized_is_better(evidence: Evidence) -> Measurement:
-    """Smallest gain of q_min by the pair, relative to |theta|^2, over the drawn networks."""
+def _symmetrized_is_better(evidence: Evidence) -> Values:
+    """Gain of q_min by the pair, relative to |theta|^2, over the drawn networks."""
     data = evidence.dataset
-    gains = []
     for s in states(evidence):
         before, after = (float(np.min(data.y * t.outputs(data.X))) for t in (s.network, _pair(evidence)(s.network)))
-        gains.append((after - before) / s.network.squared_norm())
-    return at_least(min(gains), 0.0, allowance=ROUNDING)
+        yield (after - before) / s.network.squared_norm()
 
 
-def _symmetrized_is_shorter(evidence: Evidence) -> Measurement:
-    """Largest |theta'| / |theta| over the drawn networks."""
-    ratios = [_pair(evidence)(s.network).squared_norm() / s.network.squared_norm() for s in states(evidence)]
-    return at_most(float(np.sqrt(max(ratios))), 1.0, allowance=ROUNDING)
+def _symmetrized_is_shorter(evidence: Evidence) -> Values:
+    """|theta'| / |theta| over the drawn networks."""
+    return [np.sqrt(_pair(evidence)(s.network).squared_norm() / s.network.squared_norm()) for s in states(evidence)]
 
 
 def _activation(evidence: Evidence, z: FloatArray) -> FloatArray:
     return evidence.witness("activation", lambda: leaky_relu)(z, evidence.leak)
 
 
-def _odd_part(evidence: Evidence) -> Measurement:
-    """Largest |phi(z) - phi(-z) - (1 + leak) z| / |z| over pre-activations of the drawn networks."""
+def _activation_part(evidence: Evidence, *, is_odd: bool) -> FloatArray:
+    """|phi(z) - phi(-z) - (1 + leak) z| / |z| over pre-activations of the drawn networks, or the even part of phi."""
     z = np.concatenate([(s.network.w @ evidence.dataset.X.T).ravel() for s in states(evidence)])
-    gap = np.abs(_activation(evidence, z) - _activation(evidence, -z) - (1.0 + evidence.leak) * z)
-    return at_most(float(np.max(gap / np.maximum(np.abs(z), 1e-300))), ROUNDING)
-
-
-def _even_part(evidence: Evidence) -> Measurement:
-    """Largest |phi(z) + phi(-z) - (1 - leak) |z|| / |z|."""
-    z = np.concatenate([(s.network.w @ evidence.dataset.X.T).ravel() for s in states(evidence)])
-    gap = np.abs(_activation(evidence, z) + _activation(evidence, -z) - (1.0 - evidence.leak) * np.abs(z))
-    return at_most(float(np.max(gap / np.maximum(np.abs(z), 1e-300))), ROUNDING)
+    there, back = (_activation(evidence, sign * z) for sign in (1.0, -1.0))
+    if is_odd:
+        gap = np.abs(there - back - (1.0 + evidence.leak) * z)
+    else:
+        gap = np.abs(there + back - (1.0 - evidence.leak) * np.abs(z))
+    return np.asarray(gap / np.maximum(np.abs(z), 1e-300))
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
     return replace(until_limit(evidence), sweep=(-np.log(10.0), -2.0 * np.log(10.0)))
 
 
-def _limit_margin(evidence: Evidence) -> Measurement:
-    """Margin of the limit over ((1 + leak)/4) gamma*."""
-    margin = normalized_margin(limit_of(evidence).network, evidence.dataset) / best_margin(evidence)
-    return equals(margin, 1.0, atol=MARGIN_RTOL)
+def relative_margin(evidence: Evidence, network: Network) -> float:
+    """Its margin over ((1 + leak)/4) gamma*."""
+    return normalized_margin(network, evidence.dataset) / best_margin(evidence)
 
 
-def _limit_shares(evidence: Evidence) -> Measurement:
+def positive_share(evidence: Evidence) -> float:
     """Part of sum a_k^2 that the positive neurons of the limit hold."""
     a = limit_of(evidence).network.a
-    return equals(float(np.sum(a[a > 0.0] ** 2) / np.sum(a**2)), 0.5, atol=MARGIN_RTOL)
+    return float(np.sum(a[a > 0.0] ** 2) / np.sum(a**2))
+
+
+def foretold_shares(evidence: Evidence) -> FloatArray:
+    """b_k^2."""
+    return np.asarray(symmetric_flow(evidence).embedding ** 2)
 
 
 RESOLVED_SHARE = 1e-11  # error of a share that is more than rounding over a whole run
@@ -158,34 +165,142 @@ def _shares_follow_embedding(evidence: Evidence) -> Measurement:
     return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
 
 
-def _attains_global(evidence: Evidence) -> Measurement:
+def _attains_global(evidence: Evidence) -> float:
     """Margin of the limit over the certified upper bound of all networks."""
-    upper = best_network(evidence).upper
-    return at_least(normalized_margin(limit_of(evidence).network, evidence.dataset) / upper, 1.0, allowance=MARGIN_RTOL)
+    return limit_margin(evidence) / best_network(evidence).upper
 
 
-def _thm4_2_linear(evidence: Evidence) -> Measurement:
-    return _is_linear(best_network(evidence).network, evidence)
+_NO_PAIR = "no run of the pair was made"
 
 
-def _thm4_2_predictions(evidence: Evidence) -> Constants:
-    return {"global_margin": best_margin(evidence)}
+def opposite_pair(separator: FloatArray) -> Network:
+    """(1/2)(w*, -w*, 1, -1), the limit of Theorem 5.5 (erratum E3: the paper prints 1/4, a vector of norm 1/2)."""
+    signs = np.array([1.0, -1.0])
+    return Network(0.5 * np.outer(signs, separator), 0.5 * signs)
 
 
-def _thm4_3_linear(evidence: Evidence) -> Measurement:
-    return _is_linear(limit_of(evidence).network, evidence)
+def opposite_start(network: Network, separator: FloatArray) -> Network:
+    """The first two neurons, balanced, with a_1 > 0 > a_2 and <w_1, w*> > 0 > <w_2, w*>; w is mirrored where needed."""
+    w, signs = network.w[:2], np.array([1.0, -1.0])
+    side = np.where(signs * (w @ separator) < 0.0, -1.0, 1.0)
+    return network.replace(w=side[:, None] * w, a=signs * np.linalg.norm(w, axis=1), weight=np.ones(2))
 
 
-def _thm4_3_constants(evidence: Evidence) -> Constants:
-    return {
-        "probability": 1.0 - 2.0 ** -(evidence.network.num_neurons - 1),
-        "log_size": symmetric_flow(evidence).log_size,
-    }
+def _pair_plan(evidence: Evidence) -> FlowPlan:
+    whole = until_limit(evidence)
+    start = opposite_start(evidence.network, separator_of(evidence).w)
+    return FlowPlan(
+        times=whole.times[:1],
+        companions=(Companion("pair", start, whole.times, whole.until),),
+        log_horizon=whole.log_horizon,
+    )
 
 
-def _thm4_3_predictions(evidence: Evidence) -> Constants:
-    return {
-        "margin": best_margin(evidence),
-        "coefficient": linear_coefficient(evidence).tolist(),
-        "shares": (symmetric_flow(evidence).embedding ** 2).tolist(),
-    }
+def _pair_run(evidence: Evidence) -> Trajectory | None:
+    return evidence.companions.get("pair")
+
+
+@kept
+def _pair_limit(evidence: Evidence) -> CertifiedLimit:
+    return certified_limit(need(_pair_run(evidence), _NO_PAIR))
+
+
+@hypothesis("pair-limit", "the pair's flow met no ridge and its limit is identified", needs_trajectory=True)
+def _pair_is_unique(evidence: Evidence) -> Judgement:
+    run, limit = need(_pair_run(evidence), _NO_PAIR), _pair_limit(evidence)
+    if run.outcome is Outcome.RIDGE:
+        return fails("a ridge was met")
+    return Judgement(True if limit.is_proof else None, None, limit.reason)
+
+
+def _target(evidence: Evidence) -> Network:
+    return opposite_pair(separator_of(evidence).w)
+
+
+def _limit_is_the_pair(evidence: Evidence) -> float:
+    """Distance of the limit to (1/2)(w*, -w*, 1, -1)."""
+    return direction_distance(_pair_limit(evidence).network, _target(evidence))
+
+
+@needs(_pair_run, _NO_PAIR)
+def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
+    """Distance of the run's direction to that pair, over the snapshots."""
+    return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
+
+
+_SIZES = (0.1, 0.01, 0.001)
+
+
+def _maximiser(evidence: Evidence) -> Network | None:
+    """The best network with every neuron split in two, so that a whole family of equal margin lies around it."""
+    found = best_network(evidence).network
+    if found is None:
+        return None
+    parts = np.array([0.8, 0.6])  # their squares sum to 1, so the function and the norm are kept
+    network = unit_norm(found)
+    return network.replace(
+        w=np.vstack([p * network.w for p in parts]),
+        a=np.concatenate([p * network.a for p in parts]),
+        weight=np.tile(network.weight, 2),
+    )
+
+
+@hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one")
+def _has_maximiser(evidence: Evidence) -> Judgement:
+    if not evidence.dataset.is_binary:
+        return fails("the labels are not -1 and 1")
+    found = best_network(evidence)
+    if found.network is None:
+        return fails("no network that classifies every sample was found")
+    words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
+    return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
+
+
+def _perturbed_plan(evidence: Evidence) -> FlowPlan:
+    best, ball = _maximiser(evidence), unit_ball(evidence)
+    times = (1.0 / ball.radius,)
+    if best is None:
+        return FlowPlan(times=times)
+    rng = np.random.default_rng(DRAW_SEED)
+    noise = rng.standard_normal((best.num_neurons, best.d + 1))
+    noise /= np.linalg.norm(noise)
+    # rho^2 times the margin is the smallest output margin at the start
+    log_norm = 0.5 * float(np.log(evidence.parameter("start_margin") / best_network(evidence).margin))
+    companions = tuple(
+        Companion(
+            f"size {size:g}",
+            unit_norm(best.replace(w=best.w + size * noise[:, :-1], a=best.a + size * noise[:, -1])).scaled(log_norm),
+            until=LimitIdentified(kkt=KKT_RTOL, smallest_margin=1.5 * evidence.parameter("start_margin")),
+        )
+        for size in _SIZES
+    )
+    return FlowPlan(times=times, companions=companions, log_horizon=LOG_HORIZON)
+
+
+@kept
+def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
+    """(size of the perturbation, limit) of every companion, or None where one has no certified limit."""
+    found = []
+    for size in _SIZES:
+        run = evidence.companions.get(f"size {size:g}")
+        limit = certified_limit(run) if run is not None else None
+        if limit is None or not limit.is_proof:
+            return None
+        found.append((size, limit.network))
+    return found
+
+
+_NO_LIMITS = "the perturbed runs, or their limits, are missing"
+
+
+@needs(_limits, _NO_LIMITS)
+def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Values:
+    """Margin of each limit over that of the maximiser."""
+    return [normalized_margin(network, evidence.dataset) / best_network(evidence).margin for _, network in limits]
+
+
+@needs(_limits, _NO_LIMITS)
+def _nearby(evidence: Evidence, limits: list[tuple[float, Network]]) -> Values:
+    """Distance of each limit to the maximiser over the size of the perturbation."""
+    best = need(_maximiser(evidence), _NO_LIMITS)
+    return [direction_distance(network, best) / size for size, network in limits]

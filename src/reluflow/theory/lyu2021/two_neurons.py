@@ -14,9 +14,9 @@ from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.limit import unit_norm
-from reluflow.theory.measurement import Measurement, at_least, at_most, need
+from reluflow.theory.measurement import Measurement, Values, at_most, need
 from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants, Setting
+from reluflow.theory.theorem import Setting
 
 _SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
 _DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
@@ -56,16 +56,15 @@ def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
     return FeasiblePairs(first, second, *slopes)
 
 
-def _crossed_margins(evidence: Evidence) -> Measurement:
-    """Smallest crossed margin over the smallest margin of its pair, over pairs with a positive margin."""
+def _crossed_margins(evidence: Evidence) -> FloatArray:
+    """Crossed margin over the smallest margin of its pair, for pairs with a positive margin."""
     pairs, X, y, leak = feasible_pairs(evidence), evidence.dataset.X, evidence.dataset.y, evidence.leak
     one, two = pairs.first @ X.T, pairs.second @ X.T  # (N, n)
     margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
     crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
     feasible = margins > 1e-9
     need(np.any(feasible), "no pair with a positive margin was drawn")
-    worst = float(np.min(crossed[feasible] / margins[feasible]))
-    return at_least(worst, 1.0, allowance=1e-12, detail=f"ratio at least {worst:.9g} over {int(feasible.sum())} pairs")
+    return np.asarray(crossed[feasible] / margins[feasible])
 
 
 def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
@@ -104,37 +103,36 @@ def _distance(one: Network, two: Network) -> float:
     return float(np.sqrt(np.sum((one.w - two.w) ** 2) + np.sum((one.a - two.a) ** 2)))
 
 
+def _all_directions(evidence: Evidence) -> list[Network]:
+    """Those named in the lemma and those found."""
+    return [*named_directions(evidence), *_found_directions(evidence)]
+
+
 def _two_active(evidence: Evidence) -> list[Network]:
     return [n for n in _found_directions(evidence) if n.a[0] > 1e-6 and n.a[1] < -1e-6]
 
 
-def _are_kkt(evidence: Evidence) -> Measurement:
-    """Largest KKT residual of the directions, with slopes free where a pre-activation is zero to 1e-7."""
-    networks = (*named_directions(evidence), *_found_directions(evidence))
-    worst = max(kkt_certificate(n, evidence.dataset, active_rtol=1e-7, kink_rtol=1e-7).residual for n in networks)
-    return at_most(worst, 1e-7, detail=f"largest KKT residual {worst:.2g} of {len(networks)} directions")
-
-
 @needs(_two_active, "no KKT direction with two active neurons was found")
-def _is_mirrored(evidence: Evidence, found: list[Network]) -> Measurement:
-    """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| over the found directions with both neurons active."""
-    worst = max(
-        max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0]))) for n in found
-    )
-    return at_most(float(worst), 1e-6, detail=f"off by at most {worst:.2g} in {len(found)} directions")
+def _is_mirrored(evidence: Evidence, found: list[Network]) -> Values:
+    """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| of each found direction with both neurons active."""
+    for n in found:
+        yield max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0])))
 
 
 @needs(_found_directions, "no KKT direction was found from random starts")
-def _nothing_else(evidence: Evidence, found: list[Network]) -> Measurement:
-    """Largest distance of a found direction to the nearest of the three."""
-    named = named_directions(evidence)
-    worst = max(min(_distance(network, other) for other in named) for network in found)
-    return at_most(worst, 1e-6, detail=f"{len(found)} different directions, at most {worst:.2g} from one of the three")
+def _nothing_else(evidence: Evidence, found: list[Network]) -> Values:
+    """Distance of each found direction to the nearest of the three."""
+    return [min(_distance(network, other) for other in named_directions(evidence)) for network in found]
+
+
+def linear_margin(evidence: Evidence) -> float:
+    """gamma*."""
+    return evidence.facts.separator.margin if evidence.facts.separator else float("nan")
 
 
 def _margins(evidence: Evidence) -> Measurement:
     """Largest relative error of the three margins."""
-    gamma, leak = float(evidence.facts.separator.margin) if evidence.facts.separator else np.nan, evidence.leak
+    gamma, leak = linear_margin(evidence), evidence.leak
     expected = (0.25 * (1.0 + leak) * gamma, 0.5 * leak * gamma, 0.5 * leak * gamma)
     measured = [normalized_margin(network, evidence.dataset) for network in named_directions(evidence)]
     worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
@@ -152,16 +150,14 @@ def _opposite_pair(evidence: Evidence) -> Judgement:
 def _ahead(evidence: Evidence) -> Judgement:
     """From the first snapshot on, as a starting point of the autonomous flow."""
     run = need(evidence.trajectory, "no run was made")
-    network = need(run.snapshots, "the run recorded no state")[0].network
-    cosines = np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w)
-    return Judgement(
-        bool(cosines.min() > 0.0), float(cosines.min()), f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}"
-    )
+    cosines = _cosines(evidence, need(run.snapshots, "the run recorded no state")[0].network)
+    least = float(cosines.min())
+    return Judgement(least > 0.0, least, f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}")
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
     """Triples of snapshots from the alignment on to where every margin is large."""
-    rate = 0.25 * (1.0 + evidence.leak) * float(np.linalg.norm(evidence.facts.mean_signed_sample))
+    rate = growth_rate(evidence)
     start = (6.0 + max(0.0, -evidence.network.log_scale)) / rate
     centres = np.concatenate([np.linspace(4.0 / rate, start, 6), np.geomspace(1.2 * start, 1e3 * start, 10)])
     if evidence.network.log_scale >= -_SOON:
@@ -206,20 +202,18 @@ def _ratio_law(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
 
 
+def _cosines(evidence: Evidence, network: Network) -> FloatArray:
+    """sign(a) cos(w, w*) of each neuron."""
+    return np.asarray(np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w))
+
+
 def _angles(evidence: Evidence) -> Measurement:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
-    w_star, worst = _separator(evidence), -np.inf
-    for snapshot in evidence.run.snapshots:
-        network = snapshot.network
-        cosines = np.sign(network.a) * (network.w @ w_star) / row_norms(network.w)
-        worst = max(worst, float(np.arccos(np.clip(cosines, -1.0, 1.0)).max()))
+    cosines = [_cosines(evidence, snapshot.network) for snapshot in evidence.run.snapshots]
+    worst = float(np.arccos(np.clip(cosines, -1.0, 1.0)).max())
     return at_most(worst, 0.5 * np.pi, detail=f"angles at most {np.degrees(worst):.4g} degrees")
 
 
-def _constants(evidence: Evidence) -> Constants:
-    mean = float(np.linalg.norm(evidence.facts.mean_signed_sample))
-    return {"lambda_0": 0.25 * (1.0 + evidence.leak) * mean}
-
-
-def _lemmaf_3_constants(evidence: Evidence) -> Constants:
-    return {"linear_margin": evidence.facts.separator.margin if evidence.facts.separator else float("nan")}
+def growth_rate(evidence: Evidence) -> float:
+    """lambda_0."""
+    return 0.25 * (1.0 + evidence.leak) * float(np.linalg.norm(evidence.facts.mean_signed_sample))

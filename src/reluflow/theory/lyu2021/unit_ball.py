@@ -5,19 +5,22 @@ With radius R = max |x_i| the flow on X from theta at time t is the flow on X/R 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import AbstractLoss, LogisticLoss
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu, row_norms
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, drawn, kept
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
 from reluflow.theory.theorem import Hypothesis, Setting
 
 LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
@@ -119,12 +122,40 @@ def velocity(network: Network, outputs: FloatArray, dataset: Dataset, loss: Abst
     return np.hstack([network.a[:, None] * directions, by_a[:, None]])
 
 
+def velocity_at(evidence: Evidence, snapshot: Snapshot) -> FloatArray:
+    """The same at a snapshot of a run of the evidence's problem."""
+    return velocity(snapshot.network, snapshot.outputs, evidence.dataset, evidence.loss)
+
+
+def even_times(evidence: Evidence, num_intervals: int) -> FlowPlan:
+    """Snapshots at even distances up to the parameter `until`, a unit-ball time."""
+    until = evidence.parameter("until") / unit_ball(evidence).radius
+    return FlowPlan(times=tuple(float(t) for t in np.linspace(0.0, until, num_intervals + 1)))
+
+
+def steps_of(evidence: Evidence) -> Iterator[tuple[FloatArray, FloatArray, Network]]:
+    """The input weights at each snapshot of the run and at the next, in the units of the latter, and its network."""
+    for before, after in pairwise(evidence.run.snapshots):
+        ratio = np.exp(before.network.log_scale - after.network.log_scale)
+        yield ratio * before.network.w, after.network.w, after.network
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """A network with the outputs it is claimed to have on the samples of the unit ball."""
 
     network: Network
     outputs: FloatArray
+
+    @property
+    def rows(self) -> FloatArray:
+        """Its neurons (w_k, a_k)."""
+        return neuron_rows(self.network)
+
+    @property
+    def size(self) -> float:
+        """Its M-norm."""
+        return m_norm(self.rows)
 
 
 @kept

@@ -6,22 +6,38 @@ import numpy as np
 from scipy.optimize import brentq
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.one_class import OneClassVector
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
+from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
+from reluflow.network import Network
 from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, none_of
 from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.conditions import support_spans
-from reluflow.theory.phuong2021.death import exact_death
-from reluflow.theory.phuong2021.sectors import extremal_sector, sector_of
-from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, squared_norms
+from reluflow.theory.phuong2021.extremal_directions import extremal_sector, sector_of
+from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, exact_death, squared_norms
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
     return DatasetFacts(dataset, LogisticLoss(), 0.0)
+
+
+def _toy() -> tuple[Dataset, OneClassVector, OneClassVector]:
+    """`phuong-toy` with its w_+ and w_-."""
+    data = load("phuong-toy")
+    return data, *class_vectors(Evidence(TrainingProblem(data, LogisticLoss(), Network(np.eye(2), [1.0, -1.0]))))
+
+
+def _toy_limit() -> TwoNeuronLimit:
+    """The limit of Theorem 1 there for one neuron of each sign."""
+    _, plus, minus = _toy()
+    u, z = np.sqrt(squared_norms(plus.norm, minus.norm))
+    return TwoNeuronLimit(plus.w, minus.w, np.array([u, 0.0]), np.array([0.0, z]))
 
 
 def _growth(factor: float) -> Measurement:
@@ -32,10 +48,8 @@ def _growth(factor: float) -> Measurement:
 
 def _negative_side(*, printed: bool) -> Measurement:
     """Least y_i <w_-, x_i> over the negative samples, as Eq. (80) has it, or least <w_-, x_i>."""
-    facts = _facts(load("phuong-toy"))
-    found, data = facts.one_class.negative, facts.dataset
-    w = np.zeros(data.d) if found is None else found.w
-    least = float(np.min((data.X @ w * (data.y if printed else 1.0))[data.y < 0]))
+    data, _, minus = _toy()
+    least = float(np.min((data.X @ minus.w * (data.y if printed else 1.0))[data.y < 0]))
     name = "y_i <w_-, x_i>" if printed else "<w_-, x_i>"
     return at_least(least, 1e-9, detail=f"least {name} over the negative samples is {least:.4g}")
 
@@ -103,16 +117,10 @@ def _weights_of_limit(*, printed: bool) -> Measurement:
 
     The constants share their letters with the vectors of Theorem 1: with those vectors' norms, or as corrected.
     """
-    facts = _facts(load("phuong-toy"))
-    plus, minus = facts.one_class.positive, facts.one_class.negative
-    if plus is None or minus is None:
-        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
-    u, z = np.sqrt(squared_norms(plus.norm, minus.norm))
-    limit = TwoNeuronLimit(plus.w, minus.w, np.array([u, 0.0]), np.array([0.0, z]))
-    first, second = (u, z) if printed else np.full(2, 0.5 / (plus.norm + minus.norm))
-    X = facts.dataset.X
-    stated = first * np.maximum(X @ plus.w, 0.0) - second * np.maximum(X @ minus.w, 0.0)
-    gap = float(np.max(np.abs(np.maximum(X @ limit.W.T, 0.0) @ limit.a / 2.0 - stated)))
+    (data, plus, minus), limit = _toy(), _toy_limit()
+    first, second = (limit.u[0], limit.z[1]) if printed else np.full(2, 0.5 / (plus.norm + minus.norm))
+    stated = first * np.maximum(data.X @ plus.w, 0.0) - second * np.maximum(data.X @ minus.w, 0.0)
+    gap = float(np.max(np.abs(np.maximum(data.X @ limit.W.T, 0.0) @ limit.a / 2.0 - stated)))
     return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
 
 
@@ -137,9 +145,9 @@ def _steady_direction(*, printed: bool) -> Measurement:
 
     For the loss 1/(1 + q), whose derivative is bounded, Lipschitz and of the right sign, or for the logistic one.
     """
-    found, data = _facts(load("phuong-toy")).one_class.negative, load("phuong-toy")
-    w = np.zeros(data.d) if found is None else found.w
-    X, target = data.X[data.y < 0], float(np.arctan2(w[1], w[0]))
+    data, _, minus = _toy()
+
+    X, target = data.X[data.y < 0], float(np.arctan2(minus.w[1], minus.w[0]))
 
     def across(angle: float) -> float:
         unit = np.array([np.cos(angle), np.sin(angle)])
@@ -170,10 +178,7 @@ def _kkt_sum(*, printed: bool) -> Measurement:
     With g_i of Eq. (90) made with the activations of sample 1 for every i, as the index of its definition reads, or
     with those of sample i.
     """
-    facts = _facts(load("phuong-toy"))
-    data, plus, minus = facts.dataset, facts.one_class.positive, facts.one_class.negative
-    if plus is None or minus is None:
-        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
+    data, plus, minus = _toy()
     W = np.array([plus.w / np.sqrt(plus.norm), minus.w / np.sqrt(minus.norm)])
     a = np.array([np.sqrt(plus.norm), -np.sqrt(minus.norm)])
     multipliers = plus.multipliers / plus.norm + minus.multipliers / minus.norm  # Eq. (89)
@@ -229,12 +234,7 @@ def _from_scale_one(*, printed: bool) -> Measurement:
 
     The flow in the time in which the largest force is 1; printed, it should stay away from 0 without a small scale.
     """
-    data = load("phuong-toy")
-    found = _facts(data).one_class
-    if found.positive is None or found.negative is None:
-        raise InvalidInputError("`dataset` must hold samples of both classes, got one class only.")
-    u, z = np.sqrt(squared_norms(found.positive.norm, found.negative.norm))
-    limit = TwoNeuronLimit(found.positive.w, found.negative.w, np.array([u, 0.0]), np.array([0.0, z])).W
+    data, limit = load("phuong-toy"), _toy_limit().W
     W, a = np.array([[0.8, -0.6], [-0.6, 0.8]]), np.array([1.0, -1.0])
     distances = [float(np.linalg.norm(W / np.linalg.norm(W) - limit))]
     for _ in range(20_000):

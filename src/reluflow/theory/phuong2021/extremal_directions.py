@@ -1,21 +1,104 @@
-"""The extremal directions: Lemma 2, and Lemmas A.1 and A.2 on the potential G [phuong2021]."""
+"""Sectors of weight space (Definitions 1 and 2) and the extremal directions: Lemmas 2, A.1 and A.2 [phuong2021]."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from reluflow.arrays import FloatArray
-from reluflow.geometry.alignment import DEAD, MAXIMUM, MINIMUM, align
+from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.data.dataset import Dataset
+from reluflow.geometry.activation_pattern import activation_pattern
+from reluflow.geometry.alignment import DEAD as END_DEAD
+from reluflow.geometry.alignment import MAXIMUM, MINIMUM, align
+from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.geometry.landscape import alignment_potential
+from reluflow.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_most, missing, need, none_of
-from reluflow.theory.phuong2021.sectors import Sign, aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants, Setting
+
+Sign = Literal[1, -1]
+
+ON_BOUNDARY = 1e-9  # relative inner products below this count as 0: sliding neurons are on it to rounding
+
+DEAD, LEFT = 0, 2  # codes of neurons that are in no extremal sector: those on which nothing acts, and the rest
+
+
+def aggregate(evidence: Evidence, sign: Sign) -> FloatArray:
+    """D_+ (sign 1) or D_- (sign -1): the sum of |r_k| x_k over one class, r_k the force at output 0, shape (d,).
+
+    Its unit vector is the extremal direction; with the summed logistic loss it is half the sum of the class.
+    """
+    forces = evidence.loss.label_forces(evidence.dataset.y)
+    members = evidence.dataset.y == sign
+    return np.asarray(np.abs(forces[members]) @ evidence.dataset.X[members])
+
+
+def extremal_sector(dataset: Dataset, sign: Sign, *, atol: float = 1e-12) -> SignArray:
+    """sigma^+ of Eq. (13) or sigma^- of Eq. (14): the signs of the extremal direction's inner products, shape (n,).
+
+    1 on the class itself; on the other class -1, or 0 for a sample that is orthogonal to the whole class, which the
+    span assumption excludes (erratum P5). Cosines below `atol` count as 0.
+
+    References
+    ----------
+    Phuong & Lampert (2021), Lemma 2, Eqs. (13) and (14) [phuong2021].
+
+    Examples
+    --------
+    >>> extremal_sector(Dataset([[2, 1], [1, 2], [-2, -0.5], [-0.6, -1.6]], [1, 1, -1, -1]), 1)
+    array([ 1,  1, -1, -1], dtype=int8)
+    """
+    unit = dataset.X / np.linalg.norm(dataset.X, axis=1)[:, None]
+    members = dataset.y == sign
+    opposed = np.min(unit @ unit[members].T, axis=1) < -atol
+    return np.where(members, 1, np.where(opposed, -1, 0)).astype(np.int8)
+
+
+def sector_of(w: ArrayLike, X: ArrayLike) -> SignArray:
+    """Definition 1: the sector of each weight vector, in {-1, 0, 1}^n; weight space, not input space (erratum P12)."""
+    return activation_pattern(w, X, rtol=ON_BOUNDARY)
+
+
+def strict_extrema(extremal: ExtremalVectors, sign: Sign) -> FloatArray:
+    """Definition 2: the unit strict local maxima (sign 1) or minima (sign -1) of G on the sphere, shape (k, d)."""
+    kind = "maximum" if sign == 1 else "minimum"
+    rows = [k for k, name in enumerate(extremal.kinds) if name == kind]
+    return np.asarray(extremal.vectors[rows] * (extremal.sides[rows] / extremal.norms[rows])[:, None])
+
+
+def groups(network: Network, X: FloatArray, positive: SignArray, negative: SignArray) -> IntArray:
+    """J_+ (1), J_- (-1), dead (0) or none of these (2) for each neuron, shape (num_neurons,).
+
+    Parameters
+    ----------
+    network
+        Its patterns decide, whatever its scale.
+    X
+        Samples.
+    positive, negative
+        The positive and negative extremal sectors, shapes (k, n).
+    """
+    patterns = sector_of(network.w, X)
+    code = np.full(network.num_neurons, LEFT)
+    code[np.all(patterns <= 0, axis=1)] = DEAD
+    for sign, sectors in ((1, positive), (-1, negative)):
+        is_there = np.any(np.all(patterns[:, None, :] == sectors[None], axis=2), axis=1)
+        code[is_there & (np.sign(network.a) == sign)] = sign
+    return code
+
+
+def two_groups(network: Network, dataset: Dataset) -> IntArray:
+    """The same for orthogonally separable data, whose two sectors are explicit."""
+    positive, negative = extremal_sector(dataset, 1), extremal_sector(dataset, -1)
+    return groups(network, dataset.X, positive[None], negative[None])
+
 
 SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried
@@ -86,11 +169,11 @@ def _ascent(evidence: Evidence) -> Measurement:
     w = rng.standard_normal((num_starts, evidence.dataset.d))
     a = np.where(np.arange(num_starts) % 2, -1.0, 1.0) * np.linalg.norm(w, axis=1)
     outcome = align(evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y), w, a)
-    elsewhere = outcome.ends != DEAD
+    elsewhere = outcome.ends != END_DEAD
     for direction, end in ((_direction(evidence, 1), MAXIMUM), (_direction(evidence, -1), MINIMUM)):
         there = np.linalg.norm(outcome.directions - direction, axis=1) <= 1e-9
         elsewhere &= ~((outcome.ends == end) & there)
-    num_dead = int(np.sum(outcome.ends == DEAD))
+    num_dead = int(np.sum(outcome.ends == END_DEAD))
     return none_of(
         int(np.sum(elsewhere)),
         total=num_starts,

@@ -1,42 +1,167 @@
-"""Where training ends: Theorem 1 [phuong2021]."""
+"""Where training ends: runs to log t = 600, read for Theorem 1, Corollary 1 and Section 3.1 [phuong2021]."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from reluflow.arrays import FloatArray, IntArray
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.stopping import Exhausted
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, need, nothing
-from reluflow.theory.phuong2021.death import both_groups_chance, one_neuron_death
-from reluflow.theory.phuong2021.late_runs import SOLVED, distances, falls, late_networks, limit, relative, solved_limit
-from reluflow.theory.phuong2021.sectors import Sign, two_groups
-from reluflow.theory.phuong2021.two_neuron_limit import class_vectors, group_square
+from reluflow.theory.condition import Judgement, undecided
+from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
+from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
+from reluflow.theory.limit import unit_norm
+from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need, nothing
+from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
+from reluflow.theory.phuong2021.two_neuron_limit import (
+    TwoNeuronLimit,
+    class_vectors,
+    group_square,
+    limit_of,
+)
+from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
-
-def _falls(evidence: Evidence, part: str) -> Measurement:
-    return falls(evidence, distances(evidence, part), by_root=True)
+SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
 
 
-def _exact_limit(evidence: Evidence) -> Measurement:
-    """Distance of the solved direction from the closed form, W and a together."""
-    W, a = relative(solved_limit(evidence))
+_GROUPS = {"J+": 1, "J-": -1, "dead": 0, "unsorted": LEFT}  # as `two_groups` codes them
+
+
+def late_plan(evidence: Evidence) -> FlowPlan:
+    """Snapshots at time 0 and at four times, even in log log t."""
+    logs = np.geomspace(20.0, evidence.parameter("log_time"), 4)
+    return FlowPlan(times=(0.0, *np.exp(logs)), until=Exhausted(), horizon=float(np.exp(logs[-1])))
+
+
+def late_networks(evidence: Evidence) -> list[tuple[float, Network]]:
+    """log t and network of the snapshots after time 0."""
+    return [(float(np.log(s.time)), s.network) for s in evidence.run.snapshots if s.time > 1.0]
+
+
+@kept
+def limit(evidence: Evidence) -> TwoNeuronLimit:
+    """The closed-form limit for the groups and shares of the last snapshot."""
+    return limit_of(late_networks(evidence)[-1][1], evidence)
+
+
+@hypothesis("late-run", "the run reaches at least two of its late times", needs_trajectory=True)
+def _is_late(evidence: Evidence) -> Judgement:
+    if evidence.trajectory is None:
+        return Judgement(False, None, "no run was made")
+    count = len(late_networks(evidence))
+    words = f"{count} late snapshots; the run ended: {evidence.run.outcome}"
+    if count < 2 and evidence.run.outcome.is_cut_short:
+        return undecided(words)
+    return Judgement(count >= 2, float(count - 2), words)
+
+
+def _last_groups(evidence: Evidence) -> IntArray:
+    """The group of each neuron at the last time."""
+    need(_is_late.judge(evidence).holds, "there is no late snapshot")
+    return two_groups(late_networks(evidence)[-1][1], evidence.dataset)
+
+
+@hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)
+def _all_sorted(evidence: Evidence) -> Judgement:
+    counts = {name: int(np.sum(_last_groups(evidence) == code)) for name, code in _GROUPS.items()}
+    words = f"{counts['J+']} in J+, {counts['J-']} in J-, {counts['dead']} dead, {counts['unsorted']} unsorted"
+    return Judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
+
+
+@hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", needs_trajectory=True)
+def _someone_lives(evidence: Evidence) -> Judgement:
+    alive = int(np.sum(_last_groups(evidence) != 0))
+    return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
+
+
+HYPOTHESES = (
+    loss_among("logistic", "exponential"),
+    relu_activation,
+    balanced_start(),
+    data_assumption("orthogonally-separable"),
+    data_assumption("support-spans"),
+    _is_late,
+    _someone_lives,
+)
+
+
+def relative(network: Network) -> tuple[FloatArray, FloatArray]:
+    """W/|W| and a/|a|, the weights of the neurons counted."""
+    root = np.sqrt(network.weight)
+    w, a = network.w * root[:, None], network.a * root
+    return np.asarray(w / np.linalg.norm(w)), np.asarray(a / np.linalg.norm(a))
+
+
+def distances(evidence: Evidence, part: str) -> list[float]:
+    """Distance of W/|W| (part "W") or a/|a| from the limit at each late time."""
     target = limit(evidence)
-    distance = float(np.hypot(np.linalg.norm(W - target.W), np.linalg.norm(a - target.a)))
-    return at_most(distance, SOLVED, detail=f"the direction solved for in the final patterns is {distance:.2g} away")
+    found = []
+    for _, network in late_networks(evidence):
+        W, a = relative(network)
+        found.append(float(np.linalg.norm(W - target.W) if part == "W" else np.linalg.norm(a - target.a)))
+    return found
 
 
-def _is_kkt(evidence: Evidence) -> Measurement:
+def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measurement:
+    """The last distance against C (log t)^(-1/2) and the largest earlier one; without `by_root`, the one before it.
+
+    A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
+    """
+    need(len(found) >= 2, "fewer than two late snapshots")
+    logs = [log for log, _ in late_networks(evidence)]
+    bound = found[-2]
+    if by_root:
+        bound = min(max(found[:-1]), evidence.parameter("closeness") / np.sqrt(logs[-1]))
+    values = ", ".join(f"{distance:.3g} at log t = {log:.4g}" for log, distance in zip(logs, found, strict=True))
+    return at_most(found[-1], bound, allowance=1e-12, detail=f"distance {values}")
+
+
+def _seen(evidence: Evidence, signs: list[int]) -> Dataset:
+    """The samples of these classes."""
+    keep = np.isin(evidence.dataset.y, signs)
+    return Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+
+
+@kept
+def solved_limit(evidence: Evidence) -> Network:
+    """The direction the last state tends to, by a conic program in its patterns, on the classes that have a group."""
+    last = unit_norm(late_networks(evidence)[-1][1])
+    code = two_groups(last, evidence.dataset)
+    return max_margin_in_patterns(last, _seen(evidence, [sign for sign in (1, -1) if np.any(code == sign)]))
+
+
+def limit_predictions(evidence: Evidence) -> Constants:
+    """The closed values of |u|^2, |z|^2, the growth rates and the weights of the function."""
+    target = limit(evidence)
+    first, second = target.function_weights
+    plus, minus = class_vectors(evidence)
+    return {
+        "u_squared": float(target.u @ target.u),
+        "z_squared": float(target.z @ target.z),
+        "nu_plus": plus.norm if np.any(target.u) else 0.0,
+        "nu_minus": minus.norm if np.any(target.z) else 0.0,
+        "function_u": first,
+        "function_z": second,
+    }
+
+
+def _exact_limit(evidence: Evidence) -> float:
+    """Distance of the solved direction from the closed form, W and a together."""
+    (W, a), target = relative(solved_limit(evidence)), limit(evidence)
+    return float(np.hypot(np.linalg.norm(W - target.W), np.linalg.norm(a - target.a)))
+
+
+def _is_kkt(evidence: Evidence) -> float:
     """KKT residual of the closed-form limit on the classes that have a group."""
     target = limit(evidence)
-    signs = [sign for sign, share in ((1, target.u), (-1, target.z)) if np.any(share)]
-    keep = np.isin(evidence.dataset.y, signs)
-    seen = Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
+    seen = _seen(evidence, [sign for sign, share in ((1, target.u), (-1, target.z)) if np.any(share)])
     root = np.sqrt(evidence.network.weight)
     network = Network(target.W / root[:, None], target.a / root, weight=evidence.network.weight)
-    return at_most(kkt_certificate(network, seen, active_rtol=1e-7).residual, 1e-7)
+    return kkt_certificate(network, seen, active_rtol=1e-7).residual
 
 
 def _still_allowed(evidence: Evidence) -> float:
@@ -72,15 +197,56 @@ def _growth(evidence: Evidence, sign: Sign) -> Measurement:
     return at_most(abs(rate / expected - 1.0), _still_allowed(evidence), detail=words)
 
 
-def _constants(evidence: Evidence) -> Constants:
-    plus, minus = class_vectors(evidence)
-    death = one_neuron_death(evidence)
-    return {
-        "w_plus": plus.w.tolist(),
-        "w_minus": minus.w.tolist(),
-        "death_positive": death.positive,
-        "death_negative": death.negative,
-        "death_is_exact": death.is_exact,
-        "both_groups_probability": both_groups_chance(evidence),
-        "log_dead_probability_bound": -evidence.network.num_neurons * float(np.log(2.0)),
-    }
+# Corollary 1 ----------------------------------------------------------------------------------------------------------
+
+
+def _probes(evidence: Evidence) -> FloatArray:
+    X = np.random.default_rng(0).standard_normal((200, evidence.dataset.d))
+    return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
+
+
+@drawn("limit function")
+def _limit_function(evidence: Evidence) -> FloatArray:
+    """f(x)/|theta|^2 of the limit at the probes."""
+    return limit(evidence).function(_probes(evidence))
+
+
+def _function_error(evidence: Evidence, network: Network) -> float:
+    """Largest difference of f(x)/|theta|^2 of a network from that, over the probes."""
+    return float(np.max(np.abs(unit_norm(network).outputs(_probes(evidence)) - _limit_function(evidence))))
+
+
+def function_errors(evidence: Evidence) -> list[float]:
+    """The same at each late time."""
+    return [_function_error(evidence, network) for _, network in late_networks(evidence)]
+
+
+# Is a small scale needed? ---------------------------------------------------------------------------------------------
+
+
+def _left_behind(evidence: Evidence) -> Measurement:
+    """Share of |W|^2 in neurons that are in no extremal sector, at the last time against the first."""
+    shares = []
+    for _, network in late_networks(evidence):
+        code = two_groups(network, evidence.dataset)
+        squares = np.sum(network.w**2, axis=1)
+        shares.append(float(np.sum(squares[np.abs(code) != 1]) / np.sum(squares)))
+    return at_most(
+        shares[-1], max(shares[0], 1e-12), detail=f"share {shares[0]:.3g} at first, {shares[-1]:.3g} at last"
+    )
+
+
+def _exponent(evidence: Evidence) -> Constants:
+    """Slope of log distance against log log t over the last three times, and the one it tends to.
+
+    A neuron keeps its component orthogonal to its group while its norm grows like (log t)^(1/2), so for a start that is
+    not small the distance of W falls like (log t)^(-1/2); from a small scale this part has a small factor.
+    """
+    logs, found = [log for log, _ in late_networks(evidence)][-3:], distances(evidence, "W")[-3:]
+    if min(found) <= 0.0:
+        return {}
+    return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
+
+
+def _cor1_predictions(evidence: Evidence) -> Constants:
+    return {name: value for name, value in limit_predictions(evidence).items() if name.startswith("function")}

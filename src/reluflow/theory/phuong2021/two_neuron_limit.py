@@ -1,4 +1,4 @@
-"""The limit of Theorem 1 in closed form: two max-margin vectors, the shares of the neurons, the growth rates."""
+"""The limit of Theorem 1 in closed form, a KKT point by Lemma C.1, and the chance that a neuron dies [phuong2021]."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.one_class import OneClassVector
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.alignment import DEAD, align
+from reluflow.geometry.basins import circle_basins
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.sectors import Sign, two_groups
+from reluflow.theory.condition import Judgement
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.measurement import Measurement, at_most, missing
+from reluflow.theory.phuong2021.extremal_directions import Sign, two_groups
+from reluflow.theory.stating import hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +128,155 @@ def both_groups_probability(num_neurons: int, alive_positive: float, alive_negat
     first, second = 0.5 * alive_positive, 0.5 * alive_negative
     m = num_neurons
     return float(1.0 - (1.0 - first) ** m - (1.0 - second) ** m + (1.0 - first - second) ** m)
+
+
+NUM_DRAWS = 4000  # of each sign; the standard error of a share is then below 0.008
+CONFIDENCE = 1e-6  # chance that the one-sided Hoeffding interval misses
+
+
+@dataclass(frozen=True)
+class Death:
+    """Chance that a balanced neuron of uniform direction dies, for a > 0 and for a < 0, as the scale vanishes."""
+
+    positive: float
+    negative: float
+    is_exact: bool
+
+    @property
+    def average(self) -> float:
+        """The same under a fair sign."""
+        return 0.5 * (self.positive + self.negative)
+
+
+@drawn("death")
+def one_neuron_death(evidence: Evidence) -> Death:
+    """Exact arcs in d = 2, else the share of random neurons carried to their end."""
+    X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
+    return exact_death(X, forces) if X.shape[1] == 2 else sampled_death(X, forces)
+
+
+def exact_death(X: FloatArray, forces: FloatArray) -> Death:
+    """Lengths of the dead arcs of the circle."""
+    shares = [sum(b.probability for b in circle_basins(X, forces, sign=sign) if b.end == "dead") for sign in (1, -1)]
+    return Death(shares[0], shares[1], is_exact=True)
+
+
+def sampled_death(X: FloatArray, forces: FloatArray, *, num_draws: int = NUM_DRAWS) -> Death:
+    """Shares of `num_draws` random neurons of each sign that die under frozen forces."""
+    w = np.random.default_rng(0).standard_normal((num_draws, X.shape[1]))
+    norms = np.linalg.norm(w, axis=1)
+    shares = [float(np.mean(align(X, forces, w, sign * norms).ends == DEAD)) for sign in (1.0, -1.0)]
+    return Death(shares[0], shares[1], is_exact=False)
+
+
+def death_measurement(evidence: Evidence) -> Measurement:
+    """A neuron dies with probability at most 1/2, hence all m of them with probability at most 2^-m.
+
+    A sampled share is held against 1/2 with its Hoeffding interval: undecided where 1/2 lies inside.
+    """
+    death = one_neuron_death(evidence)
+    m = evidence.network.num_neurons
+    width = 0.0 if death.is_exact else float(np.sqrt(-np.log(CONFIDENCE) / (4.0 * NUM_DRAWS)))
+    how = "exactly" if death.is_exact else f"+- {width:.2g}"
+    words = f"{death.average:.6g} {how}, so all {m} die with probability {death.average**m:.3g} <= {0.5**m:.3g}"
+    if death.average <= 0.5 < death.average + width:
+        return missing(f"1/2 lies within the interval of the simulation: {words}")
+    return at_most(death.average, 0.5, detail=words)
+
+
+def both_groups_chance(evidence: Evidence) -> float:
+    """Chance that neither J_+ nor J_- is empty, from the death chances above."""
+    death = one_neuron_death(evidence)
+    return both_groups_probability(evidence.network.num_neurons, 1.0 - death.positive, 1.0 - death.negative)
+
+
+def log_dead_bound(evidence: Evidence) -> float:
+    """ln of 2^-m."""
+    return -evidence.network.num_neurons * float(np.log(2.0))
+
+
+EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
+
+
+def margin_point(evidence: Evidence) -> Network:
+    """W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-|.
+
+    The neurons share u and z by their norms. A network whose neurons have one sign only lends its first half to u and
+    the rest to z.
+    """
+    plus, minus = class_vectors(evidence)
+    is_positive = evidence.network.a > 0
+    if np.all(is_positive) or not np.any(is_positive):
+        is_positive = np.arange(evidence.network.num_neurons) < max(evidence.network.num_neurons // 2, 1)
+    norms = row_norms(evidence.network.w)
+    u, z = np.where(is_positive, norms, 0.0), np.where(is_positive, 0.0, norms)
+    u, z = u / np.linalg.norm(u) / np.sqrt(plus.norm), z / np.linalg.norm(z) / np.sqrt(minus.norm)
+    return Network(np.outer(u, plus.w) + np.outer(z, minus.w), plus.norm * u - minus.norm * z)
+
+
+def explicit_multipliers(evidence: Evidence) -> FloatArray:
+    """lambda_i = alpha_i/|w_+| on P and alpha_i/|w_-| on N, shape (n,)."""
+    plus, minus = class_vectors(evidence)
+    return np.asarray(plus.multipliers / plus.norm + minus.multipliers / minus.norm)
+
+
+@drawn("network")
+def _point(evidence: Evidence) -> Network:
+    return margin_point(evidence)
+
+
+def _margins(evidence: Evidence) -> FloatArray:
+    return np.asarray(evidence.dataset.y * _point(evidence).outputs(evidence.dataset.X))
+
+
+@drawn("multipliers")
+def _multipliers(evidence: Evidence) -> FloatArray:
+    return explicit_multipliers(evidence)
+
+
+def _complementary(evidence: Evidence) -> FloatArray:
+    return np.asarray(np.abs(_multipliers(evidence) * (_margins(evidence) - 1.0)))
+
+
+def _stationary(evidence: Evidence) -> Measurement:
+    """Largest entry of theta - sum_i lambda_i y_i grad f(x_i), relative to the largest entry of theta."""
+    multipliers = _multipliers(evidence)
+    network, X = _point(evidence), evidence.dataset.X
+    products = network.pre_activations(X)
+    pull = multipliers * evidence.dataset.y
+    left_w = network.w - network.a[:, None] * (((products > 0) * pull) @ X)
+    left_a = network.a - np.maximum(products, 0.0) @ pull
+    size = max(float(np.max(np.abs(network.w))), float(np.max(np.abs(network.a))))
+    residual = max(float(np.max(np.abs(left_w))), float(np.max(np.abs(left_a)))) / size
+    return at_most(
+        residual, EXACT, detail=f"relative residual {residual:.2g}, least multiplier {multipliers.min():.3g}"
+    )
+
+
+def _certified(evidence: Evidence) -> float:
+    """Residual of the multipliers a linear program finds by itself."""
+    return kkt_certificate(_point(evidence), evidence.dataset, active_rtol=1e-8).residual
+
+
+def squared_norm(evidence: Evidence) -> float:
+    """|w_+| + |w_-|, that of W."""
+    plus, minus = class_vectors(evidence)
+    return plus.norm + minus.norm
+
+
+def _norm(evidence: Evidence) -> Measurement:
+    total, expected = float(np.sum(_point(evidence).w ** 2)), squared_norm(evidence)
+    return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
+
+
+@hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero")
+def _two_neurons(evidence: Evidence) -> Judgement:
+    m = evidence.network.num_neurons
+    return Judgement(m >= 2, float(m - 2), f"{m} neurons")
+
+
+@hypothesis("both-classes", "both classes have samples")
+def _two_classes(evidence: Evidence) -> Judgement:
+    vectors = evidence.facts.one_class if evidence.dataset.is_binary else None
+    both = vectors is not None and vectors.positive is not None and vectors.negative is not None
+    return Judgement(both, None, "both classes have samples" if both else "a class is missing")
