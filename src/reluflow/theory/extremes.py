@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_least, at_most, need, nothing
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, nothing
 
 More = ParamSpec("More")
-Values = Iterable[ArrayLike]
 Bound = float | Callable[[Evidence], float]
 
 

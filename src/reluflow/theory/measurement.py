@@ -124,13 +124,17 @@ def held(found: float | Values, side: str, bound: float, *, allowance: float = 0
 
     >>> held([1.0, [2.0, 0.5]], "at_most", 3.0, words="largest {measured:g} of {count}").detail
     'largest 2 of 3'
+    >>> print(held([], "at_most", 3.0).holds)
+    None
     """
     parts = found if isinstance(found, Iterable) else [found]
     values = np.concatenate([np.empty(0), *(np.ravel(part) for part in parts)])
+    if not values.size:
+        return nothing("there is no number")
     if side == "equals":
-        worst = values[np.argmax(np.abs(values - bound))] if values.size else np.nan
+        worst = values[np.argmax(np.abs(values - bound))]
     else:
-        worst = np.max(values, initial=-np.inf) if side == "at_most" else np.min(values, initial=np.inf)
+        worst = np.max(values) if side == "at_most" else np.min(values)
     detail = words.format(measured=float(worst), bound=float(bound), count=values.size)
     if side == "equals":
         return equals(worst, bound, atol=allowance, detail=detail)

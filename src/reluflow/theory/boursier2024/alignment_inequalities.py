@@ -24,8 +24,8 @@ from reluflow.theory.boursier2024.neuron_states import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn, kept
-from reluflow.theory.extremes import Values, largest, least
-from reluflow.theory.measurement import Measurement, at_least, at_most, need, nothing
+from reluflow.theory.extremes import largest, least
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, nothing
 from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 

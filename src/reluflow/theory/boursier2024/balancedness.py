@@ -9,8 +9,8 @@ from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.extremes import Values, largest
-from reluflow.theory.measurement import Measurement, at_most, none_of
+from reluflow.theory.extremes import largest
+from reluflow.theory.measurement import Measurement, Values, at_most, none_of
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16

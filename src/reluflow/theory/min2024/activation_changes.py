@@ -19,8 +19,8 @@ from reluflow.geometry.boundary.walls import Walls
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import NOT_BINARY, Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.extremes import Values, least
-from reluflow.theory.measurement import Measurement, at_least, missing, none_of
+from reluflow.theory.extremes import least
+from reluflow.theory.measurement import Measurement, Values, at_least, missing, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, ON_BOUNDARY, Moment, cones_of, directions_of, moments

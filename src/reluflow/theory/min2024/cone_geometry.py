@@ -13,8 +13,8 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.extremes import Values, least
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, need, none_of, nothing
+from reluflow.theory.extremes import least
+from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need, none_of, nothing
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, ON_BOUNDARY, OUTSIDE, PLUS, cones_of
 from reluflow.theory.stating import hypothesis

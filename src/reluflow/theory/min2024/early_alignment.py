@@ -13,9 +13,10 @@ from reluflow.data.published.min2024 import two_points
 from reluflow.geometry.alignment import align
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.extremes import Values, largest, least, least_of
+from reluflow.theory.extremes import largest, least, least_of
 from reluflow.theory.measurement import (
     Measurement,
+    Values,
     all_of,
     at_least,
     at_most,

@@ -11,9 +11,9 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.extremes import Values, largest, least, least_of
+from reluflow.theory.extremes import largest, least, least_of
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, fitted_slope, need, nothing
 from reluflow.theory.min2024.assumptions import BOTH_CONES
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.early_alignment import alignment_constants_of

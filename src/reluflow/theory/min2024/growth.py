@@ -12,8 +12,8 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.extremes import Values, largest, least
-from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need
+from reluflow.theory.extremes import largest, least
+from reluflow.theory.measurement import Measurement, Values, at_most, fitted_slope, need
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time, whole_plan
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments_from, moments_until

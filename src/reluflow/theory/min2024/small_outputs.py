@@ -13,8 +13,8 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.extremes import Values, largest
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, need, nothing
+from reluflow.theory.extremes import largest
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, equals, fitted_slope, need, nothing
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.landmarks import alignment_plan
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until

@@ -19,8 +19,8 @@ from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn
-from reluflow.theory.extremes import Values, largest
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, missing, none_of
+from reluflow.theory.extremes import largest
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, equals, missing, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
