@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 Message = tuple[int, str, Any]  # job, kind (frame, stage, error, done), content
+_BEHIND_THE_PAGE = 5  # niceness: while a sample is dragged, what is drawn behind the pointer goes first
 
 
 class _Cancelled(BaseException):
@@ -20,6 +21,8 @@ def work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's business
     if hasattr(os, "setpgrp"):
         os.setpgrp()  # and a terminal sends it to the whole group
+    if hasattr(os, "nice"):
+        os.nice(_BEHIND_THE_PAGE)
     early: list[Message] = []  # asked for while another request was being worked on
     while True:
         try:
