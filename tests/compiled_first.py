@@ -6,23 +6,26 @@ In a fresh clone that took both cores two minutes.
 import subprocess
 import sys
 
-_THREE_POINTS = """
+_PROBLEMS = """
 import numpy as np
-from reluflow import CollocationFlow, EventDrivenFlow, GradientDescent, SquareLoss, TrainingProblem
+from reluflow import CollocationFlow, EventDrivenFlow, GradientDescent, LogisticLoss, SquareLoss, TrainingProblem
 from reluflow import align, balanced_initialization, extremal_vectors, load, train
 
-data = load("three-points")
+data, classes = load("three-points"), load("min-toy")
 network = balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
 problem = TrainingProblem(data, SquareLoss(), network)
+classifier = TrainingProblem(classes, LogisticLoss(), network)
 """
 HALVES = (
     """
 train(problem, CollocationFlow(), until=5.0)
-extremal_vectors(data, SquareLoss())
+train(problem, GradientDescent(1e-2, 200))
+train(classifier, GradientDescent(1e-2, 200))
 """,
     """
 train(problem, EventDrivenFlow(), until=5.0)
-train(problem, GradientDescent(1e-2, 10))
+train(classifier, EventDrivenFlow(), until=5.0)
+extremal_vectors(data, SquareLoss())
 align(data.X, data.y, network.w, network.a)
 """,
 )
@@ -30,5 +33,5 @@ align(data.X, data.y, network.w, network.a)
 
 def compile_all() -> None:
     """Run both halves at once and wait for them; what fails here fails in the tests, which say more."""
-    for process in [subprocess.Popen([sys.executable, "-c", _THREE_POINTS + half]) for half in HALVES]:
+    for process in [subprocess.Popen([sys.executable, "-c", _PROBLEMS + half]) for half in HALVES]:
         process.wait()

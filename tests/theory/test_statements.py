@@ -117,7 +117,7 @@ def test_what_is_no_number_fails_and_nothing_is_no_pass():
     conclusion = _conclusion(bound="evidence.found", at_most=3.0)
     assert conclusion.measure(SimpleNamespace(found=[1.0, math.nan, 2.0])).holds is False
     assert conclusion.measure(SimpleNamespace(found=[])).is_empty
-    assert _conclusion(bound="evidence.found", equals=3.0).measure(SimpleNamespace(found=[])).holds is False
+    assert _conclusion(bound="evidence.found", equals=3.0).measure(SimpleNamespace(found=[])).is_empty
 
 
 def test_a_bound_may_be_a_reference_to_the_evidence():

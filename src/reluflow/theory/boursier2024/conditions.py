@@ -204,12 +204,14 @@ def least_facet_push(facts: DatasetFacts, rho: FloatArray) -> float:
 
     n times Eq. (51) for the residuals rho of the averaged half-square loss.
     """
-    X, cones, facets, least = facts.dataset.X, facts.cones, facts.active_facets, np.inf
+    X, cones, least = facts.dataset.X, facts.cones, np.inf
     ray_patterns = cones.patterns[cones.dimensions == 1]
-    is_mixed = np.any(cones.patterns > 0, axis=1) & np.any(cones.patterns < 0, axis=1)
-    for u in cones.patterns[is_mixed]:
-        on_closure = np.all((ray_patterns == 0) | (ray_patterns == u), axis=1)
-        for k in facets[np.any(ray_patterns[on_closure][:, facets] == 0, axis=0) & (u[facets] != 0)]:
-            terms = u[k] * rho * (X @ X[k])  # contribution of each sample to u_k <D, x_k> at slope 1
-            least = min(least, float(terms[u > 0].sum() + np.minimum(terms[u == 0], 0.0).sum()))
+    mixed = cones.patterns[np.any(cones.patterns > 0, axis=1) & np.any(cones.patterns < 0, axis=1)]
+    for k in facts.active_facets:
+        products = rho * (X @ X[k])  # contribution of each sample to <D, x_k> at slope 1
+        rays_on_k = ray_patterns[ray_patterns[:, k] == 0]
+        for u in mixed[mixed[:, k] != 0]:
+            if np.any(np.all((rays_on_k == 0) | (rays_on_k == u), axis=1)):
+                terms = u[k] * products
+                least = min(least, float(terms[u > 0].sum() + np.minimum(terms[u == 0], 0.0).sum()))
     return least
