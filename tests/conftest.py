@@ -1,6 +1,9 @@
 """Fixtures every test may use."""
 
+import os
 import signal
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two workers of pytest on two cores, each with two threads, wait
 
 import numpy as np
 import pytest

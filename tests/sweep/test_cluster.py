@@ -152,6 +152,7 @@ def test_a_killed_dask_worker_loses_nothing(cluster, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_process_of_a_dask_worker_loses_nothing(cluster, tmp_path):
     """The cases run in a process beside the Dask worker; what it had written counts, the rest is given out again."""
     address, _, nanny = cluster

@@ -36,6 +36,7 @@ def test_claims_of_figure_3(results):
     assert np.argmax(figure_3.separation(results)) == 7
 
 
+@pytest.mark.slow
 def test_claims_of_figure_4():
     """With 32 dense neurons an outer cluster had one and the picture showed none; with the paper's 128, in three seeds
     here: 12 to 41 neurons in the outer clusters (2), centre of the inner one over the others' 0.16 to 0.20 (0.75), mean

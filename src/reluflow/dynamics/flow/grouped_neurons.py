@@ -320,7 +320,7 @@ class GroupedNeurons:
         self.column_watch = np.zeros(starts[-1], dtype=np.int8)
         self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
         tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
-        eta = self.walls.slopes(self.sides, self.leak)
+        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
         layout = Layout(
             **self._constants,
             eta=eta,
