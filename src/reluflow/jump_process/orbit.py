@@ -39,7 +39,10 @@ LONG_STRETCH = 260.0  # or where no ray is reversed: a sleeping neuron reaches e
 ON_RAY = 1e-3  # angle beyond which a neuron has left the ray it was on
 SETTLING = 1e-3  # share of its largest value below which the gradient says that forces hardly change any more
 MOST_STRETCHES = 400
-MOST_STEPS_WHILE_FADING = 8_000  # a classifier that has not arrived by then falls for ever and is left open
+MOST_STEPS_IN_ALL = (
+    40_000  # an orbit that has not arrived by then is left open: the longest known to arrive took 17,000;
+)
+MOST_STEPS_WHILE_FADING = 8_000  # or by then where the loss fades, as a classifier may fall for ever
 FLAT = 1e-9  # speed off a wall, of the forces of all labels, that counts as none
 BESIDE = 1e-9  # how far beside a wall, of a neuron's size, one is put that rests on it
 FALLEN_ASLEEP = 1e-4  # size, of the largest neuron, below which one that is pulled has fallen asleep
@@ -142,7 +145,7 @@ def follow(
         if run.outcome not in (Outcome.HORIZON, Outcome.MAX_STEPS):
             ended_by = run.outcome
             break
-        if loss.fades and num_steps > MOST_STEPS_WHILE_FADING:
+        if num_steps > (MOST_STEPS_WHILE_FADING if loss.fades else MOST_STEPS_IN_ALL):
             break
     return OrbitEnd(
         network=network,
