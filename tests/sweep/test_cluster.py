@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -74,12 +75,17 @@ def wait_for(condition, seconds=150):
         time.sleep(0.1)
 
 
-def computing_processes(pid):
-    """The processes below one that compute cases."""
-    below = children(pid)
-    for child in below:
-        below.extend(children(child))
-    return [child for child in below if b"worker_process" in Path(f"/proc/{child}/cmdline").read_bytes()]
+def computing_processes(leader):
+    """The processes of the session that one leads which compute cases."""
+    return [pid for pid in session(leader) if b"worker_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def kill_session(leader):
+    """Kill every process of the session that one leads, and see them gone."""
+    for pid in session(leader):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not session(leader))
 
 
 def _doubled(values):
@@ -100,16 +106,20 @@ def cluster():
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port)]
     scheduler = subprocess.Popen([*dask, "--dashboard-address", ":0", "--no-dashboard"], **quiet)
     worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"], **quiet
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"],
+        start_new_session=True,
+        **quiet,
     )
     yield address, scheduler, worker
+    scheduler.kill()
+    kill_session(worker.pid)
     for process in (worker, scheduler):
-        process.kill()
         process.wait()
 
 
 def test_a_killed_scheduler_loses_nothing(cluster, tmp_path):
-    address, scheduler, _ = cluster
+    """What its worker still finishes afterwards it keeps too, so it is counted when that has stopped as well."""
+    address, scheduler, nanny = cluster
     words = ["sweep", "three-points", "--over", "seed=0..4999", "--width", "6", "--measure", "loss", "--json"]
     process = start(*words, "--out", tmp_path, "--executor", "dask", "--scheduler", address)
     deadline = time.monotonic() + 150
@@ -119,6 +129,7 @@ def test_a_killed_scheduler_loses_nothing(cluster, tmp_path):
     _, err = process.communicate(timeout=150)
     assert process.returncode == 2, err
     assert "has stopped answering; what was finished is kept" in err
+    kill_session(nanny.pid)
     kept = {record.fingerprint for record in records(tmp_path)}
     assert len(kept) >= 3
     more = sweep(CASE, over={"seed": "0..9"}, measure=["loss"], executor="serial", out=tmp_path)
