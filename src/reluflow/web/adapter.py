@@ -113,7 +113,7 @@ def solver_of(state: RunState, problem: TrainingProblem) -> AbstractSolver:
     """What a state is run with: the exact flow, as `reluflow train` chooses it, or gradient descent."""
     from reluflow.dynamics.descent.gradient_descent import GradientDescent
     from reluflow.dynamics.flow.choice import choose_flow
-    from reluflow.theory.levelling import may_be_stiff
+    from reluflow.endings.levelling import may_be_stiff
 
     if state.method == "gd":
         return GradientDescent(lr=state.lr, iterations=state.iterations)
@@ -158,7 +158,7 @@ def states_between(
 
 def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train` does by default."""
-    from reluflow.theory.levelling import end_of_training
+    from reluflow.endings.levelling import end_of_training
 
     return end_of_training(problem)
 
@@ -214,7 +214,7 @@ def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
 
 def limit_of(trajectory: Trajectory) -> dict[str, Any]:
     """What the end of a run provably is."""
-    from reluflow.theory.limit import certified_limit
+    from reluflow.endings.limit import certified_limit
 
     limit = certified_limit(trajectory)
     certificate = limit.certificate

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # in the order in which each needs the ones before it; joined into one module, since a notebook serves no folder
 _MODULES = (
     "dom.js", "wire.js", "surface.js", "planes.js", "planar.js", "run.js", "plane.js", "sphere.js", "function_plot.js",
-    "tracks.js", "viewer.js",
+    "tracks.js", "later.js", "viewer.js",
 )  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n", flags=re.M)
 _RENDER = """
@@ -32,7 +32,7 @@ export default { render({ model, el }) {
     logScale: frames[0].log_scale };
   const isPlanar = data.X[0].length === 2;
   const geometry = isPlanar ? planarGeometry(data.X, Array.from(arrays.forces.data), frames[1].leak) : null;
-  const view = { at: 1, axis: "log", plane: "auto", neuron: null };
+  const view = { at: 1, axis: "log", loss: "log", plane: "auto", neuron: null };
   const selection = { sample: null, neuron: null };
   const run = new Run(frames[1]);
   const show = () => viewer.show({ data, geometry, extremal: geometry ? geometry.extremal : [], run, ghost: null, view,
@@ -40,6 +40,9 @@ export default { render({ model, el }) {
   const viewer = new Viewer(root, { onAxis: (axis) => {
     view.at = run.placeOfPosition(viewer.position, axis);
     view.axis = axis;
+    show();
+  }, onLossAxis: (loss) => {
+    view.loss = loss;
     show();
   } });
   viewer.planeCanvas.addEventListener("click", (event) => {

@@ -84,7 +84,7 @@ def python_lines(state: RunState) -> str:
         ]
     else:
         lines += [
-            "from reluflow.theory.levelling import may_be_stiff",
+            "from reluflow.endings.levelling import may_be_stiff",
             f"solver = reluflow.choose_flow(problem, rtol={RTOL!r}, to_the_end=may_be_stiff(problem)).solver",
             "trajectory = reluflow.train(problem, solver, until=reluflow.end_of_training(problem))",
         ]

@@ -23,6 +23,7 @@ export class Application {
     /** Where the cursor stands in a run that is still going on, and when it stood before. */
     this.cursor = { at: 1, before: null, isMoved: false };
     this.isStarted = this.isAnswered = false;
+    this.numAnswers = 0; // runs that were shown, whole or as far as they were known
     this.marks = {}; // when the last request and answer of each kind were, for the benchmark
   }
 
@@ -66,8 +67,8 @@ export class Application {
   change(changes, { isDragging = false, data = null } = {}) {
     this.state = { ...this.state, run: { ...this.state.run, ...changes } };
     this.refusal = null; // what was wrong with the link has been read
-    if (data) this.showLocal(data); else this.localData = null;
     this.isDragging = isDragging;
+    if (data) this.showLocal(data); else this.localData = null;
     if (!isDragging || this.isAnswered || performance.now() - (this.marks.asked ?? 0) > PATIENCE) this.ask();
     else this.isBehind = true;
     this.onChange(isDragging ? "drag" : "state");
@@ -119,7 +120,7 @@ export class Application {
     this.marks.asked = performance.now();
     this.answers = { ...this.answers, limit: null, diagnosis: null, verdicts: {} };
     if (!this.isDragging) this.answers.geometry = null;
-    const wanted = this.isDragging ? ["run"] : ["data", "geometry", "run"];
+    const wanted = this.isDragging ? ["run"] : ["run", "data", "geometry"]; // first what takes longest
     for (const what of wanted) { this.waiting.add(what); this.connection.ask(what, run, { isBrief: what === "run" && this.isDragging }); }
     this.waiting.add("limit");
     this.askGhost();
@@ -199,6 +200,7 @@ export class Application {
     const isSame = before?.header.id === message.id; // more of a run that is shown: where one scrubbed, the time stays
     if (isSame && this.cursor.isMoved && this.cursor.at < 1) view.at = this.cursor.at = this.sameTime(before, run, this.cursor.at);
     this.run = run;
+    this.numAnswers += 1;
     this.isAnswered = true;
     if (!run.isRunning) this.waiting.delete("run");
     this.marks[run.isRunning ? "early" : "answered"] = performance.now();
@@ -267,6 +269,7 @@ export class Application {
 
   writeAddress() {
     window.clearTimeout(this.addressTimer);
+    if (this.isDragging) return; // it is written when one lets go
     this.addressTimer = window.setTimeout(() => this.writeAddressNow(), 120);
   }
 

@@ -15,16 +15,16 @@ export class Controls {
 
   build() {
     const { datasets, schemes } = this.app.menus;
-    const papers = [...new Set(datasets.map((one) => one.paper))];
-    const data = element("select", { id: "data", onchange: () => this.chooseData(data.value) },
-      papers.map((paper) => element("optgroup", { label: paper }, datasets.filter((one) => one.paper === paper).map((one) => element("option", { value: one.name }, `${one.name} (n ${one.n}, d ${one.d})`)))),
-      element("option", { value: "", disabled: true }, "your own data"));
+    const byPaper = (entries) => [...new Set(entries.map((one) => one.paper))].map((paper) =>
+      element("optgroup", { label: paper }, entries.filter((one) => one.paper === paper).map((one) => element("option", { value: one.name, title: one.summary }, one.name))));
+    const data = element("select", { id: "data", "aria-describedby": "data-words", onchange: () => this.chooseData(data.value) }, byPaper(datasets), element("option", { value: "", disabled: true }, "your own data"));
+    this.words = element("p", { id: "data-words", class: "hint" });
     this.inputs = {
       data,
-      loss: this.choice("loss", [["square", "square"], ["logistic", "logistic"], ["exponential", "exponential"]]),
-      reduction: this.choice("reduction", [["mean", "mean"], ["sum", "sum"]]),
-      init: this.choice("init", schemes.map((one) => [one.name, `${one.name} (${one.paper})`])),
-      method: this.choice("method", [["flow", "exact gradient flow"], ["gd", "gradient descent"]]),
+      loss: this.choice("loss", ["square", "logistic", "exponential"].map((value) => element("option", { value }, value))),
+      reduction: this.choice("reduction", ["mean", "sum"].map((value) => element("option", { value }, value))),
+      init: this.choice("init", byPaper(schemes)),
+      method: this.choice("method", [["flow", "exact gradient flow"], ["gd", "gradient descent"]].map(([value, words]) => element("option", { value }, words))),
       leak: this.range("leak", 0, 1, 0.01),
       width: element("input", { id: "width", type: "number", min: 1, max: 5000, step: 1, onchange: () => this.write("width", Math.round(Number(this.inputs.width.value)), { neurons: null }) }),
       infinite: element("input", { id: "infinite", type: "checkbox", onchange: () => this.write("width", this.inputs.infinite.checked ? "inf" : 60, { neurons: null, ...(this.inputs.infinite.checked ? { init: "balanced" } : {}) }) }),
@@ -42,7 +42,7 @@ export class Controls {
     this.descent = element("div", { class: "descent" }, field("learning rate", "lr", inputs.lr), field("iterations", "iterations", inputs.iterations));
     this.redraw = element("button", { type: "button", onclick: () => this.app.change({ neurons: null }) }, "Draw the neurons again");
     this.root.append(
-      field("data", "data", data),
+      field("data", "data", data, this.words),
       field("scale", "scale", element("div", { class: "pair" }, inputs.scaleSlider, inputs.scale)),
       field("width", "width", element("div", { class: "pair" }, inputs.width, element("label", { class: "inline", for: "infinite" }, inputs.infinite, "∞"))),
       field("leak", "leak", element("div", { class: "pair" }, inputs.leak, element("output", { id: "leak-value" }))),
@@ -57,7 +57,7 @@ export class Controls {
   }
 
   choice(name, options) {
-    const select = element("select", { id: name, onchange: () => this.write(name, select.value, name === "init" ? { neurons: null } : {}) }, options.map(([value, words]) => element("option", { value }, words)));
+    const select = element("select", { id: name, onchange: () => this.write(name, select.value, name === "init" ? { neurons: null } : {}) }, options);
     return select;
   }
 
@@ -109,11 +109,19 @@ export class Controls {
     return !ghost ? "" : ghost.method === "gd" ? "gd" : Object.keys(ghost)[0];
   }
 
+  /** How many samples of which dimension, once they are known; of data of one's own also their name. */
+  dataWords() {
+    const { run } = this.app.state, X = this.app.localData?.X;
+    if (!X) return "";
+    return `${run.X === null ? "" : `${run.name}: `}${X.length} sample${X.length === 1 ? "" : "s"}, d = ${X[0].length}`;
+  }
+
   /** Write the state into the controls. */
   show() {
     const { run, ghost } = this.app.state, { inputs } = this;
     if (!inputs.data) return;
     inputs.data.value = run.X === null ? run.name.split(":")[0] : "";
+    this.words.textContent = this.dataWords();
     for (const name of ["loss", "reduction", "init", "method"]) inputs[name].value = run[name];
     inputs.leak.value = String(run.leak);
     const output = document.getElementById("leak-value");

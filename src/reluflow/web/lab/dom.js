@@ -13,6 +13,12 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Set a property where it is another: what is written again is laid out and painted again, though nobody sees it. */
+export function put(node, name, value) { if (node[name] !== value) node[name] = value; }
+
+/** Words of an element, written where they are others. */
+export function write(node, words) { put(node, "textContent", words); }
+
 /** A number for people: up to `digits` significant digits, 1e-12 rather than zeros. */
 export function shown(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

@@ -36,7 +36,7 @@ export class Dragging {
     this.app.select(found);
     this.held = { ...found, x: event.offsetX, y: event.offsetY, hasMoved: false, startsLabel: event.shiftKey, label: this.app.localData.y[found.sample] };
     event.preventDefault();
-    this.viewer.planeCanvas.focus({ preventScroll: true });
+    this.viewer.planeCanvas.focus(/** @type {any} */ ({ preventScroll: true, focusVisible: false }));
   }
 
   move(event) {

@@ -1,7 +1,7 @@
 // The selected sample or neuron as numbers, reachable by keyboard; and data pasted or dropped.
 // @ts-check
 import { parseData } from "./csv.js";
-import { element } from "./dom.js";
+import { element, put } from "./dom.js";
 import { lineOf } from "./function_plot.js";
 
 export class Editor {
@@ -85,6 +85,15 @@ export class Editor {
     nodes.push(element("div", { class: "pair" }, button("Add a sample", () => this.addSample()), button("Add a neuron", () => this.edits.addNeuron())));
     this.selected.replaceChildren(...nodes);
     if (hadFocus) document.getElementById(hadFocus)?.focus();
+  }
+
+  /** The numbers of the sample that is dragged, in the fields that are there. */
+  showNumbers() {
+    const { sample } = this.app.selection, { X, y } = this.app.localData;
+    const fields = sample === null ? [] : [...X[sample].slice(0, 6).map((value, i) => [`sample-${i}`, value]), ["sample-y", y[sample]]];
+    const inputs = fields.map(([id]) => /** @type {HTMLInputElement | null} */ (document.getElementById(id)));
+    if (!inputs.length || inputs.includes(null)) { this.show(); return; }
+    inputs.forEach((input, k) => put(input, "value", String(fields[k][1])));
   }
 
   addSample() {

@@ -57,8 +57,9 @@ export class FunctionPlot {
   largestOutput() {
     const { run, data } = this.model;
     const largest = Math.max(...data.y.map(Math.abs));
+    this.atEnd = null;
     if (!run) return largest || 1;
-    const values = run.outputsAt(run.T - 1, this.points);
+    const values = this.atEnd = run.outputsAt(run.T - 1, this.points);
     return Math.max(1e-300, Math.min(largest * 1.5 || 1, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)) || 1);
   }
 
@@ -94,7 +95,8 @@ export class FunctionPlot {
       surface.circle(px, py, 5.5, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
     });
     surface.text(PAD - 5, this.y(0), "0", { color: colors.quiet, size: 11, align: "right" });
-    for (const value of [this.heights[0] + 0.06 * (this.heights[1] - this.heights[0]), this.heights[1] - 0.06 * (this.heights[1] - this.heights[0])]) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
+    const ends = [0.06, 0.94].map((share) => this.heights[0] + share * (this.heights[1] - this.heights[0]));
+    for (const value of ends) if (Math.abs(this.y(value) - this.y(0)) > 12) surface.text(PAD - 5, this.y(value), shown(value, 2), { color: colors.quiet, size: 11, align: "right" });
     surface.text(PAD + 4, 12, "h(x): what the network computes", { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
     surface.text(0.5 * (PAD + surface.width), surface.height - 10, "x", { color: colors.quiet, size: 12, align: "right" });
     for (const value of [this.range[0], this.range[1]]) surface.text(this.x(value), surface.height - 10, shown(value, 3), { color: colors.quiet, size: 11, align: value === this.range[0] ? "left" : "right" });
@@ -102,10 +104,10 @@ export class FunctionPlot {
 
   drawPlane(surface, position, colors) {
     const { run, data, selection } = this.model;
-    const side = Math.min(surface.width, surface.height - 22), left = (surface.width - side) / 2, top = 20;
+    const side = Math.min(surface.width - 16, surface.height - 30), left = (surface.width - side) / 2, top = 20;
     this.square = { side, left, top };
     if (run && surface === this.surface) {
-      const values = run.outputsAt(position, this.points);
+      const values = this.atEnd && position === run.T - 1 ? this.atEnd : run.outputsAt(position, this.points);
       this.tile.width = this.tile.height = SIDE;
       const context = /** @type {CanvasRenderingContext2D} */ (this.tile.getContext("2d"));
       const image = context.createImageData(SIDE, SIDE);
@@ -124,12 +126,13 @@ export class FunctionPlot {
     surface.rect(left, top, side, side, { stroke: colors.line });
     this.places.forEach((_, k) => {
       const [px, py] = this.placePoint(k);
-      const isPlus = data.y[k] >= 0, r = 5;
+      const isPlus = data.y[k] > 0, isZero = data.y[k] === 0, r = 5;
       if (selection?.sample === k) surface.circle(px, py, 10, { stroke: colors.ink, width: 2 });
       if (isPlus) surface.circle(px, py, r, { fill: colors.ink, stroke: colors.paper, width: 1.5 });
+      else if (isZero) surface.circle(px, py, r, { fill: colors.paper, stroke: colors.ink, width: 1.8 });
       else surface.path([[px - r, py - r], [px + r, py - r], [px + r, py + r], [px - r, py + r]], { fill: colors.paper, stroke: colors.ink, width: 1.8, close: true });
     });
-    surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
+    surface.text(8, 10, `h over ${this.plane.isWhole ? "the plane" : "the chosen plane"}: ● y > 0, ☐ y < 0${data.y.includes(0) ? ", ○ y = 0" : ""}`, { color: colors.ink, size: 12, weight: "600", halo: colors.paper });
   }
 
   placePoint(k) {

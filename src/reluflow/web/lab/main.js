@@ -5,7 +5,7 @@ import { Controls } from "./controls.js";
 import { Dragging } from "./drag.js";
 import { Editor } from "./editor.js";
 import { Edits } from "./edits.js";
-import { element } from "./dom.js";
+import { element, put, write } from "./dom.js";
 import { planarGeometry } from "./planar.js";
 import { PlaneChoice } from "./plane_choice.js";
 import { Says } from "./says.js";
@@ -18,14 +18,15 @@ const find = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const status = find("status");
 
 function say(words, isError = false) {
-  status.textContent = words;
+  write(status, words);
   status.classList.toggle("is-error", isError);
-  status.hidden = !words;
+  put(status, "hidden", !words);
 }
 
 const viewer = new Viewer(find("viewer"), {
   onScrub: (at) => app.scrubbed(at),
   onAxis: (axis) => app.setView({ axis, at: viewer.model?.run ? viewer.model.run.placeOfPosition(viewer.position, axis) : 1 }),
+  onLossAxis: (loss) => app.setView({ loss }),
 });
 const app = new Application({ viewer, say, onChange: (what) => changed(what) });
 const edits = new Edits(app);
@@ -45,18 +46,23 @@ const NEEDED = {
   drag: () => { // the numbers beside the picture may lag behind it a little
     if (performance.now() - lastNumbers < 120) return;
     lastNumbers = performance.now();
-    editor.show();
-    if (says.current === "extremal") says.show();
+    editor.showNumbers();
+    if (says.current === "extremal") sayLater();
   },
   selection: () => { editor.show(); if (app.selection.neuron !== null && says.current !== "why") says.open("why"); else says.show(); planes.show(); announce(); },
   geometry: () => { says.show(); planes.show(); },
   view: () => { if (says.current === "take") says.show(); planes.show(); },
 };
 function changed(what) {
-  (NEEDED[what] ?? (() => says.show()))();
-  document.title = `${app.state.run.name} · reluflow laboratory`;
-  find("busy").hidden = !app.waiting.has("run");
-  find("connection").textContent = app.connectionStatus === "connected" ? "" : "not connected";
+  (NEEDED[what] ?? (() => (app.isDragging ? sayLater() : says.show())))();
+  put(document, "title", `${app.state.run.name} · reluflow laboratory`);
+  put(find("busy"), "hidden", !app.waiting.has("run") && !app.isDragging);
+  write(find("connection"), app.connectionStatus === "connected" ? "" : "not connected");
+}
+
+/** What is said of a run that came in the middle of a drag is written between two frames. */
+function sayLater() {
+  viewer.later.do("says", (function* saying() { says.show(); })());
 }
 
 /** Say what is selected to a screen reader. */
@@ -93,10 +99,12 @@ Object.defineProperty(window, "reluflow", {
     planar: (X, forces, leak) => copy(planarGeometry(X, forces, leak).extremal),
     marks: () => ({ ...app.marks }),
     timing: () => [...viewer.timing],
+    answers: () => app.numAnswers,
     run: () => (app.run ? copy(app.run.header) : null),
     extremal: () => copy(app.model().extremal),
     plane: () => ({ center: viewer.plane.center, samples: app.localData.X.map((_, k) => viewer.plane.samplePoint(k)), neuron: (/** @type {number} */ j) => viewer.plane.neuronPoint(j, viewer.displayed()) }),
     paint: (/** @type {number} */ place) => { viewer.scrub(place, true); viewer.paint(); },
+    redrawPlane: () => app.refresh(),
     drop: () => app.connection.socket.close(),
   }),
 });

@@ -4,7 +4,7 @@ import { planeOf, project } from "./planes.js";
 import { CanvasSurface } from "./surface.js";
 import { shown } from "./dom.js";
 
-const CAPTION = 20; // pixels below the circle for the words on what is seen
+const NAMED = 0.9; // share of the radius up to which a size is written: beyond, its words would lie on the rings
 const INNER = 0.14; // share of the radius at which the smallest neuron is drawn
 const GLYPHS = { maximum: "▲", minimum: "▼", saddle: "◆" };
 
@@ -32,9 +32,8 @@ export class Plane {
   layout() {
     if (this.surface.resize()) this.hasStill = false;
     const { width, height } = this.surface;
-    const room = height - CAPTION;
-    this.center = [width / 2, room / 2];
-    this.radius = 0.5 * Math.min(width, room) - 34;
+    this.center = [width / 2, height / 2];
+    this.radius = 0.5 * Math.min(width, height) - 34;
   }
 
   samplePoint(k) {
@@ -134,10 +133,12 @@ export class Plane {
     const [low, high] = [run.lowW / Math.LN10, run.highW / Math.LN10];
     const away = this.emptyDirection();
     const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => (high - low) / one <= 3.2) || 1000;
-    for (let e = Math.ceil(low / step) * step; e <= high; e += step) {
-      const radius = this.neuronRadius(e * Math.LN10);
+    const first = Math.ceil(low / step) * step, circles = Array.from({ length: Math.floor((high - first) / step) + 1 }, (_, k) => first + k * step);
+    const outermost = circles.findLast((e) => this.neuronRadius(e * Math.LN10) < NAMED * this.radius);
+    for (const e of circles) {
+      const radius = this.neuronRadius(e * Math.LN10), words = e === 0 ? "1" : `1e${e}`;
       surface.circle(this.center[0], this.center[1], radius, { stroke: colors.line, dash: [2, 4] });
-      surface.text(this.center[0] + radius * Math.cos(away), this.center[1] - radius * Math.sin(away), e === 0 ? "|w| = 1" : `1e${e}`, { color: colors.quiet, size: 11, align: "center", halo: colors.paper });
+      if (radius < NAMED * this.radius) surface.text(this.center[0] + radius * Math.cos(away), this.center[1] - radius * Math.sin(away), e === outermost ? `|w| = ${words}` : words, { color: colors.quiet, size: 11, align: "center", halo: colors.paper });
     }
   }
 
@@ -155,12 +156,12 @@ export class Plane {
 
   drawBoundaries(surface, colors) {
     if (!this.plane.isWhole || this.model.data.X[0].length !== 2) return;
-    const [cx, cy] = this.center, R = this.radius;
+    const [cx, cy] = this.center, R = this.radius, many = this.model.data.X.length > 60;
     this.model.data.X.forEach((x, k) => {
       const norm = Math.hypot(x[0], x[1]);
       const [ux, uy] = [-x[1] / norm, x[0] / norm];
       const isChosen = this.model.selection?.sample === k;
-      surface.path([[cx - R * ux, cy + R * uy], [cx + R * ux, cy - R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : 0.6 });
+      surface.path([[cx - R * ux, cy + R * uy], [cx + R * ux, cy - R * uy]], { stroke: isChosen ? colors.ink : colors.quiet, width: isChosen ? 2 : 0.9, alpha: isChosen ? 0.9 : many ? 0.25 : 0.6 });
     });
   }
 
@@ -181,9 +182,11 @@ export class Plane {
   drawSamples(surface, colors) {
     const { y } = this.model.data;
     const many = y.length > 60;
+    /** @type {number[][]} */
+    const written = [];
     this.places.forEach((_, k) => {
       const [px, py] = this.samplePoint(k);
-      const color = y[k] >= 0 ? colors.positive : colors.negative;
+      const color = y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
       const isChosen = this.model.selection?.sample === k;
       if (!many) surface.path([this.center, [px, py]], { stroke: colors.ink, width: 1, alpha: 0.35 });
       const size = many ? 4 : 8;
@@ -192,10 +195,21 @@ export class Plane {
       if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 2 });
       else surface.path(box, { fill: color, stroke: colors.paper, width: 2, close: true });
       if (!many) {
-        surface.text(px, py, y[k] >= 0 ? "+" : "−", { color: "#fff", size: 13, align: "center", weight: "bold" });
-        surface.text(px, py + (k % 2 ? 19 : -19), `${k + 1}${Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
+        surface.text(px, py, y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold" });
+        const words = `${k + 1}${Math.abs(y[k]) === 1 ? "" : `: y = ${shown(y[k], 3)}`}`;
+        surface.text(px, this.heightOfWords(px, py, k, 7 * words.length, written), words, { color: colors.ink, size: 12, align: "center", halo: colors.paper });
       }
     });
+  }
+
+  /** Above or below a sample, by turns; the other side where the words would lie on the rings or on words of before. */
+  heightOfWords(px, py, k, width, written) {
+    const heights = k % 2 ? [py + 19, py - 19] : [py - 19, py + 19];
+    const isFree = (height) => Math.hypot(px - this.center[0], height - this.center[1]) < this.radius - 8
+      && written.every(([x, y, other]) => Math.abs(x - px) > (width + other) / 2 || Math.abs(y - height) > 13);
+    const height = heights.find(isFree) ?? heights[0];
+    written.push([px, height, width]);
+    return height;
   }
 
   drawMoving(surface, state, ghostState) {

@@ -38,6 +38,13 @@ function principal(X) {
   return directions;
 }
 
+/** The principal directions of the samples last seen: plane, function and every redrawing ask for the same. */
+const known = new WeakMap();
+function principalOf(X) {
+  if (!known.has(X)) known.set(X, principal(X));
+  return known.get(X);
+}
+
 /** The words of a choice that names two vectors. */
 export const TWO_VECTORS = /^(?:samples-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-(\d{1,3})|extremal-(\d{1,3})-sample-(\d{1,3}))$/;
 
@@ -61,10 +68,10 @@ function vectorsOf(choice, X, extremal) {
 export function planeOf(choice, X, extremal) {
   const d = X[0].length;
   if (d === 1) return { basis: [[1]], words: "w along the horizontal axis", isWhole: true };
-  if (d === 2) return { basis: [[1, 0], [0, 1]], words: "the plane of the input weights", isWhole: true };
+  if (d === 2) return { basis: [[1, 0], [0, 1]], words: "the plane of w", isWhole: true };
   const named = vectorsOf(choice, X, extremal), basis = named && basisOf(named.one, named.two);
   if (named && basis) return { basis, words: `the plane of ${named.words}, of ${d} dimensions`, isWhole: false };
-  return { basis: principal(X), words: `the two principal directions of the samples, of ${d} dimensions`, isWhole: false };
+  return { basis: principalOf(X), words: `the two principal directions of the samples, of ${d} dimensions`, isWhole: false };
 }
 
 export function project(basis, x) {

@@ -182,6 +182,14 @@ export class Run {
       const size = state.logW[j] + state.logA[j];
       if (!(size > heaviest - 16)) continue;
       const factor = this.weight[j] * state.signs[j] * Math.exp(size);
+      if (d === 2) { // the plane, a quarter of the time without the inner loop
+        const u = state.units[2 * j], v = state.units[2 * j + 1];
+        for (let p = 0; p < count; p++) {
+          const z = u * x[2 * p] + v * x[2 * p + 1];
+          result[p] += factor * (z > 0 ? z : this.leak * z);
+        }
+        continue;
+      }
       for (let p = 0; p < count; p++) {
         let z = 0;
         for (let i = 0; i < d; i++) z += state.units[j * d + i] * x[p * d + i];

@@ -10,6 +10,8 @@ const KINDS = {
   "max-margin": "the max-margin direction", "partial-direction": "a direction that leaves some samples at output 0", "not-stationary": "no stationary point",
 };
 
+const NUMBERED = /(samples?|neurons?) \d|ever better \(/i; // sentences that name some by number
+
 export class Says {
   /** @param {HTMLElement} root @param {any} app @param {any} take */
   constructor(root, app, take) {
@@ -89,7 +91,8 @@ export class Says {
     return [
       element("h2", {}, `${title}: `, explained(limit.kind, KINDS[limit.kind] ?? limit.kind), limit.proof ? " (certified)" : " (not a proof)"),
       element("p", {}, limit.reason), ...limit.reasons.map((reason) => element("p", {}, reason)),
-      limit.ignored?.length ? element("p", {}, `Samples whose output stays 0: ${limit.ignored.map((k) => k + 1).join(", ")}.`) : null,
+      limit.ignored?.length ? element("p", {}, `Samples whose output stays 0, numbered as in the plane: ${limit.ignored.map((k) => k + 1).join(", ")}.`) : null,
+      limit.reasons.some((reason) => NUMBERED.test(reason)) ? element("p", { class: "hint" }, "The sentences of a certificate count samples and neurons from 0, the plane counts them from 1.") : null,
       rows.length ? table(["quantity", "value"], rows) : null,
     ].filter(Boolean);
   }

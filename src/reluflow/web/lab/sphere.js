@@ -33,34 +33,41 @@ export class Sphere {
     surface.clear(colors.paper);
     surface.circle(cx, cy, R, { fill: colors.accent, alpha: 0.06 });
     surface.circle(cx, cy, R, { stroke: colors.line, width: 1.5 });
-    X.forEach((x) => this.greatCircle(surface, x, R, cx, cy, colors));
+    const many = X.length > 30; // then their circles are faint and they are small, so that neurons are seen before them
+    X.forEach((x) => this.greatCircle(surface, x, R, cx, cy, colors, many ? 0.25 : 1));
     const place = (unit) => { const [a, b, c] = this.view(unit); return [cx + R * a, cy - R * b, c]; };
+    X.forEach((x, k) => {
+      const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
+      const color = y[k] > 0 ? colors.positive : y[k] < 0 ? colors.negative : colors.dead;
+      const size = many ? 3 : 8, alpha = depth > 0 ? 1 : 0.35;
+      if (y[k] >= 0) surface.circle(px, py, size, { fill: color, stroke: colors.paper, width: 1.5, alpha });
+      else surface.rect(px - size, py - size, 2 * size, 2 * size, { fill: color, alpha });
+      if (many) return;
+      surface.text(px, py, y[k] > 0 ? "+" : y[k] < 0 ? "−" : "0", { color: "#fff", size: 13, align: "center", weight: "bold", alpha });
+      surface.text(px + 12, py - 11, String(k + 1), { color: colors.ink, size: 12, alpha: depth > 0 ? 1 : 0.4, halo: colors.paper });
+    });
+    if (state) this.drawNeurons(surface, state, place, colors);
     this.model.extremal.slice(0, 60).forEach((found, index) => {
       const [px, py, depth] = place(found.direction);
       const color = colors.targets[index % colors.targets.length];
-      surface.text(px, py, `${{ maximum: "▲", minimum: "▼", saddle: "◆" }[found.kind]}${index + 1}`, { color, size: 15, align: "center", weight: "bold", alpha: depth > 0 ? 1 : 0.35, halo: colors.paper });
+      surface.text(px, py - 14, `${{ maximum: "▲", minimum: "▼", saddle: "◆" }[found.kind]}${index + 1}`, { color, size: 15, align: "center", weight: "bold", alpha: depth > 0 ? 1 : 0.35, halo: colors.paper });
     });
-    X.forEach((x, k) => {
-      const norm = Math.hypot(...x), [px, py, depth] = place(x.map((value) => value / norm));
-      const color = y[k] >= 0 ? colors.positive : colors.negative;
-      if (y[k] >= 0) surface.circle(px, py, 6, { fill: color, stroke: colors.paper, width: 1.5, alpha: depth > 0 ? 1 : 0.35 });
-      else surface.rect(px - 6, py - 6, 12, 12, { fill: color, alpha: depth > 0 ? 1 : 0.35 });
-      if (X.length <= 30) surface.text(px + 10, py - 9, String(k + 1), { color: colors.ink, size: 11, alpha: depth > 0 ? 1 : 0.4 });
-    });
-    if (!state) return;
+  }
+
+  drawNeurons(surface, state, place, colors) {
     const groups = { front: { plus: [], minus: [] }, back: { plus: [], minus: [] } };
     for (let j = 0; j < state.m; j++) {
       const [px, py, depth] = place([state.units[3 * j], state.units[3 * j + 1], state.units[3 * j + 2]]);
       (depth > 0 ? groups.front : groups.back)[state.signs[j] > 0 ? "plus" : "minus"].push(px, py);
     }
     for (const [side, alpha] of /** @type {[("back"|"front"), number][]} */ ([["back", 0.3], ["front", 0.95]])) {
-      surface.marks(groups[side].plus, 3.4, { fill: colors.positive, alpha });
-      surface.marks(groups[side].minus, 3.4, { fill: colors.negative, alpha, diamond: true });
+      surface.marks(groups[side].plus, 4.2, { fill: colors.positive, stroke: colors.paper, width: 0.8, alpha });
+      surface.marks(groups[side].minus, 4.2, { fill: colors.negative, stroke: colors.paper, width: 0.8, alpha, diamond: true });
     }
   }
 
   /** Where <w, x> = 0; the far half is faint. */
-  greatCircle(surface, x, R, cx, cy, colors) {
+  greatCircle(surface, x, R, cx, cy, colors, strength) {
     const norm = Math.hypot(...x), n = x.map((value) => value / norm);
     const helper = Math.abs(n[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0];
     const u = cross(n, helper), size = Math.hypot(...u), e = u.map((value) => value / size), f = cross(n, e);
@@ -70,7 +77,7 @@ export class Sphere {
         const [a, b, c] = this.view(e.map((value, i) => Math.cos(angle) * value + Math.sin(angle) * f[i]));
         return /** @type {[number, number]} */ (c > 0 === isFront ? [cx + R * a, cy - R * b] : [NaN, NaN]);
       });
-      surface.path(points, { stroke: colors.quiet, width: 1, alpha: isFront ? 0.8 : 0.25 });
+      surface.path(points, { stroke: colors.quiet, width: 1, alpha: strength * (isFront ? 0.8 : 0.25) });
     }
   }
 }

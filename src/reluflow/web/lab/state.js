@@ -5,7 +5,8 @@ import { TWO_VECTORS } from "./planes.js";
 export const VERSION = 1;
 const LOSSES = ["square", "logistic", "exponential"];
 const AXES = ["log", "change", "linear"];
-export const EMPTY_VIEW = { at: 1, neuron: null, axis: "log", plane: "auto", scene: null };
+const LOSS_AXES = ["log", "linear"];
+export const EMPTY_VIEW = { at: 1, neuron: null, axis: "log", loss: "log", plane: "auto", scene: null };
 
 /** Where a field is not given, this holds; the server's own defaults replace it at the first hello. */
 export let DEFAULT_RUN = {
@@ -70,6 +71,10 @@ export function checkedState(state) {
   if (view.axis !== undefined) {
     if (!AXES.includes(view.axis)) throw new Error(`\`axis\` must be one of ${AXES.join(", ")}.`);
     result.view.axis = view.axis;
+  }
+  if (view.loss !== undefined) {
+    if (!LOSS_AXES.includes(view.loss)) throw new Error(`\`loss\` of a view must be one of ${LOSS_AXES.join(", ")}.`);
+    result.view.loss = view.loss;
   }
   if (view.neuron !== undefined && view.neuron !== null) {
     if (!(Number.isInteger(view.neuron) && view.neuron >= 0 && view.neuron < 5000)) throw new Error("`neuron` must be a whole number.");

@@ -14,17 +14,28 @@ export function palette(node = document.documentElement) {
 }
 
 export class CanvasSurface {
-  /** @param {HTMLCanvasElement} canvas */
+  /** @param {HTMLCanvasElement} canvas on the page, or beside it and then measured by `fit` */
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-    this.resize();
+    // opaque, since all of it is painted: without a graphics card, blending it with the page took half of every frame
+    this.context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+    /** Whether the size on the page is known; asking for it lays the page out. */
+    this.isMeasured = false;
+    if (canvas.isConnected) this.resize();
   }
 
   /** Match the canvas to its size on the page; true if it changed. */
   resize() {
     const ratio = window.devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(this.canvas.clientWidth)), height = Math.max(1, Math.round(this.canvas.clientHeight));
+    if (this.isMeasured && ratio === this.ratio) return false;
+    this.isMeasured = true;
+    const isNew = this.fit(Math.max(1, Math.round(this.canvas.clientWidth)), Math.max(1, Math.round(this.canvas.clientHeight)), ratio);
+    if (isNew) this.clear(getComputedStyle(this.canvas).getPropertyValue("--paper")); // an opaque canvas begins black
+    return isNew;
+  }
+
+  /** Take a size; true if it is another. */
+  fit(width, height, ratio) {
     const isNew = width !== this.width || height !== this.height || ratio !== this.ratio;
     if (isNew) {
       [this.width, this.height, this.ratio] = [width, height, ratio];
@@ -35,21 +46,30 @@ export class CanvasSurface {
     return isNew;
   }
 
-  /** Keep what is drawn so far, to begin with it again. */
-  keepImage() {
-    this.image ??= document.createElement("canvas");
-    if (this.image.width !== this.canvas.width || this.image.height !== this.canvas.height) {
-      [this.image.width, this.image.height] = [this.canvas.width, this.canvas.height];
-    }
-    this.image.getContext("2d")?.drawImage(this.canvas, 0, 0);
+  /** The image kept beside the screen: a surface of the same size. */
+  beside() {
+    this.image ??= new CanvasSurface(document.createElement("canvas"));
+    this.image.fit(this.width, this.height, this.ratio);
+    return this.image;
   }
 
+  /** Keep what is drawn so far, to begin with it again. */
+  keepImage() { this.beside().copy(this); }
+
   /** Begin with the kept image. */
-  showImage() {
+  showImage() { if (this.image) this.copy(this.image); }
+
+  copy(other) {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.globalAlpha = 1;
-    if (this.image) this.context.drawImage(this.image, 0, 0);
+    this.context.drawImage(other.canvas, 0, 0);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+  }
+
+  /** Have what was drawn so far put into pixels now; a browser otherwise waits until they are shown. */
+  settle() {
+    this.pixel ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+    this.pixel.drawImage(this.canvas, 0, 0, 1, 1, 0, 0, 1, 1);
   }
 
   clear(color) {
@@ -108,7 +128,7 @@ export class CanvasSurface {
   rect(x, y, width, height, { fill = null, stroke = null, alpha = 1 } = {}) {
     this.context.globalAlpha = alpha;
     if (fill) { this.context.fillStyle = fill; this.context.fillRect(x, y, width, height); }
-    if (stroke) { this.context.strokeStyle = stroke; this.context.strokeRect(x, y, width, height); }
+    if (stroke) { Object.assign(this.context, { strokeStyle: stroke, lineWidth: 1 }); this.context.setLineDash([]); this.context.strokeRect(x, y, width, height); }
   }
 
   text(x, y, words, { color = "#000", size = 12, align = "left", base = "middle", weight = "normal", alpha = 1, halo = null } = {}) {

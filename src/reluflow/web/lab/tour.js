@@ -44,6 +44,7 @@ export const SCENES = [
     words: "Two groups of neurons grow at different rates, so the loss falls in steps with a plateau between: the network rests near a saddle until the second group is large enough.",
     act: "Slide the scale towards 1e-300: the plateau grows with the logarithm of the scale, and the path stays the same.",
     run: { name: "two sides", X: [[1, 0.25], [-1, 0.25]], y: [1, 0.4], loss: "square", width: 40, scale: "1e-30" },
+    view: { axis: "linear", loss: "linear" }, // the steps are seen in the loss itself, against the time itself
   },
 ];
 
@@ -52,6 +53,8 @@ export class Tour {
   constructor(root, app) {
     Object.assign(this, { root, app, scene: null });
     root.hidden = true;
+    // the viewer takes what the tour leaves of the window
+    new ResizeObserver(() => document.documentElement.style.setProperty("--tour", `${root.offsetHeight}px`)).observe(root);
   }
 
   /** @param {number} index */
@@ -59,7 +62,7 @@ export class Tour {
     this.scene = index;
     const scene = SCENES[index];
     this.show();
-    await this.app.set({ version: 1, run: scene.run, ghost: null, view: { at: 0, scene: index, axis: "change" } });
+    await this.app.set({ version: 1, run: scene.run, ghost: null, view: { at: 0, scene: index, axis: "change", ...scene.view } });
     this.app.viewer.play(1);
   }
 

@@ -5,7 +5,7 @@ import { DEATH, SLIDE } from "./run.js";
 import { shown, shownTime } from "./dom.js";
 
 const LEFT = 58, RIGHT = 14, TOP = 36, GAP = 24, BOTTOM = 34;
-const MOST_LINES = 60;
+const MOST_LINES = 60, LINES_AT_ONCE = 6;
 
 export class Tracks {
   /** @param {HTMLCanvasElement} canvas */
@@ -27,13 +27,18 @@ export class Tracks {
     const surface = this.surface, run = this.model?.run;
     if (surface.resize()) this.hasStill = false;
     if (!run) { surface.clear(this.model ? this.model.palette.paper : "#fff"); return; }
-    if (this.hasStill) surface.showImage();
-    else {
-      this.drawStill(surface, this.model.palette);
-      surface.keepImage();
-      this.hasStill = true;
-    }
+    if (!this.hasStill) for (const _ of this.drawingStill()) void _;
+    surface.showImage();
     this.drawCursor(surface, position);
+  }
+
+  /** Draw everything in pieces, between which others may go first. */
+  *drawing(position) {
+    for (const _ of this.drawingStill()) {
+      this.surface.image?.settle();
+      yield;
+    }
+    this.draw(position());
   }
 
   drawCursor(surface, position) {
@@ -41,20 +46,25 @@ export class Tracks {
     surface.path([[x, TOP - 4], [x, surface.height - BOTTOM + 4]], { stroke: colors.ink, width: 1.8 });
   }
 
-  drawStill(surface, colors) {
+  /** All but the cursor, beside the screen and in pieces, so that a drag need not wait for the whole. */
+  *drawingStill() {
+    this.surface.resize();
+    const surface = this.surface.beside(), colors = this.model.palette;
     const { run, ghost } = this.model, axis = this.model.view.axis;
     surface.clear(colors.paper);
     const height = (surface.height - TOP - BOTTOM - 2 * GAP) / 3;
     const rows = [0, 1, 2].map((k) => ({ top: TOP + k * (height + GAP), height }));
     this.drawPhases(surface, colors, run, axis);
     this.drawLoss(surface, colors, rows[0], run, ghost, axis);
-    this.drawLines(surface, colors, rows[1], "size of the neurons, |w|", (k, j) => run.logW[k * run.m + j] / Math.LN10, true);
+    yield;
+    yield* this.drawingLines(surface, colors, rows[1], "size of the neurons, |w|", (k, j) => run.logW[k * run.m + j] / Math.LN10, true);
     const angles = run.d === 2
       ? (k, j) => (Math.atan2(run.units[(k * run.m + j) * 2 + 1], run.units[(k * run.m + j) * 2]) * 180) / Math.PI
       : (k, j) => this.angleToEnd(k, j);
-    this.drawLines(surface, colors, rows[2], run.d === 2 ? "direction of w in degrees" : "degrees from the final direction", angles, false);
+    yield* this.drawingLines(surface, colors, rows[2], run.d === 2 ? "direction of w in degrees" : "degrees from the final direction", angles, false);
     this.drawEvents(surface, colors, run, axis);
     this.drawTimes(surface, colors, run, axis);
+    this.hasStill = true;
   }
 
   angleToEnd(k, j) {
@@ -77,9 +87,9 @@ export class Tracks {
   drawLoss(surface, colors, row, run, ghost, axis) {
     const losses = [run, ghost].filter(Boolean).flatMap((one) => Array.from(one.records.loss)).filter((loss) => loss > 0);
     const high = Math.log10(Math.max(...losses, 1e-300)), low = Math.max(Math.log10(Math.min(...losses, 1)), high - 14);
-    const isFlat = high - low < 1, isCut = losses.length > 0 && Math.log10(Math.min(...losses)) < low - 1e-9;
+    const isLinear = this.model.view.loss === "linear", isFlat = isLinear || high - low < 1, isCut = losses.length > 0 && Math.log10(Math.min(...losses)) < low - 1e-9;
     const value = (loss) => isFlat ? loss : Math.log10(Math.max(loss, 1e-300));
-    const [bottom, top] = isFlat ? [0.97 * Math.min(...losses), 1.02 * Math.max(...losses)] : [Math.floor(low), Math.ceil(high + 0.05)];
+    const [bottom, top] = isFlat ? [isLinear ? 0 : 0.97 * Math.min(...losses), 1.02 * Math.max(...losses)] : [Math.floor(low), Math.ceil(high + 0.05)];
     const y = (loss) => row.top + row.height * (1 - Math.min(1, Math.max(0, (value(loss) - bottom) / (top - bottom || 1))));
     this.frame(surface, colors, row, "loss", isFlat ? [shown(bottom, 3), shown(top, 3)] : [`${isCut ? "≤ " : ""}1e${bottom}`, `1e${top}`]);
     const curve = (one) => Array.from(one.records.loss, (loss, k) => /** @type {[number, number]} */ ([this.x(run.placeOf(one.records.t[k], one.records.logT[k], axis)), y(loss)]));
@@ -87,7 +97,7 @@ export class Tracks {
     surface.path(curve(run), { stroke: colors.ink, width: 2 });
   }
 
-  drawLines(surface, colors, row, title, value, isLog) {
+  *drawingLines(surface, colors, row, title, value, isLog) {
     const { run } = this.model, axis = run.frameAxis(this.model.view.axis);
     const picked = this.pickedNeurons(run);
     let low = Infinity, high = -Infinity;
@@ -104,7 +114,8 @@ export class Tracks {
         surface.path([[LEFT, y(v)], [surface.width - RIGHT, y(v)]], { stroke: colors.targets[index % colors.targets.length], width: 3, alpha: 0.45 });
       });
     }
-    for (const j of picked) {
+    for (const [at, j] of picked.entries()) {
+      if (at % LINES_AT_ONCE === 0) yield;
       const isChosen = this.model.selection?.neuron === j;
       const points = [];
       let before = NaN;

@@ -1,7 +1,8 @@
 // The viewer: the plane, the function, the tracks and the slider over one run, without a server.
 // @ts-check
-import { element, shown, shownTime } from "./dom.js";
+import { element, put, shown, shownTime, write } from "./dom.js";
 import { FunctionPlot, lineOf } from "./function_plot.js";
+import { Later } from "./later.js";
 import { Plane } from "./plane.js";
 import { Sphere } from "./sphere.js";
 import { palette } from "./surface.js";
@@ -11,7 +12,7 @@ const PLAY_SECONDS = 9;
 
 export class Viewer {
   /** @param {HTMLElement} root */
-  constructor(root, { onScrub = () => {}, onAxis = () => {} } = {}) {
+  constructor(root, { onScrub = () => {}, onAxis = () => {}, onLossAxis = () => {} } = {}) {
     this.root = root;
     this.onScrub = onScrub;
     const canvas = (name, label, focusable) => element("canvas", { class: name, role: "img", "aria-label": label, tabindex: focusable ? 0 : false });
@@ -24,17 +25,18 @@ export class Viewer {
     this.slider = element("input", { type: "range", min: 0, max: 1, step: 0.0005, value: 1, "aria-label": "Time, from the start to the end of the run", class: "time" });
     this.playButton = element("button", { type: "button", class: "play", "aria-label": "Play", title: "Play or pause (space)" }, "▶");
     this.readout = element("output", { class: "readout", "aria-live": "off" });
-    this.axis = element("select", { "aria-label": "Axis of time", onchange: () => onAxis(this.axis.value) },
-      [["log", "log time"], ["change", "even in change"], ["linear", "linear time"]].map(([value, words]) => element("option", { value }, words)));
+    const choice = (label, options, act) => element("select", { "aria-label": label, onchange: act }, options.map(([value, words]) => element("option", { value }, words)));
+    this.axis = choice("Axis of time", [["log", "log time"], ["change", "even in change"], ["linear", "linear time"]], () => onAxis(this.axis.value));
+    this.lossAxis = choice("Axis of the loss", [["log", "log loss"], ["linear", "linear loss"]], () => onLossAxis(this.lossAxis.value));
     const button = (words, label, act) => element("button", { type: "button", "aria-label": label, title: label, onclick: act }, words);
     root.append(
       element("figure", { class: "pane plane-pane" }, this.planeCanvas, this.caption),
       element("figure", { class: "pane function-pane" }, this.functionCanvas),
       element("figure", { class: "pane tracks-pane" }, this.tracksCanvas),
       element("div", { class: "transport", role: "group", "aria-label": "Time" },
-        button("|◀", "To the start", () => this.scrub(0)), this.playButton, button("▶|", "To the end", () => this.scrub(1)),
-        button("◀", "Run backwards", () => this.play(-1)),
-        this.slider, this.readout, this.axis));
+        button("|◀", "To the start", () => this.scrub(0)), button("◀", "Run backwards", () => this.play(-1)),
+        this.playButton, button("▶|", "To the end", () => this.scrub(1)),
+        this.slider, this.readout, this.axis, this.lossAxis));
     this.plane = new Plane(this.planeCanvas);
     this.sphere = new Sphere(this.planeCanvas, this.plane.surface);
     this.function = new FunctionPlot(this.functionCanvas);
@@ -45,11 +47,12 @@ export class Viewer {
     this.direction = 0;
     this.position = 0;
     this.isDirty = false;
-    /** What is to be drawn next besides the plane; behind a pointer one of them a frame. @type {Set<string>} */
-    this.dirty = new Set();
+    /** What may wait while one drags: the function, the tracks, what is said. */
+    this.later = new Later();
     /** @type {number[]} */
     this.timing = [];
-    new ResizeObserver(() => this.redraw(true)).observe(root);
+    const observer = new ResizeObserver(() => this.redraw(true));
+    for (const node of [root, this.planeCanvas, this.functionCanvas, this.tracksCanvas]) observer.observe(node);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
   }
 
@@ -59,19 +62,20 @@ export class Viewer {
     const isOld = Boolean(model.isDragging && this.model && this.model.run === model.run && this.model.ghost === model.ghost);
     this.model = { ...model, palette: isOld ? this.model.palette : palette(this.root) };
     const { run } = model;
-    if (!isOld) this.dirty.add("function").add("tracks");
-    else if (lineOf(model.data.X) !== null) this.dirty.add("function");
     this.isSphere = model.data.X[0].length === 3 && model.view.plane === "sphere";
     for (const part of [this.plane, this.sphere]) part.show(this.model);
-    if (!isOld) this.tracks.show(this.model);
-    if (this.dirty.has("function")) this.function.show(this.model);
     this.position = run ? run.positionOf(model.view.at, model.view.axis) : 0;
-    this.slider.value = String(model.view.at);
-    this.axis.value = model.view.axis;
-    this.slider.disabled = !run;
-    this.caption.textContent = this.isSphere
+    this.isLine = lineOf(model.data.X) !== null; // then the function is drawn with the plane: one drags its points
+    if (!isOld) this.tracks.show(this.model);
+    if (!model.isDragging || this.isLine) this.function.show(this.model);
+    if (model.isDragging && !isOld) this.paintLater();
+    put(this.slider, "value", String(model.view.at));
+    put(this.axis, "value", model.view.axis);
+    put(this.lossAxis, "value", model.view.loss);
+    put(this.slider, "disabled", !run);
+    write(this.caption, this.isSphere
       ? "the sphere of directions; drag to turn it"
-      : this.plane.plane.words + (model.geometry ? "; rings: where neurons turn to, a > 0 inside, a < 0 outside" : "");
+      : this.plane.plane.words + (model.geometry ? "; rings: where neurons turn, a > 0 inside, a < 0 outside" : ""));
     if (run && model.leak === 0) run.markDeadFromStart(model.data.X);
     this.redraw();
   }
@@ -81,8 +85,9 @@ export class Viewer {
 
   redraw(isResize = false) {
     if (isResize) {
+      for (const { surface } of [this.plane, this.function, this.tracks]) surface.isMeasured = false;
       this.plane.hasStill = this.tracks.hasStill = false;
-      this.dirty.add("function").add("tracks");
+      if (this.model?.isDragging) this.paintLater();
     }
     if (this.isDirty) return;
     this.isDirty = true;
@@ -95,39 +100,41 @@ export class Viewer {
     });
   }
 
-  /** The plane at once; the function and the tracks of a run that came meanwhile one after the other, a frame each. */
+  /** What is under the pointer, in the next frame. */
   paintBehindPointer() {
     this.paintPlane();
-    const [next] = this.dirty;
-    if (next === "function") this.paintFunction();
-    if (next === "tracks") this.paintTracks();
-    if (this.dirty.size) this.redraw();
+    if (this.isLine) this.paintFunction();
+  }
+
+  /** The function and the tracks of a run that came in the middle of a drag, in pieces between the frames. */
+  paintLater() {
+    if (!this.isLine) this.later.do("function", this.paintingFunction());
+    this.later.do("tracks", this.tracks.drawing(() => this.position));
+  }
+
+  *paintingFunction() {
+    this.function.show(this.model);
+    yield;
+    this.paintFunction();
   }
 
   /** Draw everything now. */
   paint() {
     if (!this.model) return;
+    this.later.forget("function", "tracks");
     this.paintPlane();
     this.paintFunction();
-    this.paintTracks();
-  }
-
-  paintFunction() {
-    this.dirty.delete("function");
-    this.function.draw(this.position, this.model.ghost ? this.ghostPosition() : null);
-  }
-
-  paintTracks() {
-    this.dirty.delete("tracks");
     this.tracks.draw(this.position);
   }
+
+  paintFunction() { this.function.draw(this.position, this.model.ghost ? this.ghostPosition() : null); }
 
   paintPlane() {
     const { run, ghost } = this.model;
     const state = this.displayed(), ghostState = ghost ? this.displayed(ghost, this.ghostPosition()) : null;
     (this.isSphere ? this.sphere : this.plane).draw(state, ghostState);
-    this.readout.textContent = this.words();
-    this.planeCanvas.dataset.time = run ? String(run.timeAt(this.position).t) : "";
+    write(this.readout, this.words());
+    put(this.planeCanvas.dataset, "time", run ? String(run.timeAt(this.position).t) : "");
   }
 
   /** The neurons now: of the run, or at the start where there is none yet. */
@@ -171,7 +178,7 @@ export class Viewer {
     this.position = this.model.run.positionOf(place, this.model.view.axis);
     this.slider.value = String(place);
     this.slider.setAttribute("aria-valuetext", this.words());
-    this.dirty.add("function").add("tracks");
+    if (this.model.isDragging) this.paintLater();
     this.redraw();
     if (!isQuiet) this.onScrub(place);
   }
