@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from reluflow.dynamics.keep import Keep as Keep
     from reluflow.dynamics.problem import TrainingProblem as TrainingProblem
     from reluflow.dynamics.train import train as train
+    from reluflow.endings.levelling import end_of_training as end_of_training
+    from reluflow.endings.limit import LimitIdentified as LimitIdentified
+    from reluflow.endings.limit import certified_limit as certified_limit
     from reluflow.experiments.check import check as check
     from reluflow.experiments.whereabouts import whereabouts as whereabouts
     from reluflow.geometry.alignment import align as align
@@ -48,9 +51,6 @@ if TYPE_CHECKING:
     from reluflow.network.initialization import unbalanced_initialization as unbalanced_initialization
     from reluflow.network.network import Network as Network
     from reluflow.theory.diagnosis import diagnose as diagnose
-    from reluflow.theory.levelling import end_of_training as end_of_training
-    from reluflow.theory.limit import LimitIdentified as LimitIdentified
-    from reluflow.theory.limit import certified_limit as certified_limit
     from reluflow.theory.registry import theorem_named as theorem_named
 
 __version__ = "0.2.0"
@@ -64,7 +64,7 @@ _HOMES = {
     "ExponentialLoss": "losses",
     "GradientDescent": "dynamics.descent.gradient_descent",
     "Keep": "dynamics.keep",
-    "LimitIdentified": "theory.limit",
+    "LimitIdentified": "endings.limit",
     "LogisticLoss": "losses",
     "Network": "network.network",
     "SquareLoss": "losses",
@@ -73,12 +73,12 @@ _HOMES = {
     "align": "geometry.alignment",
     "as_dataset": "data.given",
     "balanced_initialization": "network.initialization",
-    "certified_limit": "theory.limit",
+    "certified_limit": "endings.limit",
     "certify": "certificates.certify",
     "check": "experiments.check",
     "diagnose": "theory.diagnosis",
     "dominated_initialization": "network.initialization",
-    "end_of_training": "theory.levelling",
+    "end_of_training": "endings.levelling",
     "extremal_vectors": "geometry.extremal",
     "forecast": "jump_process.forecast",
     "kkt_certificate": "certificates.kkt",

@@ -5,16 +5,18 @@ import pytest
 
 from reluflow import balanced_initialization, train
 from reluflow.bench.benchmark import Comparison, best_time
+from reluflow.bench.dense import right_and_on, whole_mnist
 from reluflow.bench.general_solvers import scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
 from reluflow.bench.registry import ALL, benchmarks_named
 from reluflow.bench.sweep import differing_rows
-from reluflow.data import Dataset
+from reluflow.data import Dataset, load
+from reluflow.data.mnist import has_full_mnist
 from reluflow.dynamics import EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
-from reluflow.losses import SquareLoss
+from reluflow.losses import LogisticLoss, SquareLoss
 
 
 def test_linear_programs_find_the_same_cells():
@@ -72,3 +74,21 @@ def test_general_solvers_start_from_the_whole_network():
     _, has_arrived, weights = scipy_end(problem, 1.0, 1e-8, method="DOP853")
     assert has_arrived
     np.testing.assert_allclose(weights[:8].reshape(4, 2), expected.w, atol=1e-9)
+
+
+def test_a_run_that_goes_on_counts_the_time_until_all_are_right():
+    data = load("mnist-0-1")
+    few = data.subset(np.concatenate([np.flatnonzero(data.y > 0.0)[:6], np.flatnonzero(data.y < 0.0)[:6]]))
+    network = balanced_initialization(few, width=8, scale=1e-2, rng=np.random.default_rng(0))
+    fitted, ended = right_and_on(TrainingProblem(few, LogisticLoss(), network), 1e-5)
+    assert fitted.name == "dense/mnist-12"
+    assert "12 of 12 images right" in fitted.agreement
+    assert ended.ours_s > fitted.ours_s
+    assert "direction-converged" in ended.agreement
+
+
+def test_the_whole_of_mnist_is_left_out_where_its_files_are_not(tmp_path, monkeypatch):
+    monkeypatch.setenv("RELUFLOW_DATA", str(tmp_path))
+    assert whole_mnist() == []
+    np.savez(tmp_path / "mnist_train.npz", images=np.zeros((2, 28, 28), dtype=np.uint8), labels=np.arange(2))
+    assert has_full_mnist()

@@ -7,8 +7,8 @@ from reluflow import Dataset, LogisticLoss, TrainingProblem, balanced_initializa
 from reluflow.certificates import kkt
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.network.network import Network
-from reluflow.theory.limit import LimitIdentified, certified_limit
 
 
 @pytest.mark.parametrize("leak", [0.0, 0.3])

@@ -9,10 +9,10 @@ from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import certified_limit
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network.initialization import balanced_initialization
 from reluflow.network.network import Network
-from reluflow.theory.limit import certified_limit
 
 THREE_POINTS = Dataset([[-0.75, 1], [-0.5, 1], [0.125, 1]], [1.1, 0.1, 0.8])  # Boursier & Flammarion (2024), App. B.1
 LEAST_SQUARES = np.linalg.lstsq(THREE_POINTS.X, THREE_POINTS.y, rcond=None)[0]

@@ -24,9 +24,9 @@ def assert_one_sentence(result):
         ("x1,x2,y\n", "no sample|header"),
         ("", "empty"),
         ("x1,x2,y\n1,2,1\n0,0,-1\n", "zero sample"),
-        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "--labels blue,green"),
-        ("a,b,y\n1,,1\n3,4,-1\n,6,-1\n", "1 in a, 1 in b.*--drop-missing"),
-        ("a,b,y\ncat,2,1\ncow,4,-1\n", "words in column a.*--drop a"),
+        ("a,b,c\n1,2,red\n3,4,green\n5,6,blue\n", "`--labels blue,green`.*`--labels blue`"),
+        ("a,b,y\n1,,1\n3,4,-1\n,6,-1\n", "1 in a, 1 in b.*`--drop-missing`"),
+        ("a,b,y\ncat,2,1\ncow,4,-1\n", "words in column a.*`--drop a`"),
         ("x1,x2,y\n1,2\n", "line 2"),
     ],
 )

@@ -136,7 +136,7 @@ def test_missing_values_are_counted_and_dropped_on_request(tmp_path: Path) -> No
     with pytest.raises(InvalidInputError) as caught:
         read_dataset(path)
     assert "1 in a, 2 in b, 1 in y (first in line 2)" in str(caught.value)
-    assert "`--drop-missing` leaves out the 3 rows" in str(caught.value)
+    assert "`drop_missing` leaves out the 3 rows" in str(caught.value)
     assert read_dataset(path, drop_missing=True) == Dataset([[2.0, 3.0]], [1.5])
     assert read_dataset(path, drop="b", drop_missing=True).n == 2
     nothing = written(tmp_path, "a,b,y\n1,,0.5\n,3,1.5\n", "nothing.csv")
@@ -152,7 +152,7 @@ def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Pat
     raw = written(tmp_path, "area,smooth,one,y\n120000,0.001,1,0.5\n90000,0.004,1,0.7\n90000,0.004,1,0.9\n")
     said = remarks(raw)
     assert "from 0.0033 (smooth) to 1e+05 (area)" in said
-    assert "`--standardise` gives each mean 0 and variance 1" in said
+    assert "`standardise` gives each mean 0 and variance 1" in said
     assert "column one is constant" in said
     assert "1 row repeats another one" in said
     assert read_dataset(raw).X[0, 0] == 120000
@@ -162,7 +162,8 @@ def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Pat
     np.testing.assert_array_equal(standardised.X[:, 2], 1)
     assert "standardise" not in remarks(raw, standardise=True).replace("is constant", "")
     pair = written(tmp_path, "a,y\n1,3\n2,8\n3,8\n", "pair.csv")
-    assert "`--labels 8,3` makes them 1 and -1" in remarks(pair)
+    assert "`labels='8,3'` makes them 1 and -1" in remarks(pair)
+    assert "`--labels 8,3` makes them 1 and -1" in remarks(pair, is_command_line=True)
     assert "no header" in remarks(written(tmp_path, "1,2\n3,4\n", "bare.csv"))
     assert "index column" in remarks(written(tmp_path, ",a,y\n0,1,2\n1,3,4\n", "index.csv"))
 
@@ -243,8 +244,10 @@ def test_scikit_learns_own_data() -> None:
     assert as_dataset(datasets.load_breast_cancer(as_frame=True)) == found
     assert as_dataset(datasets.load_breast_cancer(as_frame=True).frame) == found
     assert as_dataset(*datasets.load_breast_cancer(return_X_y=True)) == found
-    with pytest.raises(InvalidInputError, match="got 3: setosa, versicolor, virginica; choose two"):
+    with pytest.raises(InvalidInputError) as caught:
         as_dataset(iris)
+    assert "got 3: setosa, versicolor, virginica; choose two, as in `labels='setosa,versicolor'`" in str(caught.value)
+    assert "--" not in str(caught.value)  # it named the option of the command line to somebody who typed none
     two = as_dataset(iris, labels=("virginica", "versicolor"))
     assert (two.n, two.num_repeated) == (100, 1)
     regression = as_dataset(diabetes)
@@ -257,7 +260,7 @@ def test_load_takes_paths_and_names(tmp_path: Path) -> None:
     assert load(str(path)) == load(path) == POINTS
     assert load(path, bias=True).d == 3
     assert load("three-points", standardise=True).n == 3
-    with pytest.raises(InvalidInputError, match="`--target` is for tables, and `three-points` is a registered dataset"):
+    with pytest.raises(InvalidInputError, match="`target` is for tables, and `three-points` is a registered dataset"):
         load("three-points", target="y")
     with pytest.raises(InvalidInputError, match="`y` comes with arrays"):
         load("three-points", [1, 2])
@@ -279,10 +282,10 @@ def test_words_beside_a_guessed_label_may_be_the_label(tmp_path):
     """The label stood before the last column, and the way out named was to leave it out."""
     path = written(tmp_path, "a,animal,b\n1,dog,3\n2,cat,4\n3,dog,5\n")
     with pytest.raises(
-        InvalidInputError, match="make it the label with `--target animal`, for b was taken as the last"
+        InvalidInputError, match="make it the label with `target='animal'`, for b was taken as the last"
     ):
         read_file(path, TableChoice())
     named = written(tmp_path, "a,who,y\n1,ann,1\n2,bob,-1\n3,ann,1\n", "named.csv")
     with pytest.raises(InvalidInputError) as refusal:
         read_file(named, TableChoice())
-    assert "--target" not in str(refusal.value)
+    assert "target" not in str(refusal.value)

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from reluflow import numerics_version
 from reluflow.data.registry import load
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
@@ -14,10 +15,10 @@ from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import balanced_initialization
-from reluflow.theory.limit import LimitIdentified
 
 
 def problem(width=20, loss=None, name="three-points"):
@@ -60,6 +61,16 @@ def test_a_run_with_other_settings_is_refused(tmp_path, first, changes, names):
     with pytest.raises(InvalidInputError, match="checkpoint of another run, which had " + names):
         train(**first | changes, checkpoint=checkpoint)
     assert train(**first, checkpoint=checkpoint).time > 0.0
+
+
+def test_a_run_of_other_numerics_is_refused(tmp_path, monkeypatch):
+    """Between two releases a solver may change: half a run of each was taken for one."""
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        train(**FLOW, checkpoint=checkpoint, progress=interrupt)
+    monkeypatch.setattr(numerics_version, "NUMERICS_VERSION", numerics_version.NUMERICS_VERSION + 1)
+    with pytest.raises(InvalidInputError, match="another run, which had another `version`;"):
+        train(**FLOW, checkpoint=checkpoint)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,12 +10,12 @@ from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import certified_limit
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import balanced_initialization
 from reluflow.theory.diagnosis import diagnose
-from reluflow.theory.limit import certified_limit
 
 X = np.array([[1.5, 2.0], [3.0, -4.5], [0.25, 1.0], [-1.0, 0.5]])
 Y = np.array([1.0, -0.5, 0.7, 0.3])

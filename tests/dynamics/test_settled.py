@@ -9,7 +9,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.reading import shrinks_for_ever
+from reluflow.dynamics.reading import lengths_of, shrinks_for_ever
 from reluflow.dynamics.train import train
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
@@ -62,3 +62,11 @@ def test_rounding_is_forgiven_and_nothing_more(rng):
     assert not shrinks_for_ever(w, a * (1.0 + 1e-9), pulls).any()
     turned = w + 1e-9 * sizes[:, None] * np.cross(units, units[:, [1, 2, 0]])
     assert not shrinks_for_ever(turned, a, pulls).any()
+
+
+def test_lengths_are_roots_of_squares_wherever_these_are_doubles(rng):
+    """Neurons brought to length 1 by another rounding had other steps: a run came to rest at t = 194.6, not 195.03."""
+    ordinary = rng.standard_normal((50, 3)) * np.exp(rng.uniform(-300.0, 300.0, 50))[:, None]
+    np.testing.assert_array_equal(lengths_of(ordinary), np.sqrt(np.einsum("jd,jd->j", ordinary, ordinary)))
+    extreme = np.array([[3e-200, 4e-200], [3e200, -4e200], [0.0, 0.0], [3.0, 4.0]])
+    np.testing.assert_allclose(lengths_of(extreme), [5e-200, 5e200, 0.0, 5.0], rtol=1e-15)

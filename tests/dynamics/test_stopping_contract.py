@@ -13,11 +13,11 @@ from reluflow import EventDrivenFlow, LogisticLoss, SquareLoss, TrainingProblem,
 from reluflow.bench.dense import EverySampleRight
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Exhausted, FirstOf, LossBelow, Stationary
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings.levelling import LevelledOff
+from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.jump_process.orbit import Arrival
 from reluflow.papers.lyu2021.training_run import SquaredNorm
-from reluflow.theory.levelling import LevelledOff
-from reluflow.theory.limit import LimitIdentified
 
 SOURCE = Path(reluflow.__file__).parent
 RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows for ever

@@ -1,11 +1,15 @@
 """The loop: snapshots, stopping, outcomes, phases, refusals, and the contract every solver meets."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from reluflow.data import Dataset, load
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.event import EventKind, EventRecorder
 from reluflow.dynamics.flow.choice import choose_flow
+from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
@@ -236,3 +240,22 @@ def test_infinitely_many_neurons_come_to_rest_at_every_tolerance(rtol):
     network = circle_quadrature(data, num_nodes=1000, scale="1e-3")
     run = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(rtol=rtol), max_steps=3000)
     assert run.outcome is Outcome.STATIONARY
+
+
+@pytest.mark.parametrize(
+    ("solver", "has_own"), [(CollocationFlow(), True), (GradientDescent(lr=0.1, iterations=2), False)]
+)
+def test_products_keep_to_one_core_beside_threads_of_the_solver(solver, has_own, monkeypatch):
+    """With two threads of the library 12,665 images were right after 345 s, with one after 245."""
+    asked = []
+
+    @contextmanager
+    def noted(num_samples, dimension, *, has_own_threads):
+        asked.append(has_own_threads)
+        yield
+
+    monkeypatch.setattr("reluflow.dynamics.train.matrix_threads", noted)
+    data = load("three-points")
+    network = balanced_initialization(data, width=4, scale=0.1, rng=np.random.default_rng(0))
+    train(TrainingProblem(data, SquareLoss(), network), solver, max_steps=2)
+    assert asked == [has_own]

@@ -1,13 +1,15 @@
 """Runs to where a direction settles: the compiled ones against plain ones that sum everything anew at each event."""
 
+import numba
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
 from reluflow.geometry import extremal_search
 from reluflow.geometry.arrangement import TIE, distinct_directions
-from reluflow.geometry.ascent_kernels import settle
+from reluflow.geometry.ascent_kernels import PullingLines
 from reluflow.geometry.extremal import extremal_vectors_of
+from reluflow.geometry.extremal_search import settled_ends
 from reluflow.geometry.subgradient import line_coefficients
 
 CASES = [(8, 3, 0.0), (12, 4, 0.3), (30, 5, 0.0), (20, 12, 0.0), (12, 15, 0.3), (60, 8, 0.0)]
@@ -18,7 +20,11 @@ def problem(n, d, leak):
     directions = distinct_directions(rng.standard_normal((n, d)))
     starts = rng.standard_normal((12, directions.rank))
     starts /= np.linalg.norm(starts, axis=1, keepdims=True)
-    return directions.U, line_coefficients(directions, rng.standard_normal(n), leak), starts
+    coefficients = line_coefficients(directions, rng.standard_normal(n), leak)
+    lines = PullingLines(
+        directions.U, directions.U @ directions.U.T, coefficients.plus, coefficients.minus, coefficients.scale
+    )
+    return lines, starts, 50 * sum(directions.U.shape)
 
 
 def shortest(base, rows, lower, upper):
@@ -58,11 +64,10 @@ def plain_end(U, plus, minus, w, side, scale):
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize(("n", "d", "leak"), CASES)
 def test_runs_end_where_plain_ones_do(n, d, leak, side):
-    U, coefficients, starts = problem(n, d, leak)
-    plus, minus, scale = coefficients.plus, coefficients.minus, coefficients.scale
-    ends, has_settled = settle(U, U @ U.T, plus, minus, starts, side, TIE, scale, 50 * sum(U.shape))
+    lines, starts, max_events = problem(n, d, leak)
+    ends, has_settled = settled_ends(lines, starts, side, max_events)
     for start, end, is_there in zip(starts, ends, has_settled, strict=True):
-        expected = plain_end(U, plus, minus, start, side, scale)
+        expected = plain_end(lines.U, lines.plus, lines.minus, start, side, lines.scale)
         assert is_there == (expected is not None)
         if is_there:
             np.testing.assert_array_equal(end, expected)
@@ -72,10 +77,22 @@ def test_runs_end_where_plain_ones_do(n, d, leak, side):
 @pytest.mark.parametrize(("n", "d", "leak"), CASES)
 def test_products_kept_and_computed_lead_to_the_same_ends(n, d, leak):
     """Beyond some thousand lines their products with each other are not kept."""
-    U, coefficients, starts = problem(n, d, leak)
-    more = (coefficients.plus, coefficients.minus, starts, 1, TIE, coefficients.scale, 50 * sum(U.shape))
-    for kept, computed in zip(settle(U, U @ U.T, *more), settle(U, np.empty((0, 0)), *more), strict=True):
-        np.testing.assert_array_equal(kept, computed)
+    lines, starts, max_events = problem(n, d, leak)
+    without = lines._replace(gram=np.empty((0, 0)))
+    kept, computed = (settled_ends(given, starts, 1, max_events) for given in (lines, without))
+    np.testing.assert_array_equal(kept[0], computed[0])
+    np.testing.assert_array_equal(kept[1], computed[1])
+
+
+def test_threads_share_the_starts_without_changing_an_end(monkeypatch):
+    """Three, so that the parts differ in length, and more than there are starts."""
+    lines, starts, max_events = problem(30, 5, 0.0)
+    alone = settled_ends(lines, starts, -1, max_events)
+    for number in (3, 40):
+        monkeypatch.setattr(numba, "get_num_threads", lambda number=number: number)
+        shared = settled_ends(lines, starts, -1, max_events)
+        np.testing.assert_array_equal(shared[0], alone[0])
+        np.testing.assert_array_equal(shared[1], alone[1])
 
 
 def test_large_data_are_searched_in_the_same_way(monkeypatch):

@@ -30,7 +30,7 @@ def test_a_page_says_all_there_is(tmp_path):
     assert (tmp_path / "pages" / "lyu2021-fig1.png").is_file()
     assert "| ✓ | the loss \\|w_j\\| falls | at most 0.03 | 0.01 |" in page
     assert "*(ours)* *Why: It does not.*" in page
-    assert "Of 2 statements 1 hold, 1 do not." in page
+    assert "Of 2 statements 1 holds, 1 does not." in page
     assert "reluflow reproduce lyu2021/fig1 --full" in page
     assert "full size in 90.0 s of one core's time" in page
     assert "(pages/lyu2021-fig1.md)" in written[1].read_text()
@@ -64,6 +64,6 @@ def test_one_figure_made_again_leaves_the_others_in_the_index(tmp_path):
     assert [path.name for path in written] == ["lyu2021-fig1.md", "pages.md"]
     index = (tmp_path / "pages.md").read_text()
     assert "Of 4 statements on 2 figures" in index
-    assert "Figure 1](pages/lyu2021-fig1.md)** a title *(1 hold, 1 do not; full)*" in index
+    assert "Figure 1](pages/lyu2021-fig1.md)** a title *(1 holds, 1 does not; full)*" in index
     assert "Figure 2](pages/lyu2021-fig2.md)" in index
     assert (folder / "lyu2021-fig2.md").stat().st_mtime_ns == untouched

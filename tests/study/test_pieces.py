@@ -173,22 +173,10 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path):
         pieces.keep(TASK, 2.0)
 
 
-def test_an_interrupted_run_is_not_taken_for_a_finished_one(tmp_path, monkeypatch):
-    from reluflow.study import flow_story
-
-    train = flow_story.train
-
-    def interrupted(problem, solver, **options):
-        def stop(run):
-            if run.steps >= 3:
-                raise KeyboardInterrupt
-
-        return train(problem, solver, **options | {"progress": stop})
-
-    with monkeypatch.context() as patched:
-        patched.setattr(flow_story, "train", interrupted)
-        with pytest.raises(StudyInterrupted):
-            study(load("three-points"), theorems=(), pieces=Pieces(tmp_path), **SMALL)
+def test_an_interrupted_run_is_not_taken_for_a_finished_one(tmp_path, ctrl_c_in_the_run):
+    with pytest.raises(StudyInterrupted):
+        study(load("three-points"), theorems=(), pieces=Pieces(tmp_path), **SMALL)
+    ctrl_c_in_the_run.undo()
     pieces = Pieces(tmp_path)
     found = study(load("three-points"), theorems=(), pieces=pieces, **SMALL)
     assert pieces.num_taken == 1  # the diagnosis, which came before the run

@@ -83,20 +83,9 @@ def test_ctrl_c_keeps_what_is_done(processes):
     assert time.monotonic() - began < 300.0
 
 
-def test_ctrl_c_within_the_run_keeps_the_run(monkeypatch):
+@pytest.mark.usefixtures("ctrl_c_in_the_run")
+def test_ctrl_c_within_the_run_keeps_the_run():
     """A study interrupted in its run lost everything it had found."""
-    from reluflow.study import flow_story
-
-    train = flow_story.train
-
-    def interrupted(problem, solver, **options):
-        def stop(run):
-            if run.steps >= 3:
-                raise KeyboardInterrupt
-
-        return train(problem, solver, **options | {"progress": stop})
-
-    monkeypatch.setattr(flow_story, "train", interrupted)
     with pytest.raises(StudyInterrupted) as caught:
         study(load("three-points"), theorems=(), **SMALL)
     kept = caught.value.study

@@ -14,13 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.backends.active_set_kernel import nonnegative_least_squares
 from reluflow.certificates.hard_margin import require_labels
 from reluflow.certificates.kkt import normalized
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
+
+_MOST_INSIDE = 1000  # samples that may have a multiplier at a time
+_MOST_ROUNDS = 100
+_EXPLAINS = 1e-12  # cosine of a gradient with what is left, as a share of the network, that is not rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,23 +92,75 @@ def approximate_kkt(network: Network, dataset: Dataset) -> ApproximateKKT:
     margin = float(np.min(q))
     if margin <= 0.0:
         raise InvalidInputError(f"`network` must classify every sample, got a smallest margin of {margin:.3g}.")
-    slopes = np.where(products > 0.0, 1.0, network.leak)
-    inner = dataset.X @ dataset.X.T
-    gram = np.outer(dataset.y, dataset.y) * (
-        inner * ((slopes * (network.weight * a**2)[:, None]).T @ slopes)
-        + (activated * network.weight[:, None]).T @ activated
-    )
-    # <theta, grad q_i> = 2 q_i by Euler's identity; columns at unit length, so that one sample far out does not rule
-    lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
-    lengths = np.where(lengths > 0.0, lengths, 1.0)
-    found, _, _ = nonnegative_least_squares(
-        np.ascontiguousarray(gram / np.outer(lengths, lengths)), 2.0 * q / lengths, np.zeros(dataset.n), 1e-13, 1e-13,
-        50 * dataset.n,
-    )  # fmt: skip
-    multipliers = np.maximum(found, 0.0) / lengths
-    pull = multipliers * dataset.y
-    left_w = w - a[:, None] * ((slopes * pull) @ dataset.X)
-    left_a = a - activated @ pull
-    residual = float(np.sqrt(network.weight @ (np.sum(left_w**2, axis=1) + left_a**2)))
+    gradients = _MarginGradients(w, a, network.weight, activated, np.where(products > 0.0, 1.0, network.leak), dataset)
+    multipliers, residual = _nearest(gradients, q)
     norm = 1.0 / float(np.sqrt(margin))
     return ApproximateKKT(multipliers, residual, residual * norm, float(np.max(multipliers * (q / margin - 1.0))), norm)
+
+
+@dataclass(frozen=True, eq=False)
+class _MarginGradients:
+    """grad q_i of all samples, never written out: a network (w, a) of unit norm, its masses, activations and slopes."""
+
+    w: FloatArray
+    a: FloatArray
+    weight: FloatArray
+    activated: FloatArray
+    slopes: FloatArray
+    dataset: Dataset
+
+    def lengths(self) -> FloatArray:
+        """|grad q_i|, 1 where that is 0, shape (n,)."""
+        slopes = (self.weight * self.a**2) @ self.slopes**2
+        squares = np.einsum("id,id->i", self.dataset.X, self.dataset.X) * slopes + self.weight @ self.activated**2
+        return np.where(squares > 0.0, np.sqrt(squares), 1.0)
+
+    def gram(self, samples: IndexArray) -> FloatArray:
+        """<grad q_i, grad q_j> of some samples."""
+        X, y = self.dataset.X[samples], self.dataset.y[samples]
+        slopes, activated = self.slopes[:, samples], self.activated[:, samples]
+        found = X @ X.T
+        found *= (slopes * (self.weight * self.a**2)[:, None]).T @ slopes
+        found += (activated * self.weight[:, None]).T @ activated
+        found *= np.outer(y, y)
+        return np.asarray(found)
+
+    def left(self, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the multipliers leave of w and of a."""
+        pull = multipliers * self.dataset.y
+        left_w = self.w - self.a[:, None] * ((self.slopes * pull) @ self.dataset.X)
+        return left_w, self.a - self.activated @ pull
+
+    def along(self, left_w: FloatArray, left_a: FloatArray) -> FloatArray:
+        """<left, grad q_i>, shape (n,)."""
+        of_w = (self.weight * self.a)[:, None] * self.slopes * (left_w @ self.dataset.X.T)
+        return np.asarray(self.dataset.y * (np.sum(of_w, axis=0) + (self.weight * left_a) @ self.activated))
+
+
+def _nearest(gradients: _MarginGradients, q: FloatArray) -> tuple[FloatArray, float]:
+    """The multipliers that leave least of the network, and how much that is.
+
+    Only some samples are inside at a time, those of smallest margin first: where there are many, the others come in as
+    long as one of them explains anything of what is left.
+    """
+    lengths = gradients.lengths()  # columns at unit length, so that one sample far out does not rule
+    inside = np.sort(np.argsort(q, kind="stable")[:_MOST_INSIDE])
+    multipliers = np.zeros(q.size)
+    for _ in range(_MOST_ROUNDS):
+        size = lengths[inside]
+        gram = np.ascontiguousarray(gradients.gram(inside) / np.outer(size, size))
+        # <theta, grad q_i> = 2 q_i by Euler's identity
+        target, start = 2.0 * q[inside] / size, multipliers[inside] * size
+        found, _, _ = nonnegative_least_squares(gram, target, start, 1e-13, 1e-13, 50 * inside.size)
+        multipliers = np.zeros(q.size)
+        multipliers[inside] = np.maximum(found, 0.0) / size
+        left_w, left_a = gradients.left(multipliers)
+        explains = gradients.along(left_w, left_a) / lengths
+        explains[inside] = 0.0
+        helpful = np.flatnonzero(explains > _EXPLAINS)
+        if not helpful.size:
+            break
+        helpful = helpful[np.argsort(-explains[helpful], kind="stable")[: _MOST_INSIDE // 2]]
+        inside = np.union1d(np.flatnonzero(multipliers), helpful)
+    residual = float(np.sqrt(gradients.weight @ (np.sum(left_w**2, axis=1) + left_a**2)))
+    return multipliers, residual

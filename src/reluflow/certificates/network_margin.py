@@ -22,6 +22,7 @@ from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak
 
 _SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
+_LARGEST_DATA = 3_000_000  # numbers in the samples: some four thousand images of MNIST
 
 _PROGRAM_ENTRIES = 60_000  # n d times columns of a cone program: beyond, one takes many seconds and the bracket stays
 _SEARCH_ROUNDS = 12  # cone programs when patterns are searched and not enumerated: the bracket stays open anyway
@@ -144,7 +145,10 @@ def is_tractable(dataset: Dataset, leak: float) -> bool:
     """Whether `network_margin` can be expected within seconds, certified where the data allow it.
 
     Either the patterns of each class can be enumerated, or the class is acute and needs none, or the data are small.
+    With very many numbers even two columns make a program that takes minutes and gigabytes.
     """
+    if dataset.X.size > _LARGEST_DATA:
+        return False
     if leak == 1.0 or dataset.X.size <= _SMALL_PROBLEM:
         return True
     for label in (1.0, -1.0):

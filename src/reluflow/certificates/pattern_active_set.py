@@ -157,14 +157,19 @@ class _ActiveSet:
             vectors[g] = self.rho[g] * (weight @ one.parts)
         return vectors
 
-    def broken(self, vectors: FloatArray) -> list[_Change]:
-        """Every inequality that the solution breaks, with the change of a set that answers it."""
+    def broken(self, vectors: FloatArray, *, lets_in: bool) -> list[_Change]:
+        """Every inequality that the solution breaks, with the change of a set that answers it.
+
+        Unless it `lets_in` vectors that take no part, those are not asked.
+        """
         largest = float(self.weight.max())
         margins = self.program.margins(vectors)
         by = np.where(self.is_active, -self.weight / largest, 1.0 - margins)
         changes = [_Change(float(by[k]), -1, int(k), 0) for k in np.flatnonzero(by > _SLACK)]
         weight = np.maximum(self.weight, 0.0)
         for g in range(len(self.taking)):
+            if not self.taking[g] and not lets_in:
+                continue
             if not self.taking[g]:
                 excess = self.program.shortest_pull(g, weight) - 1.0
                 if excess > _SLACK:
@@ -225,7 +230,7 @@ class _Change(NamedTuple):
 
 
 def solve_active_set(
-    program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float
+    program: PatternProgram, vectors: FloatArray, multipliers: FloatArray, *, negligible: float, lets_in: bool = True
 ) -> FloatArray | None:
     """The vectors of the best direction, shape (G, d), from a guess; None where they are not found.
 
@@ -239,6 +244,8 @@ def solve_active_set(
         A guess of the multipliers, up to a common factor, shape (n,).
     negligible
         Multipliers and lengths below this share of the largest are taken for zeros at first.
+    lets_in
+        Whether a vector that is taken for zero may come in; else the best direction of the others is found.
     """
     if not np.any(vectors) or not multipliers.max() > 0.0:
         return None
@@ -251,7 +258,7 @@ def solve_active_set(
         num_unsolved += sets.residual > _NEARLY
         if num_unsolved > _UNSOLVED:
             return None
-        changes = sorted(sets.broken(solved), reverse=True)
+        changes = sorted(sets.broken(solved, lets_in=lets_in), reverse=True)
         if not changes:
             return solved if sets.residual <= _NEARLY else None
         for change in changes if number < _ALL_AT_ONCE else changes[:1]:

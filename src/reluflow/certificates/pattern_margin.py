@@ -50,16 +50,17 @@ def max_margin_in_patterns(network: Network, dataset: Dataset, *, walls: Dataset
 
 
 def max_margin_nearby(
-    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None
+    network: Network, dataset: Dataset, multipliers: FloatArray, *, walls: Dataset | None = None, lets_in: bool = True
 ) -> Network | None:
     """The same from a guess, without a cone program, which may take minutes; None where it leads nowhere.
 
     The guess are the network's own vectors and `multipliers`, such as the forces of a run up to a factor, shape (n,).
+    Unless it `lets_in` the light neurons these are zero: a direction that they may leave one day.
     """
     require_labels(dataset)
     groups = _Groups.of(network, dataset)
     program = groups.program(network, dataset, walls)
-    vectors = solve_active_set(program, groups.vectors(network), multipliers, negligible=_FADING)
+    vectors = solve_active_set(program, groups.vectors(network), multipliers, negligible=_FADING, lets_in=lets_in)
     return None if vectors is None else groups.spread(vectors, network)
 
 

@@ -78,7 +78,7 @@ def with_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if options["labels"] is None and given.get("loss") is LossName.SQUARE:
             options["labels"] = "numbers"
         spec = given.get("dataset")
-        choice = TableChoice(**options)
+        choice = TableChoice(**options, is_command_line=True)
         if spec is not None:
             given["dataset"] = DatasetWords.of(spec, choice)
         return command(*args, **given)

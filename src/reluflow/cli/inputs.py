@@ -21,7 +21,7 @@ def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> D
     from reluflow.data.choice import TableChoice
     from reluflow.data.registry import open_reading
 
-    choice = spec.choice if isinstance(spec, DatasetWords) else TableChoice()
+    choice = spec.choice if isinstance(spec, DatasetWords) else TableChoice(is_command_line=True)
     reading = open_reading(str(spec), choice, bias=bias, seed=seed)
     if reading.summary:
         note(f"{reading.summary}.")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractSolver
     from reluflow.dynamics.stopping import AbstractStoppingRule
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
-    from reluflow.theory.limit import CertifiedLimit
+    from reluflow.endings.limit import CertifiedLimit
 
 
 class Method(StrEnum):
@@ -146,7 +146,7 @@ def command(
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
-    from reluflow.theory.limit import certified_limit
+    from reluflow.endings.limit import certified_limit
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
@@ -167,7 +167,7 @@ def command(
     name, reason = method.value, ""
     if method is Method.FLOW:
         from reluflow.dynamics.flow.choice import choose_flow
-        from reluflow.theory.levelling import may_be_stiff
+        from reluflow.endings.levelling import may_be_stiff
 
         to_the_end = until in (None, "direction") and may_be_stiff(problem)
         chosen = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=ridge.value, to_the_end=to_the_end)
@@ -262,7 +262,7 @@ def descent_from(
 def _rule(until: str | None, method: Method, problem: TrainingProblem) -> AbstractStoppingRule:
     """The stopping rule asked for; by default the flow runs to its limit and descent through its iterations."""
     from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
-    from reluflow.theory.levelling import end_of_training
+    from reluflow.endings.levelling import end_of_training
 
     rules: dict[str, AbstractStoppingRule] = {
         "stationary": Stationary(),

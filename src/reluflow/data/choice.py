@@ -33,11 +33,15 @@ class TableChoice:
         Give every input that is not constant mean 0 and variance 1.
     task
         Classification or regression; by default classification exactly when the labels are two classes.
+    is_command_line
+        Whether somebody typed it as options of a command, which sentences then name instead of arguments.
 
     Examples
     --------
     >>> TableChoice(target="species", labels="virginica,versicolor").labels
     ('virginica', 'versicolor')
+    >>> TableChoice().named("labels", "3,8"), TableChoice(is_command_line=True).named("labels", "3,8")
+    ("`labels='3,8'`", '`--labels 3,8`')
     """
 
     target: str | None
@@ -48,6 +52,7 @@ class TableChoice:
     drop_missing: bool
     standardise: bool
     task: Task | None
+    is_command_line: bool
 
     def __init__(
         self,
@@ -59,6 +64,7 @@ class TableChoice:
         drop_missing: bool = False,
         standardise: bool = False,
         task: Task | str | None = None,
+        is_command_line: bool = False,
     ) -> None:
         chosen = _task(task)
         takes_numbers = labels == "numbers" or chosen is Task.REGRESSION
@@ -78,20 +84,27 @@ class TableChoice:
             "drop_missing": drop_missing,
             "standardise": standardise,
             "task": chosen,
+            "is_command_line": is_command_line,
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
 
+    def named(self, argument: str, value: str = "") -> str:
+        """An argument as whoever chose would write it, in backticks: an option of a command, or a keyword in Python."""
+        if self.is_command_line:
+            return f"`--{argument.replace('_', '-')} {value}".rstrip() + "`"
+        return f"`{argument}={value!r}`" if value else f"`{argument}`"
+
     def names_columns(self) -> list[str]:
-        """The options in use that only a table with named columns can obey."""
+        """The arguments in use that only a table with named columns can obey."""
         given = {
             "target": self.target is not None,
             "features": self.features is not None,
             "drop": bool(self.drop),
             "labels": self.labels is not None,
-            "drop-missing": self.drop_missing,
+            "drop_missing": self.drop_missing,
         }
-        return [f"--{name}" for name, is_given in given.items() if is_given]
+        return [self.named(name) for name, is_given in given.items() if is_given]
 
 
 def _words(names: str | Sequence[str], option: str) -> tuple[str, ...]:

@@ -137,20 +137,20 @@ class Dataset:
         if zero.size:
             raise InvalidInputError(
                 f"`X` must hold no zero sample, got one in row {zero[0] + 1}: it has no direction and moves no neuron; "
-                "remove it, or append the constant coordinate 1 (`--bias`)."
+                "remove it, or append the constant coordinate 1 (`bias=True`, `--bias`)."
             )
         for name, values in (("X", self.X), ("y", self.y)):
             largest = float(np.max(np.abs(values)))
             if largest > LARGEST:
                 raise InvalidInputError(
                     f"`{name}` must hold numbers of at most {LARGEST:g}, whose squares a double still holds, got "
-                    f"{largest:g}; take another unit, or `--standardise`."
+                    f"{largest:g}; take another unit, or `standardise` (`--standardise`)."
                 )
         smallest = float(np.min(np.max(np.abs(self.X), axis=1)))
         if smallest < SMALLEST:
             raise InvalidInputError(
                 f"`X` must hold samples of at least {SMALLEST:g}, whose squares a double still holds, got one of "
-                f"{smallest:g}; take another unit, or `--standardise`."
+                f"{smallest:g}; take another unit, or `standardise` (`--standardise`)."
             )
 
     def replace(self, **changes: Any) -> Dataset:

@@ -71,7 +71,7 @@ def label_column(table: Table, choice: TableChoice) -> int:
     if not rest:
         raise InvalidInputError(
             f"`{table.source}` must have a label column besides its features, got {listed(table.names)}; name it with "
-            "`--target`."
+            f"{choice.named('target')}."
         )
     return rest[-1]
 
@@ -84,24 +84,26 @@ def labels_of(table: Table, index: int, choice: TableChoice) -> Labelling:
     words = _words(column, classes)
     values = [word for word in classes if word in set(words)] if classes else _distinct(words)
     if choice.labels is not None:
-        return _two_of(table, name, words, values, choice.labels)
+        return _two_of(table, name, words, values, choice)
     is_number = column.dtype.kind == "f"
     if choice.takes_numbers:
         if not is_number:
             raise InvalidInputError(
                 f"`{table.source}` must hold numbers in its label column {name}, got the words {listed(values)}; "
-                "`--labels POSITIVE,NEGATIVE` makes two of them 1 and -1."
+                f"{choice.named('labels', 'POSITIVE,NEGATIVE')} makes two of them 1 and -1."
             )
         return Labelling(column, everyone)
     if is_number and not table.classes:
-        return _numbers(table, name, column, everyone, values)
+        return _numbers(table, name, column, everyone, values, choice)
     if len(values) == 2:
         positive, negative = _which_is_which(values, is_ordered=bool(table.classes))
         return Labelling(np.where(np.array(words) == positive, 1.0, -1.0), everyone, positive, negative)
-    raise _too_many(table, name, values)
+    raise _too_many(table, name, values, choice)
 
 
-def _numbers(table: Table, name: str, column: FloatArray, everyone: BoolArray, values: list[str]) -> Labelling:
+def _numbers(
+    table: Table, name: str, column: FloatArray, everyone: BoolArray, values: list[str], choice: TableChoice
+) -> Labelling:
     found = set(column.tolist())
     if found == {-1.0, 1.0}:
         return Labelling(column, everyone, "1", "-1")
@@ -111,18 +113,17 @@ def _numbers(table: Table, name: str, column: FloatArray, everyone: BoolArray, v
         high, low = max(found), min(found)
         return Labelling(np.where(column == high, 1.0, -1.0), everyone, f"{high:g}", f"{low:g}")
     if is_whole and name.casefold() in CLASS_NAMES and 2 < len(found) <= _MOST_CLASSES:
-        raise _too_many(table, name, values)
+        raise _too_many(table, name, values, choice)
     remark = ""
     if is_pair:
         low, high = sorted(found)
-        remark = (
-            f"the labels {low:g} and {high:g} are taken as numbers; `--labels {high:g},{low:g}` makes them 1 and -1"
-        )
+        way = choice.named("labels", f"{high:g},{low:g}")
+        remark = f"the labels {low:g} and {high:g} are taken as numbers; {way} makes them 1 and -1"
     return Labelling(column, everyone, remark=remark)
 
 
-def _two_of(table: Table, name: str, words: list[str], values: list[str], labels: tuple[str, ...]) -> Labelling:
-    chosen = [_match(table, name, label, values) for label in labels]
+def _two_of(table: Table, name: str, words: list[str], values: list[str], choice: TableChoice) -> Labelling:
+    chosen = [_match(table, name, label, values, choice) for label in choice.labels or ()]
     array = np.array(words)
     is_positive = array == chosen[0]
     if len(chosen) == 1:
@@ -136,8 +137,8 @@ def _two_of(table: Table, name: str, words: list[str], values: list[str], labels
     return Labelling(np.where(is_positive, 1.0, -1.0), is_kept, chosen[0], chosen[1], remark)
 
 
-def _match(table: Table, name: str, label: str, values: list[str]) -> str:
-    """The value of the column that a word on the command line means."""
+def _match(table: Table, name: str, label: str, values: list[str], choice: TableChoice) -> str:
+    """The value of the column that a word of `labels` means."""
     number = number_from(label)
     candidates = [
         [value for value in values if value == label],
@@ -147,7 +148,7 @@ def _match(table: Table, name: str, label: str, values: list[str]) -> str:
     found = next((group for group in candidates if len(group) == 1), None)
     if found is None:
         raise InvalidInputError(
-            f"`--labels` must name values of the label column {name} of `{table.source}`, which holds "
+            f"{choice.named('labels')} must name values of the label column {name} of `{table.source}`, which holds "
             f"{listed(values)}; got {label!r}."
         )
     return found[0]
@@ -161,16 +162,17 @@ def _which_is_which(values: list[str], *, is_ordered: bool) -> tuple[str, str]:
     return (values[1], values[0]) if is_ordered else (values[0], values[1])
 
 
-def _too_many(table: Table, name: str, values: list[str]) -> InvalidInputError:
+def _too_many(table: Table, name: str, values: list[str], choice: TableChoice) -> InvalidInputError:
     if len(values) < 2:
         return InvalidInputError(
             f"`{table.source}` must hold two classes in its label column {name}, got only {values[0]!r}; "
-            "name another column with `--target`."
+            f"name another column with {choice.named('target')}."
         )
-    pair = f"--labels {_option(values[0])},{_option(values[1])}"
+    one = _option(values[0])
+    pair = choice.named("labels", f"{one},{_option(values[1])}")
     return InvalidInputError(
         f"`{table.source}` must hold two classes in its label column {name}, got {len(values)}: {listed(values)}; "
-        f"choose two, as in `{pair}`, or one against the rest, as in `--labels {_option(values[0])}`."
+        f"choose two, as in {pair}, or one against the rest, as in {choice.named('labels', one)}."
     )
 
 

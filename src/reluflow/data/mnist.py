@@ -124,6 +124,13 @@ def _bundled(split: Split) -> tuple[NDArray[np.uint8], NDArray[np.uint8], str]:
     return images, labels, "bundled subset of the training images"
 
 
+def has_full_mnist(split: Split = "train") -> bool:
+    """Whether the full files are where they are looked for."""
+    folder = mnist_folder()
+    is_raw = all(_existing(folder, f"{_STEMS[split]}-{name}-ubyte") for name in ("images-idx3", "labels-idx1"))
+    return is_raw or any(folder.glob(f"mnist_{split}*.npz"))
+
+
 def _full(folder: Path, split: Split) -> tuple[NDArray[np.uint8], NDArray[np.uint8], str]:
     stem = _STEMS[split]
     image_file = _existing(folder, f"{stem}-images-idx3-ubyte")

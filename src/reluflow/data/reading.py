@@ -59,7 +59,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     kept, num_dropped = _without_gaps(kept, [*features, label], choice)
     labelling = labels_of(kept, label, choice)
     is_guessed = choice.target is None and kept.names[label].casefold() not in LABEL_NAMES
-    samples = _samples(kept.rows(labelling.is_kept), features, guessed=kept.names[label] if is_guessed else None)
+    guessed = kept.names[label] if is_guessed else None
+    samples = _samples(kept.rows(labelling.is_kept), features, choice, guessed=guessed)
     labels = labelling.y[labelling.is_kept]
     provenance = f"read from {table.source}"
     if labelling.positive not in ("", "1") or labelling.negative not in ("", "-1"):
@@ -76,7 +77,7 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
         remarks.append(f"{num_dropped} {plural} with missing values {'is' if num_dropped == 1 else 'are'} left out")
     if choice.standardise:
         dataset = dataset.standardised()
-    remarks += _feature_remarks(names, dataset, is_standardised=choice.standardise)
+    remarks += _feature_remarks(names, dataset, choice)
     remarks += _repeated_remark(dataset)
     label_name = kept.names[label]
     place = "" if label_name.casefold() in LABEL_NAMES[:1] else f" (labels: {label_name})"
@@ -97,10 +98,13 @@ def _features(table: Table, label: int, choice: TableChoice) -> list[int]:
     features = [table.column(name, "features") for name in choice.features]
     if label in features:
         raise InvalidInputError(
-            f"`--features` must not hold the label column, got {table.names[label]!r}; name another with `--target`."
+            f"{choice.named('features')} must not hold the label column, got {table.names[label]!r}; name another with "
+            f"{choice.named('target')}."
         )
     if len(set(features)) < len(features):
-        raise InvalidInputError(f"`--features` must name each column once, got {','.join(choice.features)!r}.")
+        raise InvalidInputError(
+            f"{choice.named('features')} must name each column once, got {','.join(choice.features)!r}."
+        )
     return features
 
 
@@ -119,17 +123,17 @@ def _without_gaps(table: Table, used: list[int], choice: TableChoice) -> tuple[T
         left_out = "row that has it" if number == 1 else f"{number} rows that have them"
         raise InvalidInputError(
             f"`{table.source}` must be finite, without missing values, got {per_column} (first in {where}); "
-            f"`--drop-missing` leaves out the {left_out}, `--drop NAME` a column."
+            f"{choice.named('drop_missing')} leaves out the {left_out}, {choice.named('drop', 'NAME')} a column."
         )
     if np.all(has_gap):
         raise InvalidInputError(
-            f"`{table.source}` misses something in every row, so that `--drop-missing` leaves none; leave out columns "
-            f"instead, as in `--drop {max(counts, key=lambda name: counts[name])}`."
+            f"`{table.source}` misses something in every row, so that {choice.named('drop_missing')} leaves none; "
+            f"leave out columns instead, as in {choice.named('drop', max(counts, key=lambda name: counts[name]))}."
         )
     return table.rows(~has_gap), int(np.sum(has_gap))
 
 
-def _samples(table: Table, features: list[int], *, guessed: str | None) -> FloatArray:
+def _samples(table: Table, features: list[int], choice: TableChoice, *, guessed: str | None) -> FloatArray:
     """The features as numbers; `guessed` is the label column where it was taken because it is the last."""
     chosen = []
     for k in features:
@@ -142,7 +146,7 @@ def _samples(table: Table, features: list[int], *, guessed: str | None) -> Float
                 )
             chosen.append(column)
             continue
-        raise _words_refused(table, k, guessed)
+        raise _words_refused(table, k, choice, guessed)
     return np.column_stack(chosen)
 
 
@@ -153,16 +157,17 @@ def _truth_as_numbers(column: Column) -> Column:
     return np.array([1.0 if str(cell).casefold() == "true" else 0.0 for cell in column])
 
 
-def _words_refused(table: Table, index: int, guessed: str | None) -> InvalidInputError:
+def _words_refused(table: Table, index: int, choice: TableChoice, guessed: str | None) -> InvalidInputError:
     """One odd cell among numbers is a slip, named by its place; a column of words is a column to leave out."""
     column, name = table.columns[index], table.names[index]
     is_word = np.array([_is_word(cell) for cell in column])
     first = int(np.argmax(is_word))
     if 2 * int(np.sum(is_word)) <= len(column) or len(column) == 1:
         return InvalidInputError(f"{table.place(first, name)} must be a number, got {quoted(str(column[first]))}.")
-    ways = f"leave it out with `--drop {name}`, or write it as numbers"
+    ways = f"leave it out with {choice.named('drop', name)}, or write it as numbers"
     if guessed is not None and len({str(cell) for cell in column}) < len(column):  # words that come again are classes
-        ways = f"make it the label with `--target {name}`, for {guessed} was taken as the last column; {ways}"
+        way = choice.named("target", name)
+        ways = f"make it the label with {way}, for {guessed} was taken as the last column; {ways}"
     return InvalidInputError(
         f"`{table.source}` must hold numbers in its features, got words in column {name} (such as "
         f"{quoted(str(column[first]))}); {ways}."
@@ -181,24 +186,25 @@ def _check_finite(table: Table, label: int, labels: FloatArray) -> None:
         )
 
 
-def _feature_remarks(names: tuple[str, ...], dataset: Dataset, *, is_standardised: bool) -> list[str]:
+def _feature_remarks(names: tuple[str, ...], dataset: Dataset, choice: TableChoice) -> list[str]:
     """Constant columns, and sizes so different that the flow is stiff."""
     remarks = []
     spread = np.ptp(dataset.X, axis=0)
     constant = [name for name, width in zip(names, spread, strict=True) if width == 0.0]
     if constant and dataset.n > 1:
-        how = "kept as it is" if is_standardised else "kept: it acts as a hidden bias"
+        how = "kept as it is" if choice.standardise else "kept: it acts as a hidden bias"
         many = len(constant) > 1
         remarks.append(f"column{'s' if many else ''} {listed(constant)} {'are' if many else 'is'} constant, {how}")
     sizes = np.sqrt(np.mean(np.square(dataset.X / max(np.max(np.abs(dataset.X)), 1e-300)), axis=0))
     sizes *= max(np.max(np.abs(dataset.X)), 1e-300)
     positive = np.flatnonzero(sizes > 0)
-    if positive.size and not is_standardised:
+    if positive.size and not choice.standardise:
         small, large = positive[np.argmin(sizes[positive])], int(np.argmax(sizes))
         if sizes[large] > WIDE_RANGE * min(sizes[small], 1.0):
             remarks.append(
                 f"features differ in size, from {sizes[small]:.2g} ({names[small]}) to {sizes[large]:.2g} "
-                f"({names[large]}), which makes the flow slow; `--standardise` gives each mean 0 and variance 1"
+                f"({names[large]}), which makes the flow slow; {choice.named('standardise')} gives each mean 0 and "
+                "variance 1"
             )
     return remarks
 

@@ -124,7 +124,7 @@ def open_reading(
     dataset = _made(name_or_path, seed)
     if choice.names_columns():
         raise InvalidInputError(
-            f"`{choice.names_columns()[0]}` is for tables, and `{name_or_path}` is a registered dataset."
+            f"{choice.names_columns()[0]} is for tables, and `{name_or_path}` is a registered dataset."
         )
     if choice.standardise:
         dataset = dataset.standardised()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from reluflow import numerics_version
 from reluflow.data.atomic import replacing
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
@@ -93,5 +94,5 @@ def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: obje
             f"{problem.weight_decay!r} {problem.trains_output_layer!r}",
             "solver": repr(solver),
             **{name: repr(value) for name, value in others.items()},
-            "version": version("reluflow"),
+            "version": f"{version('reluflow')}, numerics {numerics_version.NUMERICS_VERSION}",
         }

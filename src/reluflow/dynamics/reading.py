@@ -36,19 +36,22 @@ def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) ->
         log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
     else:
         forces = loss.forces(outputs, dataset.y)
-    sizes = np.outer(_lengths_of(network.w), np.linalg.norm(dataset.X, axis=1))
+    sizes = np.outer(lengths_of(network.w), np.linalg.norm(dataset.X, axis=1))
     is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
     slopes = np.where(is_active, 1.0, network.leak)
     return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
 
 
-def _lengths_of(w: FloatArray) -> FloatArray:
-    """|w_j|, by the slow way only where squares leave the range of a double: a descent asks after every few steps."""
-    squares = np.einsum("jd,jd->j", w, w)
+def lengths_of(rows: FloatArray) -> FloatArray:
+    """|w_j|, by the slow way only where squares leave the range of a double: a descent asks after every few steps.
+
+    Elsewhere the root of the sum of squares to the last bit: steps of the flow are as long as rounding leaves them.
+    """
+    squares = np.einsum("jd,jd->j", rows, rows)
     lengths = np.sqrt(squares)
     is_odd = ~((squares > _SMALL_SQUARE) & (squares < np.inf))
     if np.any(is_odd):
-        lengths[is_odd] = np.hypot.reduce(w[is_odd], axis=1)
+        lengths[is_odd] = np.hypot.reduce(rows[is_odd], axis=1)
     return np.asarray(lengths)
 
 

@@ -61,7 +61,11 @@ class AbstractRun(ABC):
     passed
         Moments within the last steps that are known anyway: time, log time and outputs, in order. A solver of long
         steps may add to it; whoever records takes them out.
+    has_own_threads
+        Whether the method shares its work between threads itself, so that matrix products keep to one core.
     """
+
+    has_own_threads: ClassVar[bool] = False
 
     def __init__(self, problem: TrainingProblem, *, last_step: float = np.inf) -> None:
         self.problem = problem

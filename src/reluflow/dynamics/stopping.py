@@ -70,9 +70,12 @@ class Stationary(AbstractStoppingRule):
         Samples of output 0, on which no neuron is active, pull on nothing: against their constant force a network that
         grows for ever on the others would look stationary.
         """
-        loss, labels, outputs = run.problem.loss, run.problem.dataset.y, run.outputs()
+        loss = run.problem.loss
+        if not loss.fades:
+            return log_rate
+        labels, outputs = run.problem.dataset.y, run.outputs()
         is_acting = is_acted_on(outputs)
-        if not loss.fades or is_acting.all() or not is_acting.any():
+        if is_acting.all() or not is_acting.any():
             return log_rate
         log_forces = loss.log_force(outputs[is_acting], labels[is_acting])
         return float(np.log(loss.sample_weight(labels.size)) + np.logaddexp.reduce(log_forces))

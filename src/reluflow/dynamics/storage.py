@@ -30,8 +30,19 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
     """The trajectory as one labelled dataset: records over `record`, snapshots over `snapshot`, events over `event`."""
     xr = _xarray()
     problem, start, end = trajectory.problem, trajectory.problem.network, trajectory.network
-    snapshots = trajectory.snapshots
-    shape = (len(snapshots), start.num_neurons, start.d)
+    snapshots, networks = trajectory.snapshots, [snapshot.network for snapshot in trajectory.snapshots]
+    unknown = np.full(start.num_neurons, np.nan)
+    sizes = [unknown if s.log_sizes is None else s.log_sizes for s in snapshots]
+    places = {
+        "record": len(trajectory.times), "sample": problem.dataset.n, "dimension": start.d, "neuron": start.num_neurons,
+        "snapshot": len(snapshots), "event": len(trajectory.events.times),
+    }  # fmt: skip
+
+    def each(values: list[Any], *dimensions: str) -> tuple[tuple[str, ...], FloatArray]:
+        """One value for each snapshot, also where there is none."""
+        names = ("snapshot", *dimensions)
+        return names, np.array(values, dtype=np.float64).reshape([places[name] for name in names])
+
     variables: dict[str, Any] = {
         "time": ("record", trajectory.times),
         "log_time": ("record", trajectory.log_times),
@@ -44,40 +55,22 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "initial_a": ("neuron", start.a),
         "final_w": (("neuron", "dimension"), end.w),
         "final_a": ("neuron", end.a),
-        "snapshot_time": ("snapshot", np.array([s.time for s in snapshots], dtype=float)),
-        "snapshot_log_time": ("snapshot", np.array([s.log_time for s in snapshots], dtype=float)),
+        "snapshot_time": each([s.time for s in snapshots]),
+        "snapshot_log_time": each([s.log_time for s in snapshots]),
         "snapshot_step": ("snapshot", np.array([s.step for s in snapshots], dtype=np.int64)),
-        "snapshot_loss": ("snapshot", np.array([s.loss for s in snapshots], dtype=float)),
-        "snapshot_outputs": (
-            ("snapshot", "sample"),
-            np.array([s.outputs for s in snapshots]).reshape(len(snapshots), problem.dataset.n),
-        ),
-        "snapshot_w": (("snapshot", "neuron", "dimension"), np.array([s.network.w for s in snapshots]).reshape(shape)),
-        "snapshot_a": (("snapshot", "neuron"), np.array([s.network.a for s in snapshots]).reshape(shape[:2])),
-        "snapshot_log_sizes": (
-            ("snapshot", "neuron"),
-            np.array([np.full(shape[1], np.nan) if s.log_sizes is None else s.log_sizes for s in snapshots]).reshape(
-                shape[:2]
-            ),
-        ),
-        "snapshot_log_scale": ("snapshot", np.array([s.network.log_scale for s in snapshots], dtype=float)),
+        "snapshot_loss": each([s.loss for s in snapshots]),
+        "snapshot_outputs": each([s.outputs for s in snapshots], "sample"),
+        "snapshot_w": each([network.w for network in networks], "neuron", "dimension"),
+        "snapshot_a": each([network.a for network in networks], "neuron"),
+        "snapshot_log_sizes": each(sizes, "neuron"),
+        "snapshot_log_scale": each([network.log_scale for network in networks]),
         "event_neuron": ("event", trajectory.events.neurons),
         "event_sample": ("event", trajectory.events.samples),
         "event_time": ("event", trajectory.events.times),
         "event_code": ("event", trajectory.events.codes),
     }
-    places = {
-        "record": len(trajectory.times), "sample": problem.dataset.n, "dimension": start.d, "neuron": start.num_neurons,
-        "snapshot": len(snapshots), "event": len(trajectory.events.times),
-    }  # fmt: skip
-    along = (
-        "time",
-        "log_time",
-        "snapshot_time",
-        "event_neuron",
-        "event_sample",
-        "event_time",
-    )  # what plots are drawn over
+    # what plots are drawn over
+    along = ("time", "log_time", "snapshot_time", "event_neuron", "event_sample", "event_time")
     coordinates = {name: np.arange(length) for name, length in places.items()}
     coordinates |= {name: variables.pop(name) for name in along}
     labelled: xarray.Dataset = xr.Dataset(

@@ -115,7 +115,7 @@ def train(
     mark = _mark(run, recording, None if kept is not None else problem.network)
     is_whole = True
     try:
-        with matrix_threads(problem.dataset.n, problem.dataset.d):
+        with matrix_threads(problem.dataset.n, problem.dataset.d, has_own_threads=run.has_own_threads):
             while outcome is None:
                 is_whole = False
                 limit = min(recording.next_time, horizon, rule.time_limit if recording.has_all_times else np.inf)

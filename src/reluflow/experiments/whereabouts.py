@@ -16,14 +16,14 @@ from reluflow.dynamics.phases import FITTED, LARGE_OUTPUT, SMALL_OUTPUT
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
+from reluflow.endings.levelling import end_of_training, may_be_stiff
+from reluflow.endings.limit import CertifiedLimit, certified_limit
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.network import Network
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.diagnosis import default_loss
-from reluflow.theory.levelling import end_of_training, may_be_stiff
-from reluflow.theory.limit import CertifiedLimit, certified_limit
 
 ALIGNED = 1e-2  # 1 - cos below which a neuron points where it is pulled
 

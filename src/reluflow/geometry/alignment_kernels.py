@@ -15,9 +15,9 @@ import numpy as np
 from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
-from reluflow.geometry.boundary.decision import ONE_WAY, SEVERAL_WAYS, STOP, Choice, decide, make_choice
+from reluflow.geometry.boundary import decision
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_ENTRY, SLIDE_EXIT
-from reluflow.geometry.boundary.minimum_norm import along, norm, orthonormalise, remove_span
+from reluflow.geometry.boundary.minimum_norm import along, borrowing, norm, orthonormalise, remove_span
 from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
 
 # How a neuron's flow stopped. SHRINKING is for ever on a ray that attracts although D points back along it; ORIGIN is
@@ -27,7 +27,7 @@ FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, AT_RIDGE, UNDECIDED, EVENT_LIMIT, O
 BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to rounding
 
 
-@njit(cache=True)
+@borrowing()
 def first_root(quadratic, linear, constant):
     """Smallest e > 0 with quadratic e^2 + linear e + constant = 0 and a change of sign there; inf if none."""
     if constant == 0.0:
@@ -108,7 +108,7 @@ class Scratch(NamedTuple):
     perp: FloatArray  # (d,)
     basis: FloatArray  # (d + 1, d)
     triangle: FloatArray  # (d + 1, d + 1)
-    choice: Choice
+    choice: decision.Choice
 
 
 @njit(cache=True)
@@ -117,7 +117,7 @@ def make_scratch(num, d):
     return Scratch(
         np.zeros(num, np.int8), np.zeros(num, np.int64), np.zeros(num, np.int8), np.zeros((num, d)), np.zeros(num),
         np.zeros(num), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros((d + 1, d)), np.zeros((d + 1, d + 1)),
-        make_choice(num, d),
+        decision.make_choice(num, d),
     )  # fmt: skip
 
 
@@ -136,15 +136,19 @@ def _decide_on(walls, count, sign, tolerance, scratch):
     if count == 0:  # a neuron that has not met any: nothing to decide
         for c in range(rest.shape[0]):
             scratch.choice.pull[c] = rest[c]
-        return ONE_WAY
+        return decision.ONE_WAY
+    if count == 1:
+        h = touched[0]
+        if decision.passes_one_wall(normals, h, plus[h], minus[h], rest, sign, tolerance, scratch.choice):
+            return decision.ONE_WAY
     for i in range(count):
         h = touched[i]
         scratch.plus[i], scratch.minus[i] = plus[h], minus[h]
         for c in range(rest.shape[0]):
             scratch.normals[i, c] = normals[h, c]
-    return decide(
+    return decision.decide(
         scratch.normals[:count], scratch.plus[:count], scratch.minus[:count], rest, sign, scratch.none[:count],
-        tolerance, STOP, scratch.choice,
+        tolerance, decision.STOP, scratch.choice,
     )  # fmt: skip
 
 
@@ -202,11 +206,11 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
         for c in range(d):
             D[c] = choice.pull[c]
         speed = norm(D)
-        is_dead = verdict == ONE_WAY and speed <= tolerance
+        is_dead = verdict == decision.ONE_WAY and speed <= tolerance
         for i in range(touching):
             h = touched[i]
             kind = -1
-            if verdict == ONE_WAY:
+            if verdict == decision.ONE_WAY:
                 # under frozen forces a neuron without speed off a wall is on it for ever, whatever its strength there
                 new = 0 if abs(along(normals, h, D)) <= tolerance else choice.sides[i]
                 if side[h] != 0 and new == -side[h]:
@@ -227,10 +231,10 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
                     row = first_row + rows
                     path.event_walls[row], path.event_times[row], path.event_kinds[row] = h, time, kind
                 rows += 1
-        if verdict != ONE_WAY:
+        if verdict != decision.ONE_WAY:
             for c in range(d):
                 D[c] = 0.0
-            status = AT_RIDGE if verdict == SEVERAL_WAYS else UNDECIDED
+            status = AT_RIDGE if verdict == decision.SEVERAL_WAYS else UNDECIDED
             return status, a, log_norm, time, crossings, slides, rows, sign > 0
         if is_dead:
             for c in range(d):
@@ -334,7 +338,7 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
     return EVENT_LIMIT, a, log_norm, time, crossings, slides, rows, a > 0
 
 
-@njit(cache=True)
+@borrowing()
 def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
     """Overwrite w with e^(-x) w(x) and return e^(-x) a(x) for the boost of rapidity x = `stretch`."""
     shrink = np.exp(-stretch)
@@ -345,7 +349,7 @@ def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
     return rising - falling * shrink * shrink
 
 
-@njit(cache=True)
+@borrowing()
 def settle(w, a, e, perp, falling, stretch, log_norm):
     """The boost of a neuron that has no rising part: it shrinks on the opposite ray, or comes to rest across D."""
     if norm(perp) == 0.0:
@@ -356,7 +360,7 @@ def settle(w, a, e, perp, falling, stretch, log_norm):
     return -falling * shrink, log_norm
 
 
-@njit(cache=True)
+@borrowing()
 def limit_is_saddle(walls, side, D, is_positive):
     """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
     sign, tolerance = (1.0 if is_positive else -1.0), ROUNDING * walls.scale
@@ -371,6 +375,11 @@ def limit_is_saddle(walls, side, D, is_positive):
 def flow_neurons(chosen, walls, extent, path, record, first_rows):
     """Carry the chosen neurons of `path` and write what became of them into it; see `flow_neuron`."""
     scratch = make_scratch(walls.normals.shape[0], walls.normals.shape[1])
+    _flow_neurons(chosen, walls, extent, path, record, first_rows, scratch)
+
+
+@borrowing()
+def _flow_neurons(chosen, walls, extent, path, record, first_rows, scratch):
     for j in chosen:
         side, D = path.sides[j], path.vectors[j]
         status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(

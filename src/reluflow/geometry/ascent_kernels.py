@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit, prange
+from typing import NamedTuple
 
-from reluflow.arrays import BoolArray, FloatArray, SignArray
+import numpy as np
+from numba import njit
+
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.geometry.arrangement import TIE
 from reluflow.geometry.boundary.minimum_norm import along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 REFRESH = 64  # events after which the running sums are made anew, so that rounding does not pile up
+
+
+class PullingLines(NamedTuple):
+    """The samples' lines, m in dimension r, with what each pulls on its either side.
+
+    `gram` is U U^T, with which an event costs a few sums over m instead of over m r, or empty where that is too large.
+    """
+
+    U: FloatArray  # (m, r)
+    gram: FloatArray  # (m, m) or (0, 0)
+    plus: FloatArray  # (m,)
+    minus: FloatArray  # (m,)
+    scale: float  # sum of the largest strengths: what a pull is small against
 
 
 @njit(inline="always")
@@ -32,19 +48,9 @@ def _add_line(U: FloatArray, gram: FloatArray, t: int, strength: float, base: Fl
 
 
 @njit(cache=True)
-def _settle_one(
-    U: FloatArray,
-    gram: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
-    w: FloatArray,
-    side: int,
-    tie: float,
-    scale: float,
-    max_events: int,
-    signs: SignArray,
-) -> bool:
+def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, signs: SignArray) -> bool:
     """Follow one weight, which is overwritten; `signs` are then those of its cone. Whether it has settled."""
+    U, gram, plus, minus, scale = lines.U, lines.gram, lines.plus, lines.minus, lines.scale
     m, r = U.shape
     heights = U @ w
     for t in range(m):
@@ -68,14 +74,14 @@ def _settle_one(
             minimise(base, num_zeros, ROUNDING * scale, room)
             D[:] = room.pull
         size = norm(D)
-        if size <= tie * scale:
+        if size <= TIE * scale:
             return False
         rate = side / size
         left = 0
         for i in range(num_zeros):
             t = zeros[i]
             speed = rate * along(U, t, D)
-            if abs(speed) > tie:
+            if abs(speed) > TIE:
                 signs[t] = 1 if speed > 0 else -1
                 weights[t] = plus[t] if signs[t] > 0 else minus[t]
                 _add_line(U, gram, t, weights[t], base, pulls)
@@ -96,7 +102,7 @@ def _settle_one(
         first, hit = np.inf, -1
         for t in range(m):
             speed = rate * pulls_of_D[t] * signs[t]
-            if speed < -tie:
+            if speed < -TIE:
                 time = max(heights[t] * signs[t], 0.0) / -speed
                 if time < first:
                     first, hit = time, t
@@ -122,28 +128,21 @@ def _settle_one(
     return False
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def settle(
-    U: FloatArray,
-    gram: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
+    chosen: IntArray,
+    lines: PullingLines,
     starts: FloatArray,
     side: int,
-    tie: float,
-    scale: float,
     max_events: int,
-) -> tuple[SignArray, BoolArray]:
-    """Sign vectors of the cones where runs from `starts` settle, and whether each run did.
+    ends: SignArray,
+    has_settled: BoolArray,
+) -> None:
+    """Write sign vectors of the cones where runs from the chosen `starts` settle, and whether each run did.
 
     Within a cone the weight moves along the straight line w + t side D. At a hyperplane it passes, unless both
     sides push towards it: then it slides with the shortest D until a coefficient reaches an end of its interval.
-    `gram` is U U^T, with which an event costs a few sums over m instead of over m r, or empty where that is too large.
     """
-    num_starts = starts.shape[0]
-    ends = np.zeros((num_starts, U.shape[0]), dtype=np.int8)
-    has_settled = np.zeros(num_starts, dtype=np.bool_)
-    for start in prange(num_starts):
+    for start in chosen:
         w = starts[start].copy()
-        has_settled[start] = _settle_one(U, gram, plus, minus, w, side, tie, scale, max_events, ends[start])
-    return ends, has_settled
+        has_settled[start] = _settle_one(lines, w, side, max_events, ends[start])

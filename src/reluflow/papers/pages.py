@@ -131,8 +131,12 @@ def _verdict(item: Reproduction) -> str:
 
 def _tally(item: Reproduction) -> str:
     counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in (True, False, None)}
-    words = {True: "hold", False: "do not", None: "are open"}
-    return ", ".join(f"{count} {words[verdict]}" for verdict, count in counts.items() if count) or "nothing to judge"
+    one, several = (
+        {True: "holds", False: "does not", None: "is open"},
+        {True: "hold", False: "do not", None: "are open"},
+    )
+    parts = [f"{count} {(one if count == 1 else several)[verdict]}" for verdict, count in counts.items() if count]
+    return ", ".join(parts) or "nothing to judge"
 
 
 def _other_size(item: Reproduction) -> str:

@@ -15,10 +15,10 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
+from reluflow.endings.levelling import end_of_training
+from reluflow.endings.limit import CertifiedLimit, certified_limit
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.descent_from_there import DescentPart, descend_from
-from reluflow.theory.levelling import end_of_training
-from reluflow.theory.limit import CertifiedLimit, certified_limit
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.
@@ -26,7 +26,7 @@ STEP_SECONDS = {  # per step, and per step and product n d m; of collocation a g
     FlowSolver.EVENT_DRIVEN: (5e-4, 3e-8),
     FlowSolver.COLLOCATION: (4e-3, 3e-8),
 }
-LARGEST_FINE, LARGE_RTOL = 3_000, 1e-6  # n d m beyond which a story is told to this tolerance
+STORY_RTOLS = ((3_000, None), (30_000, 1e-6), (np.inf, 1e-5))  # n d m up to which a story is told to which tolerance
 RUN_SECONDS = 10.0
 FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
@@ -83,8 +83,8 @@ class FlowInterrupted(KeyboardInterrupt):
 
 def told_flow(problem: TrainingProblem) -> ChosenFlow:
     """The solver of a story: the faster one, at the tolerance a story needs where many neurons cross many walls."""
-    is_large = problem.dataset.X.size * problem.network.num_neurons > LARGEST_FINE
-    return choose_flow(problem, to_the_end=True, rtol=LARGE_RTOL if is_large else None)
+    size = problem.dataset.X.size * problem.network.num_neurons
+    return choose_flow(problem, to_the_end=True, rtol=next(rtol for most, rtol in STORY_RTOLS if size <= most))
 
 
 def follow_flow(

@@ -9,9 +9,9 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings.limit import unit_norm
 from reluflow.study.flow_story import FlowStory, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
-from reluflow.theory.limit import unit_norm
 
 SAME_FUNCTION = 0.02  # largest difference of outputs, relative to their size, of two runs that tell one story
 

@@ -196,7 +196,7 @@ def study(
     )  # refuses what is none
     named = loss_named(loss) if isinstance(loss, str) else loss
     chosen = default_loss(dataset) if named is None else named
-    neurons = default_width(dataset) if width is None else width
+    neurons = default_width(dataset, chosen) if width is None else width
 
     def draw(draw_seed: int, draw_scale: str, draw_width: int) -> Network:
         return initialization(dataset, width=draw_width, scale=draw_scale, rng=neuron_rng(draw_seed), leak=leak)

@@ -17,7 +17,7 @@ from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from reluflow.dynamics.trajectory import Trajectory
-    from reluflow.theory.limit import CertifiedLimit
+    from reluflow.endings.limit import CertifiedLimit
 
 Function = Callable[["Trajectory"], Any]
 PlainValue = bool | int | float | str | None
@@ -73,7 +73,7 @@ _last: list[tuple[Trajectory, CertifiedLimit]] = []
 
 def limit_of(trajectory: Trajectory) -> CertifiedLimit:
     """The certified limit, worked out once for all measures of one run."""
-    from reluflow.theory.limit import certified_limit
+    from reluflow.endings.limit import certified_limit
 
     if not _last or _last[0][0] is not trajectory:
         _last[:] = [(trajectory, certified_limit(trajectory))]

@@ -73,7 +73,7 @@ def solver_of(case: Case, problem: TrainingProblem) -> AbstractSolver:
     """The method of a case with its settings."""
     if case.method == "flow":
         from reluflow.dynamics.flow.choice import choose_flow
-        from reluflow.theory.levelling import may_be_stiff
+        from reluflow.endings.levelling import may_be_stiff
 
         ridge, to_the_end = cast("Ridge", case.ridge), case.until in (None, "direction") and may_be_stiff(problem)
         return choose_flow(problem, solver=case.solver, rtol=case.rtol, ridge=ridge, to_the_end=to_the_end).solver
@@ -147,7 +147,7 @@ def _network(case: Case, dataset: Dataset) -> Network:
 def _rule(case: Case, problem: TrainingProblem) -> AbstractStoppingRule:
     """As `reluflow train`: the flow runs to its limit by default, descent through its iterations."""
     from reluflow.dynamics.stopping import Aligned, AtTime, Exhausted, Stationary
-    from reluflow.theory.levelling import end_of_training
+    from reluflow.endings.levelling import end_of_training
 
     if case.until is None and case.method != "flow":
         return Exhausted()

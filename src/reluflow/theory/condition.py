@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,6 +75,21 @@ def fails(why: str, margin: float | None = None) -> Judgement:
 def positive(margin: float, detail: str) -> Judgement:
     """Holds exactly when the margin is above 0."""
     return Judgement(holds=bool(margin > 0.0), margin=float(margin), detail=detail)
+
+
+_COMPARED = {"above": gt, "at_least": ge, "below": lt, "at_most": le, "equals": eq}
+
+
+def compared(number: float, side: str, bound: float, words: str, evidence: object = None) -> Judgement:
+    """A number that must be `above`, `at_least`, `below` or `at_most` a bound; one that `equals` it has no margin.
+
+    >>> compared(3, "at_least", 2, "{number} against {bound}")
+    Judgement(holds=True, margin=1.0, detail='3 against 2')
+    """
+    gap = bound - number if side in ("below", "at_most") else number - bound
+    margin = None if side == "equals" else float(gap)
+    told = words.format(number=number, bound=bound, evidence=evidence)
+    return Judgement(bool(_COMPARED[side](number, bound)), margin, told)
 
 
 @dataclass(frozen=True)

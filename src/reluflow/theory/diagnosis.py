@@ -12,7 +12,7 @@ from reluflow.losses import AbstractLoss, loss_named
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
-from reluflow.theory.data_files import named, tables_of
+from reluflow.theory.data_files import reference, tables_of
 from reluflow.theory.facts import DatasetFacts
 
 
@@ -23,7 +23,7 @@ def _separability_first(assumption: Assumption) -> tuple[bool, str]:
 
 def _assumptions(paper: str) -> list[Assumption]:
     rows = tables_of(paper, "conditions")["assumptions"].items()
-    return [Assumption(key, paper, row["says"], named(paper, row["judge"])) for key, row in rows]
+    return [Assumption(key, paper, row["says"], reference(paper, row["judge"])) for key, row in rows]
 
 
 def _theorems(paper: str) -> list[DataHypotheses]:
@@ -117,7 +117,7 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: 
     dataset.check_samples()
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
-    conditions = tuple(_judge(assumption, facts) for assumption in ASSUMPTIONS)
+    conditions = tuple(Condition(a.key, a.paper, a.statement, **vars(a.judge(facts))) for a in ASSUMPTIONS)
     by_key = {condition.key: condition for condition in conditions}
     theorems = tuple(_applicability(theorem, by_key, facts) for theorem in THEOREMS)
     return Diagnosis(dataset, facts.loss, leak, conditions, theorems)
@@ -126,10 +126,6 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: 
 def default_loss(dataset: Dataset) -> AbstractLoss:
     """The averaged square loss for regression, the averaged logistic loss for classification."""
     return loss_named("logistic" if dataset.task == "classification" else "square")
-
-
-def _judge(assumption: Assumption, facts: DatasetFacts) -> Condition:
-    return Condition(assumption.key, assumption.paper, assumption.statement, **vars(assumption.judge(facts)))
 
 
 def _applicability(theorem: DataHypotheses, conditions: dict[str, Condition], facts: DatasetFacts) -> Applicability:

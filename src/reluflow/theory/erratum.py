@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from typing import Protocol, TypeVar
+from functools import cache, partial
+from typing import Any
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.data_files import as_line, tables_of
+from reluflow.theory.data_files import as_line, named, tables_of
 from reluflow.theory.measurement import Measurement
 
-Value = TypeVar("Value")
 Case = Callable[[], Measurement]
-Cases = tuple[Case, Case]
 
 _CODE = re.compile(r"\b([EFP]\d+)\b")
 
@@ -67,31 +64,27 @@ class Erratum:
         return self.key.partition(":")[2]
 
 
-class _TwoForms(Protocol):
-    def __call__(self, *, printed: bool) -> Measurement: ...
-
-
-def both(measure: _TwoForms) -> Cases:
-    """The failing and the holding case of a measure that takes the printed or the corrected form."""
-    return lambda: measure(printed=True), lambda: measure(printed=False)
-
-
-def on_each(measure: Callable[[Value], Measurement], failing: Value, holding: Value) -> Cases:
-    """The failing and the holding case of a measure that takes what the two forms differ in."""
-    return lambda: measure(failing), lambda: measure(holding)
-
-
 @cache
 def errata_of(paper: str) -> tuple[Erratum, ...]:
     """Every erratum of a paper, in the order of its codes."""
     if paper not in BIBLIOGRAPHY:
         raise InvalidInputError(f"`paper` must be one of {', '.join(BIBLIOGRAPHY)}, got {paper!r}.")
-    cases: Mapping[str, Cases] = import_module(f"reluflow.theory.{paper}.errata_cases").CASES
     found = []
     for code, row in tables_of(paper, "errata").items():
-        failing, holding = cases.get(code, (None, None))
-        found.append(Erratum(f"{paper}:{code}", failing, holding, **{name: as_line(row[name]) for name in row}))
+        told = {name: as_line(row[name]) for name in row if name not in ("case", "values")}
+        failing, holding = _cases(paper, row)
+        found.append(Erratum(f"{paper}:{code}", failing, holding, **told))
     return tuple(found)
+
+
+def _cases(paper: str, row: Mapping[str, Any]) -> tuple[Case | None, Case | None]:
+    """The failing and the holding case: a measure of the two `values` the forms differ in, or of which form it is."""
+    if "case" not in row:
+        return None, None
+    measure = named(paper, row["case"])
+    if "values" in row:
+        return partial(measure, row["values"][0]), partial(measure, row["values"][1])
+    return partial(measure, printed=True), partial(measure, printed=False)
 
 
 def codes_in(text: str) -> tuple[str, ...]:

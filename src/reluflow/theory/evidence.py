@@ -208,6 +208,11 @@ def kept(
     return asked
 
 
+def given(name: str, value: Value) -> Callable[[Evidence], Value]:
+    """What the evidence has as the witness of this name, or else the value."""
+    return lambda evidence: evidence.witness(name, lambda: value)
+
+
 def drawn(name: str) -> Callable[[Callable[[Evidence], Value]], Callable[[Evidence], Value]]:
     """A function of evidence whose value is a witness: the given one of this name, else drawn at the first asking."""
 

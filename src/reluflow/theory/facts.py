@@ -16,9 +16,9 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.cones import ActivationCones, activation_cones, num_cones
 from reluflow.geometry.extremal import ExtremalVectors, extremal_vectors
 from reluflow.geometry.general_position import GeneralPosition, general_position
+from reluflow.geometry.pairs import PairSummary, pair_summary
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import checked_leak
-from reluflow.theory.pairs import PairSummary, pair_summary
 
 MAX_FACES = 200_000  # enumerating this many cones takes seconds
 MAX_SUBSETS = 200_000  # subsets of d samples whose independence is checked one by one

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+if TYPE_CHECKING:
+    from reluflow.theory.evidence import Evidence
+
 Found = TypeVar("Found")
+Result = TypeVar("Result")
 Values = Iterable[ArrayLike]  # numbers of which the worst is held against a bound
 
 
@@ -117,10 +121,20 @@ def all_of(statements: Iterable[tuple[bool, str]], *, detail: str = "") -> Measu
 _SIDES = {"at_most": at_most, "at_least": at_least}
 
 
-def held(found: float | Values, side: str, bound: float, *, allowance: float = 0.0, words: str = "") -> Measurement:
+def held(
+    found: float | Values,
+    side: str,
+    bound: float,
+    *,
+    allowance: float = 0.0,
+    words: str = "",
+    without: str = "",
+    empty: str = "there is no number",
+) -> Measurement:
     """A number, or the worst of several, held against its bound: `at_most`, `at_least` or `equals` it.
 
-    What is not a number is the worst there is. The words may speak of `{measured}`, `{bound}` and `{count}`.
+    What is not a number is the worst there is. The words may speak of `{measured}`, `{bound}` and `{count}`. Of no
+    number it is undecided, for what `without` says is missing, or there is nothing to measure, for the reason `empty`.
 
     >>> held([1.0, [2.0, 0.5]], "at_most", 3.0, words="largest {measured:g} of {count}").detail
     'largest 2 of 3'
@@ -130,7 +144,8 @@ def held(found: float | Values, side: str, bound: float, *, allowance: float = 0
     parts = found if isinstance(found, Iterable) else [found]
     values = np.concatenate([np.empty(0), *(np.ravel(part) for part in parts)])
     if not values.size:
-        return nothing("there is no number")
+        need(not without, without)
+        return nothing(empty)
     if side == "equals":
         worst = values[np.argmax(np.abs(values - bound))]
     else:
@@ -196,6 +211,28 @@ def need(found: Found | None, what: str) -> Found:
     if found is None or is_no or (isinstance(found, Sized) and len(found) == 0):
         raise Undecided(what)
     return found
+
+
+def needs(
+    find: Callable[[Evidence], Found | None], what: str, *, at_least: int = 1
+) -> Callable[[Callable[[Evidence, Found], Result]], Callable[[Evidence], Result]]:
+    """The decorated measure where there is something to measure on; elsewhere undecided, for `what` is missing.
+
+    `find` gives what the measure takes as its second argument, or None, or fewer than `at_least` of them.
+
+    >>> @needs(lambda evidence: evidence.sweep, "a sweep of two scales", at_least=2)
+    ... def ends(evidence, sweep): ...
+    """
+
+    def guard(measure: Callable[[Evidence, Found], Result]) -> Callable[[Evidence], Result]:
+        def guarded(evidence: Evidence) -> Result:
+            found = need(find(evidence), what)
+            need(not isinstance(found, Sized) or len(found) >= at_least, what)
+            return measure(evidence, found)
+
+        return guarded
+
+    return guard
 
 
 def closes_in(distances: Sequence[float], *, share: float = 0.9, floor: float = 1e-9, detail: str = "") -> Measurement:

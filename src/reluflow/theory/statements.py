@@ -5,48 +5,52 @@ by their names; those that are functions are written as `file.function`, within 
 
     [results.lemma15]
     statement = "For a linear two-layer network ..."
-    hypotheses = ["linearly-separable", "assumptions.REGIME", "loss_among('exponential', 'logistic')"]
+    hypotheses = ["linearly-separable", "REGIME", "linear"]
     plan = "fitting.linear_plan"
     [results.lemma15.conclusions]
     decrease = { bound = "fitting.linear_decrease(0.25)", says = "-dL/dt over |a|^2 L^2 rho^2/4" }
 
-- `file.function(0.25)` is the function with the evidence first and 0.25 after it; `file.function().margin` and
-  `file.function()[0]` are parts of what it finds, and `file.function(file.other())` takes what another one
-  finds; `evidence.leak` is a part of the evidence itself. A name of more than one dot is one of the whole package, as
-  in `theory.limit.limit_of`.
-- `constants` and `predictions` are a function that makes them all, a table of a reference each, or several of these.
-- A hypothesis is the key of a data assumption, a name of `theory/hypotheses.py`, or `file.NAME`: one hypothesis or a
-  tuple of them, or a function that makes them.
+- References are read by `reluflow.theory.data_files.reference`.
+- `constants` and `predictions` are a function that makes them all, a table of a reference each, the name of such a
+  table among `[quantities]`, or several of these.
+- A hypothesis is a key of the paper's `hypotheses.toml`, of the one that all papers share, or of a data assumption.
+  There a list is a group of them, and a row has what it `says`, its `name` where that is not the key, its flags, and
+  either a `judge` or a `number` with its bound, `above`, `below`, `at_least`, `at_most` or `equals`, and the `words` of
+  the comparison; a `guard` is a decorator around either.
 - A conclusion's measure stands under its level, `exact`, `bound` or `scaling`; a `guard` is a decorator around it.
   Where it finds a number, or several, the table has the other side: `at_most`, `at_least` or `equals`, a number or a
   reference, with the `allowance` for rounding and perhaps the `words` of the comparison; the worst of several counts.
+  Of no number at all it is undecided, for what `without` says is missing, or there is nothing to measure: `empty`.
+- A `plan` may be a table of some of its fields, `of` the plan that has the others, and a `log_scale` one with the log
+  scale that the network is brought to, `at_most`.
 - The locator is read off the key where it can be: `lemma15` is Lemma 15.
-- A setting is `file.NAME` or its fields; the leak `own` is that which suits the dataset.
+- A setting is a name of `[settings]` or its fields; the leak `own` is that which suits the dataset.
 - `[defaults]` has the setting and the example of results that name none, `[parameters]` those a result may list.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory import hypotheses
-from reluflow.theory.data_files import as_line, named, tables_of
-from reluflow.theory.diagnosis import ASSUMPTIONS
-from reluflow.theory.measurement import Level, Measurement, Undecided, held, need
+from reluflow.theory.condition import Judgement, compared
+from reluflow.theory.data_files import as_line, named, reference, tables_of
+from reluflow.theory.evidence import FlowPlan
+from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.measurement import Level, Measurement, Undecided, held
 from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
 
-_FUNCTIONS = ("plan", "log_scale")
 _QUANTITIES = ("constants", "predictions")
 _SIDES = ("at_most", "at_least", "equals")
+_SAID = ("words", "without", "empty")
+_FLAGS = ("is_regime", "needs_trajectory", "is_setting")
 _PROSE = ("statement", "erratum", "departs")
 _PREFIXES = {"definition": "reluflow.", "ours": "reluflow."}
 _LOCATORS = {
@@ -99,13 +103,34 @@ def result_stated(paper: str, result: str) -> Theorem | Elsewhere:
         return Elsewhere(key, locator, table["status"], where, as_line(table["note"]))
     fields = {**tables_of(paper, "results")["defaults"], **table}
     fields.update({name: as_line(fields[name]) for name in _PROSE if name in fields})
-    fields.update({name: _function(paper, fields[name]) for name in _FUNCTIONS if name in fields})
+    fields.update({name: make(paper, fields[name]) for name, make in _FUNCTIONS.items() if name in fields})
     fields.update({name: _quantities(paper, fields[name]) for name in _QUANTITIES if name in fields})
     fields["hypotheses"] = tuple(h for name in fields["hypotheses"] for h in _hypotheses(paper, name))
     fields["conclusions"] = tuple(_conclusion(paper, *row) for row in fields["conclusions"].items())
-    fields["parameters"] = tuple(_parameter(paper, name) for name in fields.get("parameters", ()))
+    parameters = tables_of(paper, "results").get("parameters", {})
+    fields["parameters"] = tuple(Parameter(**{"name": n, **parameters[n]}) for n in fields.get("parameters", ()))
     fields["setting"] = _setting(paper, fields.get("setting", {}))
     return Theorem(key, Reference(paper, locator or locator_of(result)), **fields)
+
+
+def _plan(paper: str, stated: str | dict[str, Any]) -> Callable[[Any], Any]:
+    """The plan that a function makes, or the one `of` which some fields are others."""
+    if isinstance(stated, str):
+        return _finder(paper, stated)
+    start, *finders = (_finder(paper, value) for value in (stated.get("of", FlowPlan()), *stated.values()))
+    parts = {name: find for name, find in zip(stated, finders, strict=True) if name != "of"}
+    return lambda evidence: replace(start(evidence), **{name: tuple(find(evidence)) for name, find in parts.items()})
+
+
+def _log_scale(paper: str, stated: str | dict[str, Any]) -> Callable[[Any], float]:
+    """The factor that a function makes, or that which brings a larger network to a log scale."""
+    if isinstance(stated, str):
+        return _finder(paper, stated)
+    wanted = _finder(paper, stated["at_most"])
+    return lambda evidence: min(0.0, wanted(evidence) - evidence.network.log_scale)
+
+
+_FUNCTIONS = {"plan": _plan, "log_scale": _log_scale}
 
 
 def locator_of(result: str) -> str:
@@ -120,68 +145,17 @@ def locator_of(result: str) -> str:
     return f"Eq. ({found[2]})" if found[1] == "eq" else f"{_LOCATORS[found[1]]} {found[2]}"
 
 
-def _called(call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    """The literals in the brackets of a call."""
-    options = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
-    return [ast.literal_eval(value) for value in call.args], options
-
-
-def _function(paper: str, text: str) -> Any:
-    """What a reference stands for: a function of the evidence, or a constant.
-
-    >>> _function("lyu2021", "theory.measurement.at_most(3.0).slack")(1.0)
-    2.0
-    """
-    return _read(paper, ast.parse(text, mode="eval").body)
-
-
-def _read(paper: str, node: ast.expr) -> Any:
-    """A name stands for itself; brackets, a member or an item make a function of the evidence of it."""
-    if isinstance(node, ast.Subscript):
-        finder, index = _read(paper, node.value), ast.literal_eval(node.slice)
-        return lambda evidence: finder(evidence)[index]
-    if isinstance(node, ast.Name) and node.id == "evidence":
-        return lambda evidence: evidence
-    if isinstance(node, ast.Attribute) and _is_found(node):
-        owner, name = _read(paper, node.value), node.attr
-        return lambda evidence: getattr(need(owner(evidence), f"what has `{name}` was not found"), name)
-    if not isinstance(node, ast.Call):
-        return named(paper, ast.unparse(node))
-    found, is_method = _read(paper, node.func), _is_found(node.func)
-    values = [_argument(paper, value) for value in node.args]
-    options = {str(keyword.arg): _argument(paper, keyword.value) for keyword in node.keywords}
-
-    def result(evidence: Any) -> Any:
-        function, first = (found(evidence), ()) if is_method else (found, (evidence,))
-        rest = (value(evidence) for value in values)
-        return function(*first, *rest, **{name: value(evidence) for name, value in options.items()})
-
-    return result
-
-
-def _is_found(node: ast.expr) -> bool:
-    """Whether it is found from the evidence: a call, or a part of the evidence itself."""
-    return any(isinstance(part, ast.Call) or getattr(part, "id", "") == "evidence" for part in ast.walk(node))
-
-
-def _argument(paper: str, node: ast.expr) -> Callable[[Any], Any]:
-    """A literal, or what another reference finds."""
-    if "." in ast.unparse(node) and isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        found = _read(paper, node)
-        return found if callable(found) else lambda evidence: found
-    literal = ast.literal_eval(node)
-    return lambda evidence: literal
-
-
 def _quantities(paper: str, stated: str | dict[str, str] | list[Any]) -> Callable[[Any], Constants]:
     """The constants or the predictions of a result, by name."""
-    if isinstance(stated, str):
-        function: Callable[[Any], Constants] = _function(paper, stated)
+    if isinstance(stated, str) and "." in stated:
+        function: Callable[[Any], Constants] = reference(paper, stated)
         return function
+    if isinstance(stated, str):
+        return _quantities(paper, tables_of(paper, "results")["quantities"][stated])
     if isinstance(stated, list):
         parts = [_quantities(paper, part) for part in stated]
         return lambda evidence: {name: value for part in parts for name, value in part(evidence).items()}
-    functions = {name: _function(paper, text) for name, text in stated.items()}
+    functions = {name: reference(paper, text) for name, text in stated.items()}
 
     def each(evidence: Any) -> Constants:
         found: dict[str, Any] = {}
@@ -194,22 +168,37 @@ def _quantities(paper: str, stated: str | dict[str, str] | list[Any]) -> Callabl
     return each
 
 
-def _hypotheses(paper: str, text: str) -> Iterator[Hypothesis]:
-    if any(assumption.key == text for assumption in ASSUMPTIONS):
-        yield hypotheses.data_assumption(text)
-        return
-    node = ast.parse(text, mode="eval").body
-    name = ast.unparse(node.func) if isinstance(node, ast.Call) else text
-    found = named(paper, name) if "." in name else getattr(hypotheses, name)
-    if not isinstance(found, Hypothesis | tuple):
-        values, options = _called(node if isinstance(node, ast.Call) else ast.Call(node, [], []))
-        found = found(*values, **options)
-    yield from found if isinstance(found, tuple) else (found,)
+def _hypotheses(paper: str, key: str) -> Iterator[Hypothesis]:
+    """The hypothesis of this key, or each of a group: the paper's own, one of all papers, or a data assumption."""
+    row = tables_of(paper, "hypotheses").get(key, tables_of("", "hypotheses").get(key))
+    if row is None:
+        yield data_assumption(key)
+    elif isinstance(row, list):
+        for part in row:
+            yield from _hypotheses(paper, part)
+    else:
+        judge = reference(paper, row["judge"]) if "judge" in row else _compared(paper, row)
+        if "guard" in row:
+            judge = named(paper, row["guard"])(judge)
+        yield Hypothesis(row.get("name", key), row["says"], judge, **{flag: row.get(flag, False) for flag in _FLAGS})
+
+
+def _compared(paper: str, row: Mapping[str, Any]) -> Callable[[Any], Judgement]:
+    """The judge of a number that is found and compared with its bound."""
+    side = next(side for side in (*_SIDES, "above", "below") if side in row)
+    number, bound = _finder(paper, row["number"]), _finder(paper, row[side])
+    return lambda evidence: compared(number(evidence), side, bound(evidence), row["words"], evidence)
+
+
+def _finder(paper: str, stated: Any) -> Callable[[Any], Any]:
+    """What finds a value that is stated, or referred to."""
+    found = reference(paper, stated) if isinstance(stated, str) else stated
+    return found if callable(found) else lambda evidence: found
 
 
 def _conclusion(paper: str, name: str, row: Mapping[str, Any]) -> Conclusion:
     level = next(level for level in Level if level in row)
-    measure = _function(paper, row[level])
+    measure = reference(paper, row[level])
     for side in _SIDES:
         if side in row:
             measure = _held(paper, measure, side, row)
@@ -220,23 +209,15 @@ def _conclusion(paper: str, name: str, row: Mapping[str, Any]) -> Conclusion:
 
 def _held(paper: str, find: Callable[[Any], Any], side: str, row: Mapping[str, Any]) -> Callable[[Any], Measurement]:
     """The measure that holds what is found against the bound on one side of it."""
-    stated = [row[side], row.get("allowance", 0.0)]
-    limits = [_function(paper, number) if isinstance(number, str) else number for number in stated]
+    bound, allowance = _finder(paper, row[side]), _finder(paper, row.get("allowance", 0.0))
+    said = {name: row[name] for name in _SAID if name in row}
 
     def measure(evidence: Any) -> Measurement:
-        found = find(evidence)
-        bound, allowance = (limit(evidence) if callable(limit) else limit for limit in limits)
-        return held(found, side, bound, allowance=allowance, words=row.get("words", ""))
+        return held(find(evidence), side, bound(evidence), allowance=allowance(evidence), **said)
 
     return measure
 
 
 def _setting(paper: str, stated: str | dict[str, Any]) -> Setting:
-    if isinstance(stated, str):
-        setting: Setting = named(paper, stated)
-        return setting
-    return Setting(**{**stated, "leak": None}) if stated.get("leak") == "own" else Setting(**stated)
-
-
-def _parameter(paper: str, name: str) -> Parameter:
-    return Parameter(**{"name": name, **tables_of(paper, "results")["parameters"][name]})
+    fields = tables_of(paper, "results")["settings"][stated] if isinstance(stated, str) else stated
+    return Setting(**{**fields, "leak": None}) if fields.get("leak") == "own" else Setting(**fields)

@@ -264,15 +264,14 @@ def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[Ju
     wrong = next((name for name, answer in answers.items() if answer.holds is False), None)
     for h in hypotheses:
         if h.name not in answers:
-            answers[h.name] = _judged(h, evidence) if wrong is None else _not_judged(h, wrong)
+            open_one = undecided(f"not judged, for {wrong} fails")
+            answers[h.name] = _judged(h, evidence) if wrong is None else _as_judged(h, open_one)
     return tuple(answers[h.name] for h in hypotheses)
 
 
-def _not_judged(hypothesis: Hypothesis, wrong: str) -> JudgedHypothesis:
-    return _as_judged(hypothesis, undecided(f"not judged, for {wrong} fails"))
-
-
 def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
+    if hypothesis.needs_trajectory and evidence.trajectory is None and evidence.population is None:
+        return _as_judged(hypothesis, undecided("no run was made"))
     try:
         return _as_judged(hypothesis, hypothesis.judge(evidence))
     except Undecided as without:

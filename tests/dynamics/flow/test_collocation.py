@@ -12,10 +12,10 @@ from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent,
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss, loss_named
 from reluflow.network import Network
-from reluflow.theory.limit import LimitIdentified
 
 FIXTURES = Path(__file__).parent / "fixtures"
 DENSE = ("regression-80-8-120", "separable-200-40-40", "wine-130-13-40")

@@ -6,7 +6,7 @@ import pytest
 from reluflow import CollocationFlow, Dataset, EventDrivenFlow, LogisticLoss, Network, TrainingProblem, train
 from reluflow.certificates.hard_margin import hard_margin
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.theory.limit import LimitIdentified, certified_limit
+from reluflow.endings.limit import LimitIdentified, certified_limit
 
 ANGLE = np.arctan2(0.8, 1.0)  # of the direction of largest margin of the first two samples
 

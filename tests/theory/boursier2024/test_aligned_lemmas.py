@@ -8,8 +8,8 @@ import pytest
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.theory.boursier2024.growth_lemmas import misalignment
+from reluflow.theory.boursier2024.neuron_states import log_lambda as log_scale_of
 from reluflow.theory.boursier2024.phase_clock import phase_clock
-from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

@@ -13,7 +13,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization, dominated_initialization
-from reluflow.theory.boursier2024.alignment_regime import SETTLED, alignment_plan, states_of
+from reluflow.theory.boursier2024.alignment_regime import alignment_plan, states_of
 from reluflow.theory.boursier2024.neuron_states import log_lambda
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
@@ -71,7 +71,7 @@ def test_erratum_e2_the_printed_threshold_does_not_suffice(width, scale, eps, se
     """Below lambda*_1 of Eq. (22), without saddles, neurons with Condition 1 are in no extremal cone at tau."""
     problem = _three_points(width, scale, seed=seed)
     at_one_scale = replace(THEOREM_1, plan=alignment_plan)
-    printed = replace(at_one_scale, hypotheses=tuple(h for h in THEOREM_1.hypotheses if h is not SETTLED))
+    printed = replace(at_one_scale, hypotheses=tuple(h for h in THEOREM_1.hypotheses if h.name != "settled-before-tau"))
     verdict = check(printed, problem, eps=eps)
     assert all(h.holds for h in verdict.hypotheses)
     assert verdict.kind is VerdictKind.FAILS

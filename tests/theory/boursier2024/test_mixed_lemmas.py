@@ -14,8 +14,8 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.theory.boursier2024.mixed_lemmas import late_states
+from reluflow.theory.boursier2024.neuron_states import log_lambda as log_scale_of
 from reluflow.theory.boursier2024.phase_clock import phase_clock
-from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks

@@ -12,8 +12,8 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.evidence import run_plan
 from reluflow.losses import SquareLoss
 from reluflow.network import balanced_initialization
+from reluflow.theory.boursier2024.neuron_states import log_lambda as log_scale_of
 from reluflow.theory.boursier2024.phase_clock import parameter_distance, phase_clock, phase_plan
-from reluflow.theory.boursier2024.phase_states import log_scale_of
 from reluflow.theory.evidence import Evidence
 from theorem_cases import with_networks
 

@@ -16,7 +16,7 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network, balanced_initialization
 from reluflow.theory.boursier2024 import conditions
-from reluflow.theory.boursier2024.phase_states import log_scale_of
+from reluflow.theory.boursier2024.neuron_states import log_lambda as log_scale_of
 from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins, middle_weights, wider_network
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.evidence import Evidence

@@ -14,10 +14,10 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
-from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.boundaries import BoundaryKind, boundary_at
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

@@ -12,11 +12,11 @@ from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.published.lyu2021 import figure1_left, symmetric_angle
 from reluflow.data.registry import load
+from reluflow.endings.limit import unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.limit import unit_norm
 from reluflow.theory.lyu2021.closed_form_kkt import closed_form_direction, cosine_of, middle_points
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

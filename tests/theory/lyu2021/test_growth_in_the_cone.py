@@ -136,3 +136,12 @@ def test_the_boost_is_the_matrix_exponential(evidence):
         generator = np.zeros((3, 3))
         generator[:2, 2], generator[2, :2] = pull, pull
         assert image == pytest.approx(expm(1.7 * generator) @ row, rel=1e-12)
+
+
+@pytest.mark.parametrize(("log_factor", "holds"), [(-600.0, True), (-2600.0, None)])
+def test_a_radius_that_rounds_to_zero_decides_nothing(log_factor, holds):
+    """r = 0 is below r_max too; for a moment the hypothesis held of it."""
+    problem = own_problem(LEMMA_G_5)
+    evidence = Evidence(replace(problem, network=problem.network.scaled(log_factor)))
+    judged = {one.name: one for one in LEMMA_G_5.judged_before_a_run(evidence)}
+    assert judged["radius"].holds is holds

@@ -19,7 +19,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.non_symmetric_limit import hints_of, losing_share
+from reluflow.theory.lyu2021.conditions import find_hints
+from reluflow.theory.lyu2021.non_symmetric_limit import losing_share
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -123,8 +124,8 @@ def test_below_the_threshold_the_theorem_says_that_the_limit_is_the_best():
 
 
 def test_hints_are_found_again():
-    hints = hints_of(Evidence(example_problem(THEOREM_6_2)))
+    hints = find_hints(Evidence(example_problem(THEOREM_6_2)).facts)
     assert hints is not None
     assert (hints.first, *hints.others) == (0, 1, 2)
     assert hints.separator == pytest.approx([0.970143, -0.242536], abs=5e-7)
-    assert hints_of(Evidence(example_problem(THEOREM_6_2, "lyu-counterexample-sharp"))) is None
+    assert find_hints(Evidence(example_problem(THEOREM_6_2, "lyu-counterexample-sharp")).facts) is None

@@ -12,10 +12,10 @@ from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.closed_form_kkt import class_vectors, kkt_directions
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind

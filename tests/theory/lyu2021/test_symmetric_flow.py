@@ -105,7 +105,7 @@ def test_the_aligned_pair_embeds_to_the_aligned_network():
 
 def test_refusals():
     assert not is_good_embedding([1.0, 0.0, -1.0])
-    with pytest.raises(InvalidInputError, match="entries of both signs"):
+    with pytest.raises(InvalidInputError, match="`b` must have a negative entry, got none"):
         embed(np.ones((2, 3)), [1.0, 2.0])
     with pytest.raises(InvalidInputError, match="two neurons as rows"):
         embed(np.ones((3, 3)), [1.0, -2.0])

@@ -13,12 +13,12 @@ from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
 from reluflow.papers.lyu2021.training_run import SquaredNorm
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import small_enough
 from reluflow.theory.lyu2021.symmetric_margin import symmetrized
@@ -114,7 +114,7 @@ def test_the_untreated_event_ends_at_one_signed_neurons():
 
 def test_a_large_scale_is_outside_the_regime():
     problem = example_problem(theorem_named("lyu2021:cor4.4"))
-    judged = small_enough.judge(Evidence(replace(problem, network=problem.network.scaled(8.0))))
+    judged = small_enough(Evidence(replace(problem, network=problem.network.scaled(8.0))))
     assert judged.holds is False
     assert judged.margin < 0.0
 

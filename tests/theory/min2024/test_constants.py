@@ -15,7 +15,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.alignment import align
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.min2024.assumptions import ASSUMPTION_2
+from reluflow.theory.min2024.assumptions import away_from_the_other_class
 from reluflow.theory.min2024.constants import (
     data_constants,
     longest_path,
@@ -132,9 +132,9 @@ def test_assumption_2_names_a_neuron_along_the_other_class():
     problem = deterministic_problem(0.0)
     minus = problem.dataset.X[2:].sum(axis=0)
     along = Network([minus, [1.0, 0.3]], [np.linalg.norm(minus), -1.0])
-    judged = ASSUMPTION_2.judge(Evidence(TrainingProblem(problem.dataset, problem.loss, along)))
+    judged = away_from_the_other_class(Evidence(TrainingProblem(problem.dataset, problem.loss, along)))
     assert judged.holds is False
-    assert ASSUMPTION_2.judge(Evidence(problem)).holds is True
+    assert away_from_the_other_class(Evidence(problem)).holds is True
 
 
 def test_a_zero_neuron_is_no_smallest_start():

@@ -56,6 +56,8 @@ _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, w
 class CollocationRun(AbstractRun):
     """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
 
+    has_own_threads = True
+
     def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
         super().__init__(problem, last_step=max_steps)
         self._rescaled_time, self._log_rate, self._step = 0.0, 0.0, 1.0

@@ -10,10 +10,10 @@ from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.flow_kernels import Layout, counted_in_rate
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import lengths_of
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
 from reluflow.losses.compiled import compiled
-from reluflow.network.network import row_norms
 
 BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
 _LARGE_FRAME = 100.0  # a frame whose squared norm exceeds this is taken into its neurons, so that none loses digits
@@ -52,7 +52,7 @@ class GroupedNeurons:
             "normals": walls.normals,
         }
         self.shapes = np.hstack([network.w, network.a[:, None]])
-        norm = row_norms(self.shapes)  # also of a neuron given as 1e-200 beside others
+        norm = lengths_of(self.shapes)  # also of a neuron given as 1e-200 beside others
         norm = np.where(norm > 0, norm, 1.0)
         self.shapes /= norm[:, None]
         self.log_norm = network.log_scale + np.log(norm)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
+from reluflow.geometry.boundary.minimum_norm import Room, along, borrowing, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
 Ridge = Literal["stop", "positive", "negative", "stay"]
@@ -22,6 +22,7 @@ STOP, POSITIVE, NEGATIVE, STAY = range(len(RIDGES))
 ONE_WAY, SEVERAL_WAYS, NO_WAY = 0, 1, 2  # verdicts
 _FAINT = 1e-6  # forces that act on a neuron, against those of a side it is not on, for which they are weighed apart
 _MOST_OF_ACTING = 1e3  # such a side is then taken to be so many times as strong as they are: no slide needs more
+_PRECISION = 1e-15  # of speeds themselves, relative to the strengths: what is left where the tolerance is 0
 MAX_RIDGES = 6  # 3^r continuations are tried where r repelling walls meet
 
 
@@ -51,7 +52,7 @@ def make_choice(s: int, d: int) -> Choice:
     )
 
 
-@njit(cache=True)
+@borrowing()
 def _keeps_sides(
     normals: FloatArray,
     plus: FloatArray,
@@ -79,32 +80,36 @@ def _keeps_sides(
     return True
 
 
-@njit(cache=True)
-def _passes_one_wall(
+@borrowing()
+def passes_one_wall(
     normals: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
+    wall: int,
+    plus: float,
+    minus: float,
     rest: FloatArray,
     sign: float,
-    least: float,
+    tolerance: float,
     choice: Choice,
 ) -> bool:
-    """Whether both sides of the only wall push the neuron one way, faster than `least`; that side is then its choice.
+    """Whether both sides of the only wall it stands on push a neuron one way; that side is then its choice.
 
     Nearly every event is of this kind, and no shortest pull need be looked for: it is the one of the side passed to.
     """
-    push = along(normals, 0, rest)
-    side = 1 if sign * (push + plus[0]) > 0.0 else -1
-    if min(side * sign * (push + plus[0]), side * sign * (push + minus[0])) <= least:
+    if abs(plus - minus) <= tolerance:
+        return False
+    push = along(normals, wall, rest)
+    side = 1 if sign * (push + plus) > 0.0 else -1
+    least = 2.0 * max(_PRECISION * (norm(rest) + max(abs(plus), abs(minus))), tolerance)
+    if min(side * sign * (push + plus), side * sign * (push + minus)) <= least:
         return False
     choice.sides[0] = side
-    choice.strengths[0] = plus[0] if side > 0 else minus[0]
+    choice.strengths[0] = plus if side > 0 else minus
     for c in range(rest.shape[0]):
-        choice.pull[c] = rest[c] + choice.strengths[0] * normals[0, c]
+        choice.pull[c] = rest[c] + choice.strengths[0] * normals[wall, c]
     return True
 
 
-@njit(cache=True)
+@borrowing()
 def _continuation(
     normals: FloatArray,
     plus: FloatArray,
@@ -142,7 +147,7 @@ def _continuation(
     return count if minimise(trial, count, tolerance, room) else -1
 
 
-@njit(cache=True)
+@borrowing()
 def _violation(
     normals: FloatArray,
     sign: float,
@@ -164,7 +169,7 @@ def _violation(
     return worst
 
 
-@njit(cache=True)
+@borrowing()
 def decide(
     normals: FloatArray,
     plus: FloatArray,
@@ -210,13 +215,12 @@ def decide(
             choice.sides[i] = before[i] if before[i] != 0 else 1
         choice.pull[:] = 0.0
         return ONE_WAY
+    if s == 1 and passes_one_wall(normals, 0, plus[0], minus[0], rest, sign, tolerance, choice):
+        return ONE_WAY
     precision = norm(rest)
     for i in range(s):
         precision += max(abs(plus[i]), abs(minus[i]))
-    precision = max(1e-15 * precision, tolerance)  # of the speeds themselves, where the tolerance is 0
-    has_one_kink = s == 1 and abs(plus[0] - minus[0]) > tolerance
-    if has_one_kink and _passes_one_wall(normals, plus, minus, rest, sign, 2.0 * precision, choice):
-        return ONE_WAY
+    precision = max(_PRECISION * precision, tolerance)
     for c in range(d):
         choice.base[c] = rest[c]
     count = num_repelling = 0 * s  # of the type of s: a literal 0 would be compiled for apart

@@ -6,15 +6,32 @@ cone and the gain of a best neuron are the same problem.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
+from numba.core.options import DefaultOptions
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
 
 _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
+
+_Kernel = TypeVar("_Kernel", bound=Callable[..., object])
+
+
+def borrowing(**options: Any) -> Callable[[_Kernel], _Kernel]:
+    """`njit` for a kernel that makes no array, and so need not count who holds one.
+
+    The counting took a third of the time where arrays come in named tuples and as rows of others. Numba refuses to
+    compile such a kernel if it does make an array.
+    """
+    settings: dict[str, Any] = {"cache": True, **options}
+    if hasattr(DefaultOptions, "_nrt"):  # no option that Numba promises: without it kernels are right and slower
+        settings["_nrt"] = False
+    compiler: Callable[[_Kernel], _Kernel] = njit(**settings)
+    return compiler
 
 
 class Room(NamedTuple):
@@ -54,7 +71,7 @@ def make_room(s: int, d: int) -> Room:
     )
 
 
-@njit(cache=True, fastmath=_FAST)
+@borrowing(fastmath=_FAST)
 def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
     """<row_i, vector>."""
     row, total = rows[i], 0.0
@@ -63,7 +80,7 @@ def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@borrowing(fastmath=_FAST)
 def norm(vector: FloatArray) -> float:
     """Euclidean norm, for vectors of ordinary size."""
     total = 0.0
@@ -72,7 +89,7 @@ def norm(vector: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
-@njit(cache=True, fastmath=_FAST)
+@borrowing(fastmath=_FAST)
 def orthonormalise(
     rows: FloatArray, chosen: IntArray, start: int, count: int, basis: FloatArray, triangle: FloatArray
 ) -> int:
@@ -106,7 +123,7 @@ def orthonormalise(
     return rank
 
 
-@njit(cache=True, fastmath=_FAST)
+@borrowing(fastmath=_FAST)
 def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
     """Subtract from `vector` its projection on the orthonormal rows, in place."""
     for _ in range(2):
@@ -116,7 +133,7 @@ def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
                 vector[c] -= dot * row[c]
 
 
-@njit(cache=True, fastmath=_FAST)
+@borrowing(fastmath=_FAST)
 def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
     """Each z at the end that shortens the centre of the image, its lower end where the upper one is infinite."""
     for c in range(base.shape[0]):
@@ -133,7 +150,7 @@ def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
         room.strengths[i] = room.lower[i] if is_low else room.upper[i]
 
 
-@njit(cache=True)
+@borrowing()
 def _first_blocked(size: int, room: Room) -> tuple[int, float]:
     """Which of the free z first leaves its interval on the way to the goal (or -1), and after what part of the way."""
     blocked, part = -1, 1.0
@@ -147,7 +164,7 @@ def _first_blocked(size: int, room: Room) -> tuple[int, float]:
     return blocked, part
 
 
-@njit(cache=True)
+@borrowing()
 def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool:
     """Solve for the first `count` rows of `room`, with their `lower` (finite) and `upper`; whether it converged.
 

@@ -27,6 +27,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.geometry.boundary.decision import Ridge
@@ -35,7 +36,6 @@ from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.lyu2021.paper import LEAK, LOSS
-from reluflow.theory.limit import LimitIdentified, certified_limit
 from reluflow.theory.lyu2021.boundaries import boundary_at
 
 KINDS = ("ridge", "valley", "refraction")

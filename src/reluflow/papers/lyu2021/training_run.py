@@ -22,6 +22,7 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot
+from reluflow.endings.limit import LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.network.initialization import initialization_named
@@ -38,7 +39,6 @@ from reluflow.papers.lyu2021.paper import (
     function_difference,
     sign_difference,
 )
-from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 
 STARTS = ("he", "lyu-balanced")  # App. I.1.3, and what Theorems 6.2 and A.7 assume

@@ -24,9 +24,7 @@ from reluflow.theory.boursier2024.neuron_states import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn, kept
-from reluflow.theory.extremes import largest, least
 from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, nothing
-from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
@@ -87,7 +85,6 @@ def _output_squares(evidence: Evidence, constants: AlignmentConstants) -> Measur
 
 
 @on_run
-@largest(0.0, "largest excess {:.4g} over t (D_max + bend)", allowance=1e-12)
 def _gronwall(evidence: Evidence, constants: AlignmentConstants) -> Values:
     """|ln(|a_j(t)|/|a_j(0)|)| <= t (D_max + lambda^(2 - 4 eps) S)."""
     start, rate = start_of(evidence).log_outputs, constants.d_max + bend_bound(evidence, constants)
@@ -182,7 +179,6 @@ def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Measuremen
 
 
 @on_run
-@least(0.0, without=NEVER_SETTLED, allowance=1e-14)
 def _exponential(evidence: Evidence, constants: AlignmentConstants) -> Values:
     """<w/a, D> >= c_j (1 - 4/min(alpha_min, alpha_0)^2 exp(-c_j (t - t_2)))."""
     factor = 4.0 / min(constants.alpha_min, alpha_of(evidence)) ** 2
@@ -199,10 +195,6 @@ def log_scale_of_lifetimes(constants: AlignmentConstants, evidence: Evidence) ->
     return min(regime.just_below_lambda_star(constants, evidence), lifetimes)
 
 
-def _appd_3_predictions(evidence: Evidence) -> Constants:
-    return {"tau": regime.tau_of(evidence)}
-
-
 @kept
 def _needed_alpha(evidence: Evidence) -> float | None:
     """The smallest alpha_0 a living neuron needs: the length of w/a across D, of those that start against D."""
@@ -217,7 +209,6 @@ def _needed_alpha(evidence: Evidence) -> float | None:
     return float(np.min(np.where(along < 0.0, np.sqrt(across**2 + shorter), 1.0)))
 
 
-@hypothesis("generic-start", "no neuron starts exactly opposite to its D, as almost surely")
 def _start_is_generic(evidence: Evidence) -> Judgement:
     needed = _needed_alpha(evidence)
     if needed is None:
@@ -262,7 +253,6 @@ def _log_lengths(states: NeuronStates) -> FloatArray:
 
 
 @on_run
-@least(0.0, "least slack of ln|w| {:.4g}", allowance=1e-12)
 def _never_zero(evidence: Evidence, constants: AlignmentConstants) -> Values:
     """ln |w_j(t)| >= ln |w_j(0)| - t (D_max + lambda^(2-4eps) S)."""
     rate, start = constants.d_max + bend_bound(evidence, constants), _log_lengths(start_of(evidence))
@@ -291,7 +281,6 @@ def _falling_sums(evidence: Evidence) -> Constants:
     return {"neurons_with_falling_sum": int(np.sum(np.any(np.diff(sums, axis=0) < -1e-9, axis=0)))}
 
 
-@hypothesis("one-sample", "one sample in dimension 1")
 def _one_sample(evidence: Evidence) -> Judgement:
     n, d = evidence.dataset.n, evidence.dataset.d
     return Judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
@@ -306,22 +295,14 @@ def _waiting_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times, ridge="stay", companions=(Companion("staying", network, times, ridge="stay"), leaving))
 
 
-def _farthest(evidence: Evidence, name: str, policy: str) -> float:
-    """The largest |w|/|a| of a companion at its last snapshot."""
-    without = f"no run from w = 0 that {policy} was made"
+def _farthest(evidence: Evidence, name: str) -> float:
+    """The largest |w|/|a| of a companion at its last snapshot.
+
+    The solution that leaves, w = a(0) sinh(t r x) while the output is small, is away from 0 at once.
+    """
+    without = f"no {name} run from w = 0 was made"
     last = need(need(evidence.companions.get(name), without).snapshots, without)[-1].network
     return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
-
-
-def _stays(evidence: Evidence) -> Measurement:
-    farthest = _farthest(evidence, "staying", "stays")
-    return at_most(farthest, 0.0, detail=f"|w|/|a| = {farthest:.3g} at the end with the policy to stay")
-
-
-def _leaves(evidence: Evidence) -> Measurement:
-    """The other solution, w = a(0) sinh(t r x) while the output is small, is away from 0 at once."""
-    farthest = _farthest(evidence, "leaving", "leaves")
-    return at_least(farthest, 1e-6, detail=f"|w|/|a| = {farthest:.6g} at the end with the policy to leave")
 
 
 @drawn("constants")

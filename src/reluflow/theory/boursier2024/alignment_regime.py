@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda,
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, Ridge, kept
 from reluflow.theory.facts import MAX_FACES
-from reluflow.theory.hypotheses import data_assumption, dominated_start
-from reluflow.theory.measurement import Measurement, need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.measurement import need
 
 TOO_MANY = "the constants are minima over more cones than can be visited"
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
 
 More = ParamSpec("More")
+Found = TypeVar("Found")
 
 
 @kept
@@ -157,11 +155,11 @@ log_scale_below_star, log_scale_settled = bring_to(just_below_lambda_star), brin
 
 
 def on_run(
-    measure: Callable[Concatenate[Evidence, AlignmentConstants, More], Measurement],
-) -> Callable[Concatenate[Evidence, More], Measurement]:
+    measure: Callable[Concatenate[Evidence, AlignmentConstants, More], Found],
+) -> Callable[Concatenate[Evidence, More], Found]:
     """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
 
-    def measured(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Measurement:
+    def measured(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Found:
         constants = need(constants_of(evidence), TOO_MANY)
         run = need(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
         need(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
@@ -174,13 +172,11 @@ def on_run(
     return measured
 
 
-@hypothesis("nonzero", "every neuron starts with a_j != 0, so that w_j/a_j is defined")
 def _judge_nonzero(evidence: Evidence) -> Judgement:
     zeros = int(np.sum(evidence.network.a == 0.0))
     return Judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
 
 
-@hypothesis("positive-constants", "Lemmas 9, 10: alpha_min, D_min and delta_0 are positive")
 def _judge_constants(evidence: Evidence) -> Judgement:
     constants = need(constants_of(evidence), TOO_MANY)
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
@@ -188,27 +184,14 @@ def _judge_constants(evidence: Evidence) -> Judgement:
     return Judgement(smallest > 0.0, smallest, words)
 
 
-@hypothesis("small-scale", "lambda < lambda* of Eq. (22), and lambda < 1", is_regime=True)
 def _judge_scale(evidence: Evidence) -> Judgement:
     constants = need(constants_of(evidence), "lambda* needs every cone, and there are too many")
     here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
     return Judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
 
 
-def settled(*, saddles: bool) -> Hypothesis:
+def _settles_before_tau(evidence: Evidence, *, saddles: bool) -> Judgement:
     """The bound on t_2 of Theorem 1, or of Theorem 3, is at most tau (erratum E2)."""
-    bound = ", 2 D_max/(D_min alpha_min)^2," if saddles else ""
-
-    @hypothesis("settled-before-tau", f"the bound on t_2{bound} is at most tau (E2)", is_regime=True)
-    def judge(evidence: Evidence) -> Judgement:
-        constants = need(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
-        limit, tau = settling_time(constants, evidence, saddles=saddles), tau_of(evidence) or 0.0
-        return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
-
-    return judge
-
-
-SETTLED = settled(saddles=False)
-GENERIC_DATA = (data_assumption("boursier-a1"), data_assumption("general-position"), _judge_constants)
-ALIGNMENT_SETTING = (*GENERIC_DATA, _judge_nonzero, dominated_start())
-NO_SADDLE = (data_assumption("no-saddle"), data_assumption("no-dead-saddle"))
+    constants = need(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
+    limit, tau = settling_time(constants, evidence, saddles=saddles), tau_of(evidence) or 0.0
+    return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")

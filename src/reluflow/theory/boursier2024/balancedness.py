@@ -9,7 +9,6 @@ from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.extremes import largest
 from reluflow.theory.measurement import Measurement, Values, at_most, none_of
 
 NUM_TIMES = 9
@@ -20,7 +19,6 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, evidence.parameter("until"), NUM_TIMES)))
 
 
-@largest(lambda evidence: evidence.parameter("rtol"))
 def _conserved(evidence: Evidence) -> Values:
     """Change of a_j^2 - |w_j|^2 over the snapshots, relative to the neuron's largest squared norm so far."""
     start = evidence.network

@@ -8,9 +8,9 @@ from itertools import permutations
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.geometry.pairs import pair_summary
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.pairs import pair_summary
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 
@@ -64,17 +64,6 @@ def no_dead_saddle(facts: DatasetFacts) -> Judgement:
         return undecided(_too_many_cones(facts))
     found = len(facts.extremal.dead_saddles)
     return Judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
-
-
-def three_point_box(facts: DatasetFacts) -> Judgement:
-    """Assumption 3 with eta < 1/6, as printed in Theorem 2; the margin is 1/6 minus the smallest eta."""
-    return _inside_box(facts, LARGEST_PRINTED_ETA, "1/6")
-
-
-def corrected_three_point_box(facts: DatasetFacts) -> Judgement:
-    """Assumption 3 with the eta for which Lemma 8 is true (erratum E3)."""
-    limit = largest_safe_eta()
-    return _inside_box(facts, limit, f"{limit:.5f} (E3)")
 
 
 def acute_positive_data(facts: DatasetFacts) -> Judgement:
@@ -184,7 +173,10 @@ def smallest_eta(X: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(eta), float(violation)
 
 
-def _inside_box(facts: DatasetFacts, limit: float, name: str) -> Judgement:
+def three_point_box(facts: DatasetFacts, *, corrected: bool) -> Judgement:
+    """Assumption 3 with eta < 1/6, as printed in Theorem 2, or with the eta for which Lemma 8 is true (erratum E3)."""
+    limit = largest_safe_eta() if corrected else LARGEST_PRINTED_ETA
+    name = f"{limit:.5f} (E3)" if corrected else "1/6"
     if (facts.dataset.n, facts.dataset.d) != (3, 2):
         return fails(f"needs 3 samples in dimension 2, got {facts.dataset.n} in dimension {facts.dataset.d}")
     orders = [list(order) for order in permutations(range(3))]

@@ -154,17 +154,12 @@ def swept_plan(evidence: Evidence, *, ridge: Ridge = "stop") -> FlowPlan | None:
 
 
 def constants(evidence: Evidence, *, saddles: bool) -> Constants:
-    """The constants of Theorem 1, or with saddles of Theorem 3."""
+    """Those constants of Theorem 1, or with saddles of Theorem 3, that depend on more than the data."""
     found = constants_of(evidence)
     if found is None:
         return {}
     limit = regime.settling_time(found, evidence, saddles=saddles)
     return {
-        "D_max": found.d_max,
-        "D_min": found.d_min,
-        "alpha_min": found.alpha_min,
-        "delta_0": found.delta_0,
-        "S": found.mean_square,
         "log_lambda": log_lambda(evidence.network),
         "log_lambda_star": regime.log_lambda_star(found, evidence),
         "log_lambda_settled": -limit * found.d_max / evidence.parameter("eps"),

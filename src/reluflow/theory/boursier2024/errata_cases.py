@@ -14,7 +14,6 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.spurious_constants import spurious_constants
 from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
-from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, none_of
 
@@ -179,34 +178,17 @@ def _threshold(name: str) -> Measurement:
 _DEAD_FACE = Dataset([[1.0, 0.1, 0.0], [0.1, 1.0, 0.2], [0.0, 0.2, 1.0]], [1.0, 0.7, -0.8], name="a dead face")
 
 
-def _dead_saddles(dataset: Dataset) -> Measurement:
+def _dead_saddles(*, printed: bool) -> Measurement:
     """Cones with D_u = 0 around which G takes both signs, on data where no extremal vector is a saddle."""
+    dataset = _DEAD_FACE if printed else load("three-points")
     facts = _facts(dataset)
     words = f"{conditions.no_saddle(facts).detail}; {conditions.no_dead_saddle(facts).detail}"
     return none_of(len(facts.extremal.dead_saddles), detail=f"{words} ({dataset.name})")
 
 
-def _facet_margin(dataset: Dataset) -> Measurement:
+def _facet_margin(*, printed: bool) -> Measurement:
     """Assumption 5, which keeps every neuron in the all-active cone: its least margin at the facets."""
+    dataset = FINDING_DATA if printed else load("three-point-box-worst:eta=0.09")
     margin = conditions.facet_condition(_facts(dataset)).margin
     value = float("nan") if margin is None else float(margin)
     return at_least(value, 0.0, detail=f"margin of Assumption 5 {value:.4g} on {dataset.name}")
-
-
-CASES: dict[str, Cases] = {
-    "E1": on_each(_lipschitz, 2.0, 1.0),
-    "E2": both(_late_neurons),
-    "E3": on_each(_facets, 0.16, 0.0976),
-    "E4": on_each(_repels, -1.0, 1.0),
-    "E5": both(_alpha_minus),
-    "E6": on_each(_boundary_pull, 1.0, -1.0),
-    "E7": on_each(_line_and_network, (0.0, -1.0), (-0.4, 1.0)),
-    "E8": on_each(_best_loss, -1.0, 1.0),
-    "E9": both(_least_facet_pull),
-    "E10": both(_line_at_the_end),
-    "E11": both(_projection),
-    "E12": on_each(_difference, 1.0, 0.5),
-    "E13": on_each(_threshold, "orthogonal-triple", "three-points"),
-    "E14": (lambda: _dead_saddles(_DEAD_FACE), lambda: _dead_saddles(load("three-points"))),
-    "F1": (lambda: _facet_margin(FINDING_DATA), lambda: _facet_margin(load("three-point-box-worst:eta=0.09"))),
-}

@@ -10,7 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.theory.boursier2024.phase_clock import in_phase, phase_clock, states_in
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import data_regime, largest_pull, scale_factor, start_residual
+from reluflow.theory.boursier2024.spurious_hypotheses import largest_pull, scale_factor, start_residual
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_most, largest_over, least_over, need, none_of, nothing
@@ -79,13 +79,6 @@ def largest_delta_prime(evidence: Evidence) -> float:
     return float(np.min(limits, initial=np.inf))
 
 
-@data_regime("delta_prime", "delta' is so small that <wbar_i, x_k> grows at it (Eq. 44)")
-def _delta_prime_is_small(evidence: Evidence) -> Judgement:
-    largest = largest_delta_prime(evidence)
-    margin = largest - evidence.parameter("delta_prime")
-    return Judgement(margin > 0.0, margin, f"delta' must be below {largest:.6g}")
-
-
 def stays_active(evidence: Evidence) -> Measurement:
     """<wbar_i, x_k> >= delta' |x_k| on I at every state of Phase 2b, which must not end there for want of it."""
     states, end = states_in(evidence, "2b"), phase_clock(evidence).fitting
@@ -152,7 +145,6 @@ def budget(evidence: Evidence) -> float:
     return max(reach / eps, 2.0 * reach / (1.0 - 2.0 * eps))
 
 
-@data_regime("scale", "-ln(lambda) outlasts the fit: Dbar (48) <= min(eps, 1/2 - eps) (-ln lambda)")
 def _scale_outlasts_the_fit(evidence: Evidence) -> Judgement:
     margin = -log_lambda_of(evidence) - budget(evidence)
     return Judgement(margin >= 0.0, margin, f"-ln lambda must be at least {budget(evidence):.6g}")

@@ -15,9 +15,7 @@ from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn, kept
 from reluflow.theory.facts import MAX_FACES
-from reluflow.theory.hypotheses import data_assumption
 from reluflow.theory.measurement import Measurement, at_least, need, none_of
-from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
 
@@ -49,14 +47,10 @@ def _constants_around(evidence: Evidence) -> list[AlignmentConstants]:
     return [_constants_of(data, evidence) for data in _datasets(evidence)]
 
 
-@hypothesis("affordable", "every cone can be visited")
 def _affordable(evidence: Evidence) -> Judgement:
     holds = evidence.facts.has_affordable_cones
     words = "can" if holds else "cannot"
     return Judgement(holds or None, None, f"the cones of {evidence.dataset.n} samples {words} be visited one by one")
-
-
-HYPOTHESES = (data_assumption("boursier-a1"), _affordable)
 
 
 def _in_general_position(evidence: Evidence) -> Measurement:

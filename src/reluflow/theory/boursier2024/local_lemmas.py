@@ -13,23 +13,22 @@ from reluflow.theory.boursier2024.mixed_lemmas import descent_rate, late_states,
 from reluflow.theory.boursier2024.phase_clock import in_phase, parameter_distance, phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import run_regime
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.extremes import least_of
 from reluflow.theory.measurement import (
     Measurement,
     all_of,
     at_least,
     at_most,
     fitted_slope,
+    held,
     least_over,
     missing,
     need,
+    needs,
     none_of,
     nothing,
 )
-from reluflow.theory.stating import needs
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -92,7 +91,6 @@ def _resolved(evidence: Evidence) -> tuple[PhaseState, ...]:
     return tuple(s for s in late_states(evidence) if np.linalg.norm(line_error(s)) > RESOLVED)
 
 
-@run_regime("near-the-line", "eps_3 and eps_4 leave |beta^t| >= |beta*|/2")
 def _heavy_enough(evidence: Evidence) -> Judgement:
     states, constants = need(late_states(evidence), "the run does not reach Phase 3"), constants_of(evidence)
     moved = float(np.max(moved_outputs(evidence, states[0]) / constants.lengths))
@@ -223,7 +221,7 @@ def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
     travel, moved = largest_travel(evidence, states), _moves(states, states[0].sets.positive)
     allowed = np.array([_grown(travel) - 1.0, travel * _grown(travel), travel])
     largest = f"{np.max(moved, axis=0).round(9)} against {allowed.round(6)}"
-    return least_of(allowed - moved, 0.0, f"largest relative moves of a, w and turn of wbar {largest}")
+    return held(allowed - moved, "at_least", 0.0, words=f"largest relative moves of a, w and turn of wbar {largest}")
 
 
 def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -246,9 +244,8 @@ def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
     need(not is_lost, "negative neurons too light for a double; take a larger scale")
     factor, moved = _grown(largest_negative_growth(evidence, states)), _moves(states, members)[:, :2]
     largest = f"{np.max(moved, axis=0).round(9)} against {factor:.4g}, {1 + factor:.4g}"
-    return least_of(
-        np.array([factor, 1.0 + factor]) - moved, 0.0, f"largest moves of a and w over |a(tau_3)| {largest}"
-    )
+    room = np.array([factor, 1.0 + factor]) - moved
+    return held(room, "at_least", 0.0, words=f"largest moves of a and w over |a(tau_3)| {largest}")
 
 
 def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -260,7 +257,6 @@ def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return float(np.hypot(on_positive, negative * np.hypot(factor, 1.0 + factor)))
 
 
-@run_regime("confined", "eps_3 is so small against eps_4 that Lemma 24 keeps theta within eps_4 of theta(tau_3)")
 def _stays_within_eps_4(evidence: Evidence) -> Judgement:
     bound = farthest_move(evidence, need(late_states(evidence), "the run does not reach Phase 3"))
     margin = evidence.parameter("eps_4") - bound
@@ -290,11 +286,6 @@ def at_the_limit(measure: Callable[[Evidence], Measurement]) -> Callable[[Eviden
         return measure(evidence) if outcome is Outcome.STATIONARY else missing(f"a run that comes to rest ({outcome})")
 
     return guarded
-
-
-def _limit_exists(evidence: Evidence) -> Measurement:
-    norm = evidence.run.limit.gradient_norm
-    return at_most(norm, LIMIT_ATOL, detail=f"gradient norm {norm:.3g} at the end point of a run that came to rest")
 
 
 def _limit_patterns(evidence: Evidence) -> Measurement:

@@ -13,12 +13,10 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024.phase_clock import in_phase, phase_plan, states_in
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
-from reluflow.theory.boursier2024.spurious_hypotheses import FITTED, RESIDUAL, largest_pull, run_regime
+from reluflow.theory.boursier2024.spurious_hypotheses import largest_pull
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.extremes import largest_of, least_of
-from reluflow.theory.measurement import Measurement, least_over, need, none_of, nothing
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.measurement import Measurement, held, least_over, need, none_of, nothing
 
 ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
 
@@ -80,23 +78,12 @@ def facet_push(evidence: Evidence, entry: PhaseState) -> float:
     return constants.alpha_4 / longest - force_error(evidence, entry) - turning
 
 
-@hypothesis("plane", "the samples lie in the plane, where Eq. (52) is minimised exactly")
-def _in_the_plane(evidence: Evidence) -> Judgement:
-    return Judgement(evidence.dataset.d == 2, None, f"dimension {evidence.dataset.d}")
-
-
-@run_regime(
-    "small-steps", "eps_3, eps_4 and delta_tilde are so small that c_4 and alpha_4 outweigh the errors of Lemma 19"
-)
 def _small_steps(evidence: Evidence) -> Judgement:
     entry = need(late_states(evidence), "the run does not reach Phase 3")[0]
     c_4, error, push = descent_rate(evidence), force_error(evidence, entry), facet_push(evidence, entry)
     margin = min(0.75 * c_4 - error, push)
     detail = f"force error {error:.4g} against 3/4 c_4 = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
     return Judgement(margin > 0.0, margin, detail)
-
-
-LATE = (*RESIDUAL, _in_the_plane, FITTED, _small_steps)
 
 
 @in_phase("3", at_least=2)
@@ -123,8 +110,8 @@ def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
         return nothing("no neuron is mixed after tau_3, so R_t = 0")
     entry, rate = states[0], 0.5 * descent_rate(evidence)
     level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda_of(evidence)
-    words = "largest ln R_t + (c_4/2)(t - tau_3) is {:.6g}, of C lambda^(2(1-eps)) {bound:.6g}"
-    return largest_of((s.log_mixed_norm + rate * (s.time - entry.time) for s in states), level, words)
+    words = "largest ln R_t + (c_4/2)(t - tau_3) is {measured:.6g}, of C lambda^(2(1-eps)) {bound:.6g}"
+    return held((s.log_mixed_norm + rate * (s.time - entry.time) for s in states), "at_most", level, words=words)
 
 
 @in_phase("3")
@@ -147,7 +134,7 @@ def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
         "least -2(c_4 - error) - d ln|w|^2/dt over {count} states",
         "no neuron stands across the data after tau_3",
     )
-    return least_of(slacks, 0.0, words, empty=empty, allowance=ROUNDING)
+    return held(slacks, "at_least", 0.0, words=words, empty=empty, allowance=ROUNDING)
 
 
 ACROSS = "across"

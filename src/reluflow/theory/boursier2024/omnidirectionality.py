@@ -20,12 +20,10 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.phase_states import KINK, log_lambda_of, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.boursier2024.spurious_hypotheses import on_positive_data, run_regime
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import dominated_start
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, none_of, nothing
-from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.hypotheses import is_dominated
+from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, needs, none_of, nothing
 from reluflow.theory.theorem import Constants
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
@@ -132,7 +130,6 @@ def escape(evidence: Evidence) -> Snapshot | None:
     return next(later, None)
 
 
-@run_regime("plateau", "the run comes to the least-squares line and leaves it again after three e-folds or more")
 def _leaves_a_plateau(evidence: Evidence) -> Judgement:
     (start, distance), end = plateau(evidence), escape(evidence)
     rates = line_forecast(evidence).rates
@@ -324,21 +321,17 @@ def _is_trapped(evidence: Evidence) -> Measurement:
     return all_of([(spread.is_trapped, words)], detail=words)
 
 
-@hypothesis("misfit", "the least-squares line does not fit the data")
-@on_positive_data
 def _line_misfits(evidence: Evidence) -> Judgement:
     share = constants_of(evidence).loss_star / (0.5 * constants_of(evidence).mean_square_label)
     return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
 
 
-@hypothesis("unbalanced", "some neuron starts with |a_j| < |w_j|")
 def _is_unbalanced(evidence: Evidence) -> Judgement:
-    found = dominated_start().judge(evidence)
+    found = is_dominated(evidence)
     margin = None if found.margin is None else -found.margin
     return Judgement(not found.holds, margin, found.detail)
 
 
-@run_regime("omnidirectional", "beside the line a neuron is on its way to a direction in which it can grow")
 def _keeps_directions(evidence: Evidence) -> Judgement:
     snapshot, distance = plateau(evidence)
     if distance > NEAR_THE_LINE:

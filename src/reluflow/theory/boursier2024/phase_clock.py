@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from reluflow.dynamics.stopping import Stationary
-from reluflow.theory.boursier2024.phase_states import PhaseState, log_scale_of, phase_states
+from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.data_files import tables_of
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, all_of, need
-from reluflow.theory.stating import needs
+from reluflow.theory.measurement import Measurement, all_of, need, needs
 
 PARAMETERS = ("eps-thm2", "eps_2", "eps_3", "eps_4", "delta_prime", "delta_4")  # tables of results.toml
 PHASES = {
@@ -23,6 +23,7 @@ PHASES = {
     "3": ("fitting", "convergence"),
 }
 
+Found = TypeVar("Found")
 Clause = tuple[str, Callable[[PhaseState], float]]  # fires where the function is at least 0
 
 
@@ -82,7 +83,7 @@ def phase_clock(evidence: Evidence) -> PhaseClock:
     A parameter that the result at hand does not have takes its default.
     """
     states, constants = phase_states(evidence), constants_of(evidence)
-    log_lambda, tau = log_scale_of(evidence.network), alignment_time(evidence)
+    log_lambda, tau = log_lambda_of(evidence), alignment_time(evidence)
     eps, eps_2, eps_3, eps_4, delta_prime, delta_4 = (_chosen(evidence, name) for name in PARAMETERS)
     first = next((i for i, s in enumerate(states) if s.time >= tau), len(states))
     alignment = PhaseEnd(tau, "time", first) if first < len(states) else PhaseEnd(np.inf, "", first)
@@ -120,7 +121,7 @@ def states_in(evidence: Evidence, phase: str) -> tuple[PhaseState, ...]:
 
 def in_phase(
     phase: str, *, at_least: int = 1
-) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Measurement]], Callable[[Evidence], Measurement]]:
+) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Found]], Callable[[Evidence], Found]]:
     """The decorated measure on the states of a phase; undecided where there are none, or fewer than two."""
     what = f"{'two states' if at_least == 2 else 'states'} of Phase {phase}"
     return needs(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
@@ -135,7 +136,7 @@ def ends_by(evidence: Evidence, phase: str, name: str, clause: str) -> Measureme
 
 def alignment_time(evidence: Evidence) -> float:
     """tau = -eps ln(lambda) / |D*|; 0 where lambda is 1 or more."""
-    return max(-_chosen(evidence, "eps-thm2") * log_scale_of(evidence.network) / constants_of(evidence).pull_norm, 0.0)
+    return max(-_chosen(evidence, "eps-thm2") * log_lambda_of(evidence) / constants_of(evidence).pull_norm, 0.0)
 
 
 def phase_plan(evidence: Evidence) -> FlowPlan:
@@ -143,7 +144,7 @@ def phase_plan(evidence: Evidence) -> FlowPlan:
     constants = constants_of(evidence)
     pull, rate = constants.pull_norm, constants.pl_constant
     tau = alignment_time(evidence)
-    growth = max(-log_scale_of(evidence.network) / pull, tau + 1.0 / pull)
+    growth = max(-log_lambda_of(evidence) / pull, tau + 1.0 / pull)
     opening = max(growth - 8.0 / pull, tau)
     times = np.concatenate(
         [

@@ -44,11 +44,6 @@ def neuron_sets(problem: TrainingProblem) -> NeuronSets:
     return NeuronSets(positive=(network.a > 0.0) & is_active, negative=network.a < 0.0)
 
 
-def log_scale_of(network: Network) -> float:
-    """ln lambda, with lambda^2 = sum_j a_j(0)^2: the least scale for which Eq. (5) holds."""
-    return network.log_scale + 0.5 * float(np.log(np.sum(network.weight * network.a**2)))
-
-
 def signs_on(network: Network, X: FloatArray) -> SignArray:
     """Signs of <w_j, x_k>, 0 within rounding, shape (num_neurons, n)."""
     products, sizes = network.pre_activations(X), row_norms(network.w)[:, None] * np.linalg.norm(X, axis=1)
@@ -56,8 +51,9 @@ def signs_on(network: Network, X: FloatArray) -> SignArray:
 
 
 def log_lambda_of(evidence: Evidence) -> float:
-    """ln lambda of the network at time 0."""
-    return log_scale_of(evidence.network)
+    """ln lambda of the network at time 0, lambda^2 = sum_j a_j(0)^2: the least scale for which Eq. (5) holds."""
+    network = evidence.network
+    return network.log_scale + 0.5 * float(np.log(np.sum(network.weight * network.a**2)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,8 @@ import numpy as np
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import InvalidInputError
 from reluflow.theory.boursier2024.conditions import least_facet_push
-from reluflow.theory.data_files import named
 from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.theorem import Constants
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +146,6 @@ def spurious_constants(facts: DatasetFacts) -> SpuriousConstants:
 def constants_of(evidence: Evidence) -> SpuriousConstants:
     """The constants of the evidence's dataset, computed once."""
     return spurious_constants(evidence.facts)
-
-
-def numbers(evidence: Evidence, **sources: str) -> Constants:
-    """Numbers of a result by their names: constants of the data, or functions of the evidence as `file.function`."""
-    found = {
-        name: named("boursier2024", source)(evidence) if "." in source else getattr(constants_of(evidence), source)
-        for name, source in sources.items()
-    }
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
 
 
 def mixed_descent_rate(facts: DatasetFacts, delta: float) -> float:

@@ -10,39 +10,19 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
+from reluflow.theory.boursier2024 import alignment_regime
 from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
-from reluflow.theory.boursier2024.phase_states import log_scale_of, neuron_sets
+from reluflow.theory.boursier2024.phase_states import log_lambda_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import data_assumption, dominated_start, relu_activation
 from reluflow.theory.measurement import need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Hypothesis, Setting
-
-SETTING = Setting(width=20)
 
 
-@hypothesis("loss", "L = (1/2n) sum_k (h(x_k) - y_k)^2")
-def _is_mean_half_square(evidence: Evidence) -> Judgement:
-    loss = evidence.loss
-    holds = loss.name == "square" and loss.reduction == "mean" and loss.factor == 1.0
-    detail = f"the loss is {loss.name}, reduction {loss.reduction}, factor {loss.factor:g}"
-    return Judgement(holds=holds, margin=None, detail=detail)
-
-
-@hypothesis("positive-neuron", "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)")
 def _has_positive_active_neuron(evidence: Evidence) -> Judgement:
     count = int(np.sum(neuron_sets(evidence.problem).positive))
     return Judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons")
-
-
-BASIC = (_is_mean_half_square, relu_activation, dominated_start(), _has_positive_active_neuron)
-ACUTE = (*BASIC, data_assumption("boursier-a4"))
-FACETS = (*ACUTE, data_assumption("boursier-a5"))
-RESIDUAL = (*FACETS, data_assumption("boursier-a6"))
 
 
 @kept
@@ -64,48 +44,31 @@ def on_a_run(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Jud
     """The judgement where there is a run with snapshots and Assumption 4 holds, undecided elsewhere."""
 
     def guarded(evidence: Evidence) -> Judgement:
-        if evidence.trajectory is None or not evidence.trajectory.snapshots:
-            return undecided("no run with snapshots was made")
+        need(evidence.run.snapshots, "no run with snapshots was made")
         return on_positive_data(judge)(evidence)
 
     return guarded
 
 
-def data_regime(name: str, statement: str) -> Callable[[Callable[[Evidence], Judgement]], Hypothesis]:
-    """A regime that the decorated function judges on positive data."""
-    return lambda judge: Hypothesis(name, statement, on_positive_data(judge), is_regime=True)
-
-
-def run_regime(name: str, statement: str) -> Callable[[Callable[[Evidence], Judgement]], Hypothesis]:
-    """A regime that the decorated function judges on a run on positive data."""
-    return lambda judge: Hypothesis(name, statement, on_a_run(judge), is_regime=True, needs_trajectory=True)
-
-
 def scale_factor(evidence: Evidence, log_lambda: float) -> float:
     """The factor, as a logarithm, that brings the network to lambda = exp(log_lambda)."""
-    return log_lambda - log_scale_of(evidence.network)
-
-
-@kept
-def early_constants(evidence: Evidence) -> AlignmentConstants:
-    """Constants of Theorem 1 for the data, computed once."""
-    return alignment_constants(evidence.dataset, evidence.loss)
+    return log_lambda - log_lambda_of(evidence)
 
 
 def log_early_threshold(evidence: Evidence) -> float:
     """ln of the scale below which Theorem 1 with alpha_0 = 1 is proved (erratum E2); -inf on degenerate data."""
-    constants = early_constants(evidence)
+    constants = need(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY)
     return constants.log_lambda_corrected(evidence.parameter("eps"), 1.0) if constants.alpha_min > 0.0 else -np.inf
 
 
 def log_c(evidence: Evidence) -> float:
     """ln of the constant c of Theorem 1 with alpha_0 = 1."""
-    return early_constants(evidence).log_c(1.0)
+    return need(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY).log_c(1.0)
 
 
 def log_alignment_bound(evidence: Evidence) -> float:
     """ln of c lambda^eps, the misalignment |D*| - <D*, wbar_i> that Lemma 4 allows at tau."""
-    return log_c(evidence) + evidence.parameter("eps") * log_scale_of(evidence.network)
+    return log_c(evidence) + evidence.parameter("eps") * log_lambda_of(evidence)
 
 
 def log_least_eps_2(evidence: Evidence) -> float:
@@ -133,7 +96,7 @@ def least_projections(evidence: Evidence) -> FloatArray:
     In Phase 2a |D^t - D*| <= S max(eps_2, 2 lambda^2), which turns D^t by at most twice that over |D*|.
     """
     constants = constants_of(evidence)
-    log_lambda = log_scale_of(evidence.network)
+    log_lambda = log_lambda_of(evidence)
     size = max(evidence.parameter("eps_2"), float(2.0 * np.exp(min(2.0 * log_lambda, 0.0))))
     straight = evidence.dataset.X @ constants.pull_at_zero / constants.pull_norm
     return np.asarray(straight - 2.0 * constants.mean_square * size * constants.lengths / constants.pull_norm)
@@ -149,15 +112,6 @@ def largest_pull(evidence: Evidence) -> float:
     return constants_of(evidence).d_bar(start_residual(evidence))
 
 
-@data_regime("eps_2", "eps_2 < eps_2*: outputs stay below labels and delta_k > 0")
-def _eps_2_is_small(evidence: Evidence) -> Judgement:
-    margin = largest_eps_2(evidence) - evidence.parameter("eps_2")
-    return Judgement(margin > 0.0, margin, f"eps_2* = {margin + evidence.parameter('eps_2'):.6g}")
-
-
-@run_regime(
-    "aligned", "at tau the run is as Lemmas 4 and 15 leave it: <wbar_i, x_k> >= delta_k on I, sums of a^2 still small"
-)
 def _is_aligned(evidence: Evidence) -> Judgement:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
     clock = phase_clock(evidence)
@@ -169,36 +123,28 @@ def _is_aligned(evidence: Evidence) -> Judgement:
     return Judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
 
 
-def ended_by(phase: str, clause: str, statement: str) -> Hypothesis:
+def _ended_by(evidence: Evidence, phase: str, clause: str) -> Judgement:
     """The run reached the end of a phase through the clause the proof names, so that the next one can begin."""
-
-    @run_regime(f"{phase}-ended", statement)
-    def judge(evidence: Evidence) -> Judgement:
-        clock = phase_clock(evidence)
-        end = getattr(clock, phase)
-        if end.is_reached and clock.states[end.index].has_lost_neurons:
-            return undecided("negative neurons are too light for a double, so their clause cannot be read")
-        if not end.is_reached and evidence.run.outcome.is_cut_short:
-            return undecided("the run was cut short before the phase ended")
-        words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
-        return Judgement(end.clause == clause, None, f"the phase {words}")
-
-    return judge
+    clock = phase_clock(evidence)
+    end = getattr(clock, phase)
+    if end.is_reached and clock.states[end.index].has_lost_neurons:
+        return undecided("negative neurons are too light for a double, so their clause cannot be read")
+    if not end.is_reached and evidence.run.outcome.is_cut_short:
+        return undecided("the run was cut short before the phase ended")
+    words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
+    return Judgement(end.clause == clause, None, f"the phase {words}")
 
 
-GROWN = ended_by("growth", "grown", "Phase 2a ended because sum_I a^2 reached eps_2")
-FITTED = ended_by("fitting", "fitted", "Phase 2b ended because |beta* - beta_I| reached eps_3")
 SMALLER = "smaller"
 SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
 
 
 def settled_plan(evidence: Evidence) -> FlowPlan:
     """The phases of the run, and beside it the same draw at lambda^2, at most e^-5 lambda, run to rest."""
-    network = evidence.network.scaled(min(log_scale_of(evidence.network), -5.0))
+    network = evidence.network.scaled(min(log_lambda_of(evidence), -5.0))
     return replace(phase_plan(evidence), companions=(Companion(SMALLER, network, until=Stationary()),))
 
 
-@run_regime("scale-settled", "the scale is so small that the same draw at its square ends at the same outputs")
 def _is_settled(evidence: Evidence) -> Judgement:
     """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
     smaller = need(evidence.companions.get(SMALLER), "no run at the square of the scale was made")

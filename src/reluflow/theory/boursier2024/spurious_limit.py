@@ -20,8 +20,7 @@ from reluflow.theory.boursier2024.spurious_hypotheses import settled_plan
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
 from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, fitted_slope, missing, need
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
 from reluflow.theory.theorem import Constants
 
 NUM_CONE_POINTS = 100
@@ -42,18 +41,11 @@ def _is_linear_on_the_cone(evidence: Evidence) -> Measurement:
     return at_most(worst, LIMIT_ATOL, detail=words)
 
 
-def _loss_of_the_line(evidence: Evidence) -> Measurement:
-    return equals(evidence.run.loss, constants_of(evidence).loss_star, atol=LIMIT_ATOL)
-
-
-def _late_output_rate(evidence: Evidence) -> Measurement:
+def _late_output_rate(evidence: Evidence) -> float:
     errors = [(state.time, float(np.max(np.abs(output_errors(state))))) for state in phase_states(evidence)]
     points = [(time, np.log(error)) for time, error in errors if _RESOLVED_ERROR < error < _LATE_ERROR]
     need(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
-    rate = -fitted_slope(*zip(*points, strict=True))
-    bound = constants_of(evidence).pl_constant
-    detail = f"max_k |h(x_k) - <beta*, x_k>| decays at the rate {rate:.6g}, at least sigma_min |beta*| = {bound:.6g}"
-    return at_least(rate, bound, detail=detail)
+    return -fitted_slope(*zip(*points, strict=True))
 
 
 def _predictions(evidence: Evidence) -> Constants:
@@ -93,9 +85,8 @@ def _width_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(*plan.companions, wider))
 
 
-@hypothesis("outside-box", "the data are in no box of Assumption 3 with eta < 1/6")
 def _outside_the_box(evidence: Evidence) -> Judgement:
-    inside = conditions.three_point_box(evidence.facts)
+    inside = conditions.three_point_box(evidence.facts, corrected=False)
     margin = None if inside.margin is None else -inside.margin
     return Judgement(not inside.holds, margin, inside.detail)
 
@@ -125,7 +116,7 @@ def facet_margins(samples: FloatArray, labels: FloatArray) -> FloatArray:
 def _box_size(evidence: Evidence) -> float:
     """The least eta whose box holds the three samples, in whatever order they come."""
     limit = conditions.largest_safe_eta()
-    margin = conditions.corrected_three_point_box(evidence.facts).margin
+    margin = conditions.three_point_box(evidence.facts, corrected=True).margin
     return limit - (margin if margin is not None else 0.0)
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.chistikov2023.conditions import correlated_teacher, spanning_unit_teacher
+from reluflow.theory.chistikov2023.conditions import correlated_teacher, generic_covariance, spanning_unit_teacher
 from reluflow.theory.chistikov2023.scene import DELTA_TERMS, scene
 from reluflow.theory.condition import Judgement, positive, undecided
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Hypothesis, Setting
+from reluflow.theory.theorem import Constants
 
-SETTING = Setting(width=4, scale="1e-3")
 EXAMPLE = "chistikov-two-samples"
 ON_BOUNDARY = 1e-12  # cosines of a neuron and a sample below this count as 0
 
@@ -56,10 +53,16 @@ def _single_crossings(evidence: Evidence) -> Judgement:
     return positive(shortest, f"the shortest stage of a yardstick lasts {shortest:.4g}")
 
 
-@hypothesis("chistikov-a2", "lambda <= (m n^(9 n Delta^2/delta^3))^(-3/epsilon)", is_regime=True)
+def meets_assumption_1(evidence: Evidence) -> bool:
+    """Whether every part of Assumption 1 that data and start decide is known to hold."""
+    facts = evidence.facts
+    of_data = correlated_teacher(facts), spanning_unit_teacher(facts), generic_covariance(facts)
+    return all(j.holds is True for j in (*of_data, _start(evidence), _single_crossings(evidence)))
+
+
 def _small_scale(evidence: Evidence) -> Judgement:
     """Assumption 2, as logarithms."""
-    if any(h.judge(evidence).holds is not True for h in ASSUMPTION_1):
+    if not meets_assumption_1(evidence):
         return undecided("not judged without Assumption 1, on whose numbers the bound rests")
     here = scene(evidence)
     needed = here.largest_log_scale(evidence.parameter("epsilon"))
@@ -67,26 +70,9 @@ def _small_scale(evidence: Evidence) -> Judgement:
     return Judgement(here.log_scale <= needed, needed - here.log_scale, words)
 
 
-STATED_FOR = (
-    loss_among("square"),
-    relu_activation,
-    Hypothesis("mean", "the loss is (1/2n) sum of squares", _mean_square, is_setting=True),
-    balanced_start(),
-)
-ASSUMPTION_1 = (
-    data_assumption("correlated-teacher"),
-    data_assumption("chistikov-a1i"),
-    Hypothesis("chistikov-a1ii", "J+ is not empty, no neuron is on a boundary, none of J- points along gamma", _start),
-    data_assumption("chistikov-a1iii"),
-    Hypothesis("chistikov-a1iv", "no yardstick meets two samples at once", _single_crossings),
-)
-DATA_AND_START = (*STATED_FOR, *ASSUMPTION_1)
-HYPOTHESES = (*DATA_AND_START, _small_scale)
-
-
 def own_scale(evidence: Evidence) -> float:
     """ln of the factor that brings the draw to the scale of Assumption 2; 0 where it is there or has no such scale."""
-    if any(h.judge(evidence).holds is not True for h in ASSUMPTION_1):
+    if not meets_assumption_1(evidence):
         return 0.0
     here = scene(evidence)
     needed = here.largest_log_scale(evidence.parameter("epsilon"))

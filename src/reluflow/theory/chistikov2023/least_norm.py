@@ -6,13 +6,12 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network import Network
+from reluflow.theory.chistikov2023.conditions import spanning_unit_teacher
 from reluflow.theory.chistikov2023.interpolators import MAX_DIMENSION, interpolation
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
 from reluflow.theory.measurement import Measurement, at_most, need, none_of
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Hypothesis
+from reluflow.theory.theorem import Constants
 
 NUM_DRAWS = 2000
 GAIN = 1e-9  # of the largest gain above 1 that is rounding
@@ -34,17 +33,9 @@ def _acute(evidence: Evidence) -> Judgement:
     return Judgement(holds, least, f"least cosine with the teacher {least:.4g}, labels fitted to {residual:.2g}")
 
 
-_DATA = (
-    loss_among("square"),
-    relu_activation,
-    Hypothesis("square-data", "Assumption 3: n = d", _square),
-    data_assumption("chistikov-a1i"),
-    Hypothesis("acute", "the labels are those of one neuron within 90 degrees of every sample", _acute),
-)
-
-
 def _is_posed(evidence: Evidence) -> bool:
-    return all(h.judge(evidence).holds is True for h in _DATA)
+    judged = _square(evidence), spanning_unit_teacher(evidence.facts), _acute(evidence)
+    return evidence.loss.name == "square" and evidence.leak == 0.0 and all(j.holds is True for j in judged)
 
 
 @kept
@@ -55,22 +46,15 @@ def criterion(evidence: Evidence) -> tuple[float, bool]:
     return value, value > 0.0 or about.is_exhaustive or about.is_surely_negative
 
 
-def _sign(wanted: int) -> Hypothesis:
-    words = "M < 0" if wanted < 0 else "M > 0"
-
-    def judge(evidence: Evidence) -> Judgement:
-        if not _is_posed(evidence):
-            return undecided("not judged without n = d samples of one teacher")
-        if evidence.dataset.d > MAX_DIMENSION:
-            return undecided(f"not searched for d = {evidence.dataset.d}, above {MAX_DIMENSION}")
-        value, is_sure = criterion(evidence)
-        if not is_sure:
-            return undecided(
-                f"the largest value found is {value:.6g}, but the search over three or more is not exhaustive"
-            )
-        return Judgement(wanted * value > 0.0, wanted * value, f"M = {value:.8g}")
-
-    return Hypothesis("criterion", words, judge)
+def _has_sign(evidence: Evidence, wanted: int) -> Judgement:
+    if not _is_posed(evidence):
+        return undecided("not judged without n = d samples of one teacher")
+    if evidence.dataset.d > MAX_DIMENSION:
+        return undecided(f"not searched for d = {evidence.dataset.d}, above {MAX_DIMENSION}")
+    value, is_sure = criterion(evidence)
+    if not is_sure:
+        return undecided(f"the largest value found is {value:.6g}, but the search over three or more is not exhaustive")
+    return Judgement(wanted * value > 0.0, wanted * value, f"M = {value:.8g}")
 
 
 def _constants(evidence: Evidence) -> Constants:
@@ -149,7 +133,6 @@ def _active_part(evidence: Evidence) -> Measurement:
     return at_most(float(np.max(np.abs(parts @ about.teacher))), 1.0, allowance=1e-12)
 
 
-@hypothesis("plane", "d = 2")
 def _plane(evidence: Evidence) -> Judgement:
     d = evidence.dataset.d
     return Judgement(d == 2, float(2 - d), f"d = {d}")

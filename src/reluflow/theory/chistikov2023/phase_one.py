@@ -9,17 +9,14 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
-from reluflow.theory.chistikov2023.assumptions import HYPOTHESES
 from reluflow.theory.chistikov2023.scene import Scene, scene
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.hypotheses import no_ridge_met
 from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
 
 TIMES = 1e-8  # crossing times of the flow against closed forms, relative; seen: 1e-12
 ROUNDING = 1e-8  # unit vectors and logarithms of norms of a run; bounds like 1e-400 are below what doubles can show
 DEAD_STAYS = 1e-12  # relative; seen: 2e-16
 LIGHTEST = -650.0  # ln of the least record of a neuron beside its snapshot's scale that keeps all its digits
-RUNS = (*HYPOTHESES, no_ridge_met)
 DECADES = (3.5, 4.0, 4.5)  # scales 10^-x of the sweeps of crossing times: above rounding, below the next order
 
 

@@ -19,10 +19,9 @@ from reluflow.single_neuron.descent_bounds import (
 )
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, PopulationPlan
-from reluflow.theory.lee2022.model import largest_step_rate, once_turning, start
+from reluflow.theory.lee2022.model import largest_step_rate, start
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, NeuronDescent, population_plan, run_of
 from reluflow.theory.measurement import Measurement, at_most, need
-from reluflow.theory.stating import hypothesis
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
@@ -44,11 +43,9 @@ def descent_allowance(neuron: BalancedNeuron, eta: float) -> float:
     return 2.0 * eta * largest_step_rate(neuron) * (1.0 + float(np.log(limits.largest / limits.smallest)))
 
 
-@hypothesis("small-step", f"eta << 1/rate, read as eta times the fastest rate <= {SMALL}")
-@once_turning
-def _small_step(evidence: Evidence) -> Judgement:
-    product = step_size(evidence) * largest_step_rate(start(evidence))
-    return Judgement(product <= SMALL, SMALL - product, f"eta times the fastest rate is {product:.4g}")
+def _relative_step(evidence: Evidence) -> float:
+    """eta times the fastest rate of the flow."""
+    return step_size(evidence) * largest_step_rate(start(evidence))
 
 
 def _plan(evidence: Evidence) -> PopulationPlan:
@@ -148,7 +145,7 @@ def _drift(evidence: Evidence) -> Measurement:
 def _smallest_magnitude(evidence: Evidence) -> float:
     """r: the flow's own, less the drift that descent may have."""
     limits = magnitude_range(start(evidence))
-    return limits.smallest * (1.0 - 2.0 * step_size(evidence) * largest_step_rate(start(evidence)))
+    return limits.smallest * (1.0 - 2.0 * _relative_step(evidence))
 
 
 def stopping_step(evidence: Evidence) -> float:
@@ -165,8 +162,6 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
     return _steps(evidence, min(1.1 * stopping_step(evidence) + 10.0, MAX_STEPS))
 
 
-@hypothesis("magnitude-range", "r < |w(T)|, v_k(T) along the run", needs_trajectory=True)
-@once_turning
 def _stays_above(evidence: Evidence) -> Judgement:
     need(isinstance(evidence.population, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)

@@ -18,7 +18,6 @@ from reluflow.single_neuron.gaussian_moments import half_space_moment
 from reluflow.single_neuron.one_layer import one_layer_flow
 from reluflow.single_neuron.phases import switches
 from reluflow.single_neuron.population import NeuronParameters, population_gradient
-from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lee2022.conditions import active_covariance_is_definite
 from reluflow.theory.lee2022.flow_results import printed_antiderivative
@@ -204,25 +203,3 @@ def _balance(norm: float) -> Measurement:
     return equals(
         moved, stated, atol=1e-12, detail=f"with |w| = {norm:g} v moves at {moved:.6g}, Eq. (9) says {stated:.6g}"
     )
-
-
-CASES: dict[str, Cases] = {
-    "E1": both(_curve_start),
-    "E2": both(_early_upper),
-    "E3": both(_antiderivative),
-    "E4": both(_euler),
-    "E5": both(_first_step),
-    "E6": both(_cube),
-    "E7": both(_second_fit),
-    "E8": both(_cosine_tail),
-    "E9": both(_comparison),
-    "E10": both(_convex),
-    "E11": on_each(_phases, 2.6, 1.0),
-    "E12": both(_large_start),
-    "E13": both(_angle),
-    "E14": on_each(_balance, 0.5, 1.0),
-    "E15": both(_eigenvalues),
-    "E16": on_each(_layer_velocity, 0.0, 1e-9),
-    "E17": both(_loose_curve),
-    "E18": on_each(_strict, 0.0, 0.1),
-}

@@ -12,10 +12,9 @@ from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lee2022.model import once_turning, start
+from reluflow.theory.lee2022.model import start
 from reluflow.theory.lee2022.runs import ComparisonCurves, EulerRuns, run_of
 from reluflow.theory.measurement import Measurement, Values, at_least, at_most
-from reluflow.theory.stating import hypothesis
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,15 @@ def printed_bound(evidence: Evidence) -> float:
     return printed_euler_bound(rate=rate, step_size=evidence.parameter("step") / rate, curvature=_bounds(evidence)[2])
 
 
-@hypothesis("moving-start", "the scalar equation does not start at its fixed point")
-@once_turning
 def _moves(evidence: Evidence) -> Judgement:
     bend = _curve(evidence).bend
     return Judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
 
 
-@hypothesis("small-step", "eta < 1/(c M_1 M_2)", is_regime=True)
-@once_turning
-def _small_step(evidence: Evidence) -> Judgement:
+def _largest_step(evidence: Evidence) -> float:
+    """1/(M_1 M_2)."""
     first, second, _ = _bounds(evidence)
-    bound = 1.0 / (first * second)
-    step = evidence.parameter("step")
-    return Judgement(step < bound, bound - step, f"c eta = {step:g} against 1/(M_1 M_2) = {bound:.4g}")
+    return 1.0 / (first * second)
 
 
 def _errors(evidence: Evidence, *, corrected: bool) -> list[float]:

@@ -7,24 +7,16 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
-from reluflow.single_neuron.bounds import (
-    Band,
-    angle_band,
-    angle_rates,
-    magnitude_band,
-    magnitude_range,
-    vanishing_start_band,
-)
+from reluflow.single_neuron.bounds import Band, angle_band, magnitude_band, vanishing_start_band
 from reluflow.single_neuron.comparison import escape_time
 from reluflow.single_neuron.full_parameter_flow import ParameterTrajectory
 from reluflow.single_neuron.magnitude_angle_flow import balanced_flow
 from reluflow.single_neuron.one_layer import one_layer_flow, vanishing_start_upper_bound_holds_late
 from reluflow.single_neuron.population import population_gradient
-from reluflow.theory.evidence import Evidence, PopulationPlan, kept
-from reluflow.theory.lee2022.model import start, student, teacher
-from reluflow.theory.lee2022.runs import VECTOR_FLOW, population_plan, run_of
+from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.lee2022.model import magnitude_limits, start, student, teacher
+from reluflow.theory.lee2022.runs import run_of
 from reluflow.theory.measurement import Measurement, at_least, at_most, held, need, none_of, nothing
-from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
 
@@ -96,34 +88,9 @@ def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Measurement:
 
 def within_range(evidence: Evidence) -> Measurement:
     """r <= v(t) <= R with r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*), in units of v*."""
-    run, limits = flow(evidence), magnitude_range(start(evidence))
+    run, limits = flow(evidence), magnitude_limits(evidence)
     slack = np.minimum(run.magnitude - limits.smallest, limits.largest - run.magnitude)
     return _smallest(slack / run.start.teacher_magnitude, run.times, "v*")
-
-
-def angle_constants(evidence: Evidence) -> Constants:
-    """r, R, the two rates and y_0 = cot(phi_0/2)."""
-    neuron, limits = start(evidence), magnitude_range(start(evidence))
-    slow, fast = angle_rates(neuron)
-    return {
-        "r": limits.smallest,
-        "R": limits.largest,
-        "slow_rate": slow,
-        "fast_rate": fast,
-        "half_cotangent": neuron.half_cotangent,
-    }
-
-
-def start_constants(evidence: Evidence) -> Constants:
-    """Where the run begins: v_0, v*, phi_0, eps_0 and the threshold of Eq. (11)."""
-    neuron = start(evidence)
-    return {
-        "v_0": neuron.magnitude,
-        "v_star": neuron.teacher_magnitude,
-        "phi_0": neuron.phi,
-        "eps_0": neuron.deficit,
-        "threshold": neuron.threshold,
-    }
 
 
 def angle_grows(evidence: Evidence) -> Measurement:
@@ -198,11 +165,6 @@ def implicit_error(q: int, initial: float, level: float, curve: FloatArray, time
 
 INTEGRATION = 1e-8  # relative for |w|, radians for the angle; the integrator runs at 1e-11, and 2e-9 was seen
 STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian
-
-
-def vector_flow_plan(evidence: Evidence) -> PopulationPlan:
-    """All coordinates integrated at relative tolerance 1e-11."""
-    return population_plan(evidence, VECTOR_FLOW, "gap", rtol=1e-11)
 
 
 def _vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Measurement:
@@ -305,9 +267,8 @@ def _implicit(evidence: Evidence) -> Measurement:
     return at_most(max(errors), 1e-8, detail=f"relative errors {errors[0]:.2g} (lower), {errors[1]:.2g} (upper)")
 
 
-def _theorem_3_8_constants(evidence: Evidence) -> Constants:
+def _escape_time(evidence: Evidence) -> float:
+    """How long a small start of two or more layers stays small."""
     neuron = start(evidence)
-    constants = dict(start_constants(evidence))
-    if neuron.q >= 2 and neuron.magnitude < neuron.threshold:
-        constants["escape_time"] = escape_time(neuron.q, neuron.magnitude, neuron.teacher_power)
-    return constants
+    need(neuron.q >= 2 and neuron.magnitude < neuron.threshold, "nothing to escape from")
+    return escape_time(neuron.q, neuron.magnitude, neuron.teacher_power)

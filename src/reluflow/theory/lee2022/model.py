@@ -10,15 +10,11 @@ from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.angle import gap_between
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
-from reluflow.single_neuron.bounds import angle_rates, magnitude_range
+from reluflow.single_neuron.bounds import MagnitudeRange, angle_rates, magnitude_range
 from reluflow.single_neuron.population import NeuronParameters, balanced_parameters
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.hypotheses import data_assumption, loss_among, relu_activation
-from reluflow.theory.lee2022.conditions import gaussian_sample, single_neuron_realizable
-from reluflow.theory.theorem import Hypothesis, Setting
-
-SETTING = Setting(loss="square", init="lee", width=1, scale="0.3")
+from reluflow.theory.lee2022.conditions import single_neuron_realizable
 
 
 def layers(evidence: Evidence) -> int:
@@ -57,12 +53,6 @@ def start(evidence: Evidence) -> BalancedNeuron:
     return BalancedNeuron(layers(evidence), one.norm, gap=gap, teacher_magnitude=other.norm)
 
 
-def _half_mean_square(evidence: Evidence) -> Judgement:
-    loss = evidence.loss
-    is_stated = loss.reduction == "mean" and loss.factor == 1.0
-    return Judgement(is_stated, None, f"{loss.reduction} over samples, factor {loss.factor:g}")
-
-
 def _one_neuron(evidence: Evidence) -> Judgement:
     network = evidence.network
     if network.num_neurons != 1:
@@ -89,19 +79,14 @@ def turning_start(evidence: Evidence) -> Judgement:
     return Judgement(margin > 1e-12, margin, f"phi_0 = {np.pi - gap:.6g}")
 
 
-POPULATION_MODEL = (
-    loss_among("square"),
-    Hypothesis("half-mean-square", "L is the mean of (f - y)^2/2, which sets the unit of time", _half_mean_square),
-    relu_activation,
-    data_assumption("lee-realizable"),
-    Hypothesis(
-        "lee-gaussian",
-        "the population of the teacher's inputs is standard Gaussian, as the population model takes it",
-        gaussian_sample,
-    ),
-    Hypothesis("single-neuron", "one student neuron, w_0 != 0, its scalar layers balanced", _one_neuron),
-    Hypothesis("turning-start", "0 < phi_0 < pi: neither aligned nor antiparallel", turning_start),
-)
+def magnitude_limits(evidence: Evidence) -> MagnitudeRange:
+    """r and R of the start."""
+    return magnitude_range(start(evidence))
+
+
+def rates(evidence: Evidence) -> tuple[float, float]:
+    """The slow and the fast rate of the angle."""
+    return angle_rates(start(evidence))
 
 
 def largest_step_rate(neuron: BalancedNeuron) -> float:

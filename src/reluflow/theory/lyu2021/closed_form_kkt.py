@@ -7,22 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.published.lyu2021 import symmetric_angle
+from reluflow.endings.limit import unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.limit import unit_norm
-from reluflow.theory.lyu2021.limits import best_network
+from reluflow.theory.lyu2021.limits import best_network, settled_direction
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Setting
 
 _ROUNDING = 1e-9
-_SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +102,6 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
     return float(cotangent / np.hypot(1.0, cotangent))
 
 
-@hypothesis("six-points", "the six points of I.1.1 with cos b >= c*")
 def _six_points(evidence: Evidence) -> Judgement:
     cosine = _cosine(evidence)
     if cosine is None:
@@ -124,10 +119,6 @@ def _cosine(evidence: Evidence) -> float | None:
 
 def _direction(evidence: Evidence) -> ClosedFormDirection:
     return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, _cosine(evidence)))
-
-
-def _stated_multipliers(evidence: Evidence) -> float:
-    return _direction(evidence).residual(evidence.dataset.X)
 
 
 def _margin_formula(evidence: Evidence) -> Measurement:
@@ -186,7 +177,6 @@ def _points(evidence: Evidence) -> MiddlePoints | None:
     return middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
 
 
-@hypothesis("middle", "(x, +-1, c) against (-x, 0, c) with leak eps eps' >= eps^2 + (1 + leak) c^2")
 def _middle(evidence: Evidence) -> Judgement:
     points = _points(evidence)
     if points is None:
@@ -229,9 +219,7 @@ def _smallest_cosine(evidence: Evidence) -> float:
     return symmetric_angle(evidence.leak)[0]
 
 
-_RELU_SETTING = Setting(loss="logistic", leak=0.0, init="lyu-balanced", width=6, scale="1e-3")
 _NUM_STARTS = 12
-_NUM_ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +233,11 @@ class ClassVectors:
     def margin(self) -> float:
         """1/(2(|w_Q^+| + |w_Q^-|)), the margin of every KKT direction (erratum E12: the 2)."""
         return 0.5 / float(np.linalg.norm(self.positive) + np.linalg.norm(self.negative))
+
+    @property
+    def squared_norm(self) -> float:
+        """That of a KKT direction at smallest margin 1."""
+        return 1.0 / self.margin
 
     def outputs(self, X: FloatArray) -> FloatArray:
         """phi(<w_Q^+, x>) - phi(<w_Q^-, x>), the function at smallest margin 1 (erratum E12: the minus)."""
@@ -276,11 +269,8 @@ def kkt_directions(evidence: Evidence) -> list[Network]:
         w = rng.standard_normal((6, dataset.d))
         signs = np.where(np.arange(6) < 3, 1.0, -1.0)
         network = Network(w, signs * np.linalg.norm(w, axis=1))
-        for _ in range(_NUM_ROUNDS):
-            network = unit_norm(max_margin_in_patterns(network, dataset))
-            if kkt_certificate(network, dataset).residual <= 1e-8:
-                found.append(network)
-                break
+        if (settled := settled_direction(network, dataset)) is not None:
+            found.append(settled)
     return found
 
 
@@ -300,16 +290,6 @@ def _global_optimum(evidence: Evidence) -> Measurement:
     words = f"formula {class_vectors(evidence).margin:.9g}, KKT directions {lowest:.9g}, best of all {best.upper:.9g}"
     worst = max(abs(class_vectors(evidence).margin - best.upper), abs(lowest - best.upper))
     return at_most(worst, 1e-7 * best.upper, detail=words)
-
-
-def _constants(evidence: Evidence) -> Constants:
-    vectors = class_vectors(evidence)
-    return {
-        "w_plus": vectors.positive.tolist(),
-        "w_minus": vectors.negative.tolist(),
-        "squared_norm": 1.0 / vectors.margin,
-        "margin": vectors.margin,
-    }
 
 
 def _scaled_neurons(evidence: Evidence) -> Measurement:

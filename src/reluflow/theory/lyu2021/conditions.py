@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import MAX_PATTERNS
 from reluflow.certificates.hard_margin import Separability, linear_separator
+from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.geometry.cones import num_open_cones
 from reluflow.theory.condition import NOT_BINARY, Judgement, fails, positive, undecided
@@ -115,74 +117,67 @@ def pairwise_condition(facts: DatasetFacts) -> Judgement:
     return positive(float(slack.min()), f"smallest slack {slack.min():.6g} at sample {int(slack.argmin()) + 1}")
 
 
-def positive_mean_is_longer(facts: DatasetFacts) -> Judgement:
-    """Assumption A.3: |mu^+| > |mu^-|."""
+def longer_mean(facts: DatasetFacts, sign: int) -> Judgement:
+    """Assumption A.3, |mu^+| > |mu^-|, or for sign -1 Assumption A.8, |mu^+| < |mu^-|."""
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
     plus, minus = (float(np.linalg.norm(facts.leaky_mean(sign))) for sign in (1, -1))
     kappa = 1.0 - minus / plus if plus > 0 else -np.inf
-    return positive(plus - minus, f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
+    return positive(sign * (plus - minus), f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
 
 
-def negative_mean_is_longer(facts: DatasetFacts) -> Judgement:
-    """Assumption A.8: |mu^+| < |mu^-|."""
-    mirrored = positive_mean_is_longer(facts)
-    if mirrored.margin is None:
-        return mirrored
-    return positive(-mirrored.margin, mirrored.detail)
+@dataclass(frozen=True, eq=False)
+class Hints:
+    """The hints of a dataset: which samples they are, and what Theorem 6.2 asks of them."""
+
+    first: int
+    others: tuple[int, int]
+    separator: FloatArray
+    conditions: HintConditions
+
+    @property
+    def margin(self) -> float:
+        """eps/2, that of the limit."""
+        return 0.5 * self.conditions.eps
 
 
-def negative_networks_are_worse(facts: DatasetFacts) -> Judgement:
-    """Assumption A.5 as printed: networks with all a_k <= 0 have margin below gamma^+/2 on the support of w^+."""
-    return _opposite_sign(facts, sign=1, repaired=False)
-
-
-def negative_neurons_do_not_take_over(facts: DatasetFacts) -> Judgement:
-    """Assumption A.5*, the repair of A.5 (erratum E4): the bound holds for the dual multipliers of w^+."""
-    return _opposite_sign(facts, sign=1, repaired=True)
-
-
-def positive_neurons_do_not_take_over(facts: DatasetFacts) -> Judgement:
-    """Assumption A.9 for a_k >= 0 (erratum E5), repaired as A.5*: multipliers of w^-."""
-    return _opposite_sign(facts, sign=-1, repaired=True)
+def find_hints(facts: DatasetFacts) -> Hints | None:
+    """Three positive samples H w*, eps w* + K w_perp, eps w* - K w_perp, w* the max-margin separator of the rest."""
+    X = facts.dataset.X
+    for first, second, third in _hint_candidates(facts):
+        base = facts.dataset.subset(np.setdiff1d(np.arange(facts.dataset.n), (first, second, third)))
+        separator, across = linear_separator(base), 0.5 * (X[second] - X[third])
+        size = float(np.linalg.norm(X[first]))
+        if separator.separable and separator.w @ X[first] > (1.0 - 1e-12) * size:
+            sizes = {"H": size, "K": float(np.linalg.norm(across))}
+            eps = float(separator.w @ (X[second] + X[third]) / 2)
+            needed = hinted_dataset(base, **sizes, eps=eps, leak=facts.leak, w_perp=across).conditions
+            return Hints(first, (second, third), separator.w, needed)
+    return None
 
 
 def hinted(facts: DatasetFacts) -> Judgement:
     """Def. 6.1 with the parameters Theorem 6.2 needs, made explicit (errata E6, E11).
 
-    Looks for three positive samples H w*, eps w* + K w_perp, eps w* - K w_perp with w* the max-margin separator of
-    the rest. The margin is the smallest relative slack of eps < eps limit and H > max(eps, H_0, H_3).
+    The margin is the smallest relative slack of eps < eps limit and H > max(eps, H_0, H_3).
     """
     if (refusal := _leaky_refusal(facts)) is not None:
         return refusal
     if facts.dataset.n > _MAX_HINT_SAMPLES:
         return undecided(f"hints are not searched among n = {facts.dataset.n} samples")
-    for triple in _hint_candidates(facts):
-        rest = np.setdiff1d(np.arange(facts.dataset.n), triple)
-        base = facts.dataset.subset(rest)
-        separator = linear_separator(base)
-        first, second, third = facts.dataset.X[list(triple)]
-        size = float(np.linalg.norm(first))
-        if separator.separable and separator.w @ first > (1.0 - 1e-12) * size:
-            across = 0.5 * (second - third)
-            conditions = hinted_dataset(
-                base,
-                H=size,
-                K=float(np.linalg.norm(across)),
-                eps=float(separator.w @ (second + third) / 2),
-                leak=facts.leak,
-                w_perp=across,
-            ).conditions
-            needed = max(conditions.eps, conditions.H_0, conditions.H_3)
-            slack = min(1.0 - conditions.eps / conditions.eps_limit, 1.0 - needed / conditions.H)
-            detail = (
-                f"hints are samples {', '.join(str(k + 1) for k in triple)}: "
-                f"H = {conditions.H:.6g} (needs {needed:.6g}), "
-                f"K = {conditions.K:.6g} (suboptimal above {conditions.K_min:.6g}), "
-                f"eps = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
-            )
-            return Judgement(conditions.is_admissible, slack, detail)
-    return fails("no three samples are hints for the rest")
+    found = find_hints(facts)
+    if found is None:
+        return fails("no three samples are hints for the rest")
+    conditions = found.conditions
+    needed = max(conditions.eps, conditions.H_0, conditions.H_3)
+    slack = min(1.0 - conditions.eps / conditions.eps_limit, 1.0 - needed / conditions.H)
+    detail = (
+        f"hints are samples {', '.join(str(k + 1) for k in (found.first, *found.others))}: "
+        f"H = {conditions.H:.6g} (needs {needed:.6g}), "
+        f"K = {conditions.K:.6g} (suboptimal above {conditions.K_min:.6g}), "
+        f"eps = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
+    )
+    return Judgement(conditions.is_admissible, slack, detail)
 
 
 def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
@@ -202,7 +197,12 @@ def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
                     yield int(i), int(others[j]), int(others[k])
 
 
-def _opposite_sign(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgement:
+def opposite_networks(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgement:
+    """Assumption A.5, all a_k <= 0 on the support of w^+, or for sign -1 A.9, all a_k >= 0 on that of w^- (erratum E5).
+
+    As printed the margin of such networks is below gamma/2; `repaired`, the bound holds for the dual multipliers (A.5*,
+    erratum E4).
+    """
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
     if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:

@@ -7,15 +7,11 @@ between the two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan
-from reluflow.theory.lyu2021.limits import good_draw_probability
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, given
 from reluflow.theory.lyu2021.phase_two import threshold_time
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm, neuron_rows, pull, unit_ball, velocity, velocity_at
@@ -29,17 +25,15 @@ from reluflow.theory.measurement import (
     fitted_slope,
     missing,
     need,
+    needs,
 )
-from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen
 NUM_PAIRS = 30
 
 
-def _embedding(evidence: Evidence) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    return evidence.witness("embedding", lambda: embed)
+_embedding = given("embedding", embed)
 
 
 def _pairs(evidence: Evidence) -> list[FloatArray]:
@@ -94,13 +88,6 @@ def _pair_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times[1:2], companions=companions)
 
 
-@hypothesis("non-branching", "the pair and its embedding are non-branching: no ridge was met", needs_trajectory=True)
-def _no_ridge_for_either(evidence: Evidence) -> Judgement:
-    need(evidence.companions, "the pair was not run")
-    met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
-
-
 def _flow_commutes(evidence: Evidence) -> Values:
     """|pi_b(theta(t)) - theta_b(t)|_M / |theta_b(t)|_M over the snapshots of the two runs."""
     pair, embedded = (evidence.companions.get(name) for name in ("pair", "embedded"))
@@ -149,21 +136,13 @@ def _late(evidence: Evidence) -> tuple[float, ...]:
     return tuple(sorted({0.5 * t0, 0.0, 1.0 / growth, 3.0 / growth}))
 
 
-def _times(evidence: Evidence, *, late: bool, early: bool) -> tuple[float, ...]:
-    return (*(_early(evidence) if early else ()), *(_late(evidence) if late else ()))
-
-
-def _after_joint_time(wanted: tuple[float, ...]) -> tuple[float, ...]:
-    """The t >= 0, where outputs are of order one and the order in r is far above rounding."""
-    return tuple(t for t in wanted if t >= 0.0)
-
-
 def _joint_plan(evidence: Evidence, *, late: bool, early: bool) -> FlowPlan:
     flow = symmetric_flow(evidence)
-    wanted = _times(evidence, late=late, early=early)
+    wanted = (*(_early(evidence) if early else ()), *(_late(evidence) if late else ()))
     starts = {"limit": (min(LOG_LIMIT, flow.growth * min(wanted) - 3.0), wanted)}
     if late and early:
-        starts |= {name: (log_r, _after_joint_time(wanted)) for name, log_r in LOG_RADII.items()}
+        # at t >= 0 outputs are of order one and the order in r is far above rounding
+        starts |= {name: (log_r, tuple(t for t in wanted if t >= 0.0)) for name, log_r in LOG_RADII.items()}
     companions = tuple(
         Companion(
             name,
@@ -182,7 +161,6 @@ def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[floa
     return tuple(time if time > 0.0 else 1e-9 * (k + 1) for k, time in enumerate(times))
 
 
-@hypothesis("small-start", "the scale is so small that T12 + t0 is positive", is_regime=True)
 def _late_enough(evidence: Evidence) -> Judgement:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
@@ -261,17 +239,6 @@ def _log_scale(evidence: Evidence) -> float:
     """Factor that makes sqrt(m) sigma |theta-bar_0|_M small: 1e-3, and T12 + t >= 0 at every recorded t."""
     flow = symmetric_flow(evidence)
     return min(-7.0, flow.growth * joint_threshold(evidence) - 3.0) - flow.log_size
-
-
-def _constants(evidence: Evidence) -> Constants:
-    flow = symmetric_flow(evidence)
-    return {
-        "lambda_0": flow.growth,
-        "T12": flow.ball.own_time(flow.joint_time),
-        "t0": flow.ball.own_time(joint_threshold(evidence)),
-        "probability": good_draw_probability(evidence),
-        "b": flow.embedding.tolist(),
-    }
 
 
 def _lipschitz_plan(evidence: Evidence) -> FlowPlan:

@@ -9,39 +9,10 @@ from reluflow.geometry.alignment import AlignedState
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
-from reluflow.theory.hypotheses import regime
 from reluflow.theory.lyu2021.conditions import pairwise_condition
-from reluflow.theory.lyu2021.early_constants import (
-    constants_of,
-    correct_cone,
-    idealised_state,
-    idealised_time,
-    where_cone_serves,
-)
+from reluflow.theory.lyu2021.early_constants import constants_of, correct_cone, idealised_state, idealised_time
 from reluflow.theory.lyu2021.unit_ball import steps_of
 from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Hypothesis, Setting
-
-SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-3")
-
-
-@hypothesis("binary", "the labels are -1 and 1")
-def binary_labels(evidence: Evidence) -> Judgement:
-    """Labels -1 and 1."""
-    holds = evidence.dataset.is_binary
-    return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
-
-
-def mean_logistic() -> Hypothesis:
-    """The mean logistic loss, on which the times of the appendix depend."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        loss = evidence.loss
-        holds = loss.name == "logistic" and loss.reduction == "mean" and loss.factor == 1.0
-        return Judgement(holds, None, f"{loss.factor:g} times the {loss.reduction} of the {loss.name} loss")
-
-    return Hypothesis("mean-logistic", "the loss is the mean logistic loss", judge)
 
 
 @drawn("direction")
@@ -115,9 +86,7 @@ def _same_sign(evidence: Evidence) -> Measurement:
 _NUM_TIMES = 40
 
 
-@hypothesis("off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)")
-@where_cone_serves
-def off_the_rays(evidence: Evidence) -> Judgement:
+def _is_off_the_rays(evidence: Evidence) -> Judgement:
     """No neuron starts on the ray it would shrink along."""
     longest = float(np.max(row_norms(evidence.network.w)))
     relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
@@ -166,11 +135,8 @@ def _at_proof_time(evidence: Evidence) -> AlignedState:
     return idealised_state(evidence, constants_of(evidence).time)
 
 
-_TOO_LARGE = "above sigma_max the state at T0 is not that of the limit flow"
-
-
 def _in_cone(evidence: Evidence) -> Measurement:
-    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
+    _needs_sigma_max(evidence)
     constants, cone = constants_of(evidence), correct_cone(evidence)
     state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
     depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
@@ -199,7 +165,7 @@ def _lengths_allowed(evidence: Evidence) -> tuple[float, float]:
 
 def _norms(evidence: Evidence) -> Measurement:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
-    need(_below_sigma_max(evidence).holds, _TOO_LARGE)
+    _needs_sigma_max(evidence)
     state = _at_proof_time(evidence)
     before, after = (np.log(np.linalg.norm(w, axis=1)) for w in (evidence.network.w, state.w))
     grown = after + state.log_norms - before
@@ -223,16 +189,9 @@ def _monotone(evidence: Evidence) -> Values:
         yield ((after - before).min(axis=1) - third * moved) / np.maximum(*sizes)
 
 
-def _below_sigma_max(evidence: Evidence) -> Judgement:
-    margin = constants_of(evidence).log_scale - evidence.network.log_scale
-    return Judgement(
-        margin > 0.0,
-        margin,
-        f"log scale {evidence.network.log_scale:.6g}, bound {constants_of(evidence).log_scale:.6g}",
-    )
-
-
-SCALE = regime("scale", "the scale is below sigma_max of the proof", where_cone_serves(_below_sigma_max))
+def _needs_sigma_max(evidence: Evidence) -> None:
+    is_below = evidence.network.log_scale < constants_of(evidence).log_scale
+    need(is_below, "above sigma_max the state at T0 is not that of the limit flow")
 
 
 def _lemmag_4_log_scale(evidence: Evidence) -> float:

@@ -20,7 +20,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network.network import Network, leaky_relu, row_norms
-from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lyu2021 import conditions
@@ -87,8 +86,8 @@ def _other_sign(case: tuple[str, float]) -> Measurement:
     """gamma^+/2 - V*, positive where no negative neuron can grow beside w^+ (A.5*), on data with A.5."""
     name, leak = case
     facts = DatasetFacts(load(name), LogisticLoss(), leak)
-    printed = conditions.negative_networks_are_worse(facts).margin
-    margin = conditions.negative_neurons_do_not_take_over(facts).margin
+    printed = conditions.opposite_networks(facts, sign=1, repaired=False).margin
+    margin = conditions.opposite_networks(facts, sign=1, repaired=True).margin
     value = float("nan") if margin is None else float(margin)
     return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
 
@@ -99,7 +98,7 @@ def _opposite_networks(*, printed: bool) -> Measurement:
     side, data = facts.leaky.negative, facts.dataset
     network = Network([-side.w / np.linalg.norm(side.w)], [-1.0], leak=LEAK)
     own = float(np.min(data.y * network.outputs(data.X))) / 2.0
-    margin = conditions.positive_neurons_do_not_take_over(facts).margin or 0.0
+    margin = conditions.opposite_networks(facts, sign=-1, repaired=True).margin or 0.0
     value = 0.5 * side.margin - own if printed else margin
     name = "a_k <= 0" if printed else "a_k >= 0"
     return at_least(value, 1e-9, detail=f"gamma^-/2 exceeds the margin of networks with {name} by {value:.4g}")
@@ -281,27 +280,3 @@ def _linear_pair(*, printed: bool) -> Measurement:
     name = "Table 1's samples" if printed else "the symmetrised ones"
     missed = f"{residual:.3g}" if residual > 1e-12 else "less than 1e-12"  # the digits of rounding differ by machine
     return at_most(residual, 1e-6, detail=f"the linear classifier misses KKT by {missed} on {name}")
-
-
-CASES: dict[str, Cases] = {
-    "E1": on_each(_pull_of_mean, 0.5, 0.25),
-    "E2": on_each(_gradient_on_the_cone, 1.0, 0.5),
-    "E3": on_each(_norm_of_pair, 0.25, 0.5),
-    "E4": on_each(_other_sign, ("lyu-counterexample", 0.1), ("lyu-counterexample-sharp", 0.5)),
-    "E5": both(_opposite_networks),
-    "E6": both(_suboptimal),
-    "E7": on_each(_excluded_ray, 1.0, -1.0),
-    "E8": on_each(_gradient_on_the_opposite_cone, 1, -1),
-    "E9": both(_phase_one_error),
-    "E10": both(_embedded),
-    "E11": both(_probability),
-    "E12": on_each(_norm_of_best, 1.0, 2.0),
-    "E13": both(_forces),
-    "E14": on_each(_rate, 2.0, 1.0),
-    "E15": both(_implication),
-    "E16": both(_growth_window),
-    "E17": on_each(_pair_coefficient, -1.0, 1.0),
-    "E18": on_each(_smoothed_gradient, 1.0, -1.0),
-    "E19": on_each(_output_sign, -1.0, -0.5),
-    "E20": both(_linear_pair),
-}

@@ -27,8 +27,7 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
     velocity_at,
 )
-from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, need, none_of
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.measurement import Measurement, Values, at_most, fitted_slope, need, none_of
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
@@ -90,7 +89,6 @@ def _small_states(evidence: Evidence) -> tuple[State, ...]:
     return tuple(s for s in states(evidence) if s.size <= largest)
 
 
-@hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", is_regime=True)
 def _some_are_small(evidence: Evidence) -> Judgement:
     count = len(_small_states(evidence))
     return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
@@ -119,7 +117,7 @@ def _loss_gap(evidence: Evidence) -> Values:
         yield max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0)
 
 
-def _loss_gap_order(evidence: Evidence) -> Measurement:
+def _loss_gap_order(evidence: Evidence) -> float:
     """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
     ball, state = unit_ball(evidence), states(evidence)[-1]
     outputs, scales = state.outputs / float(np.max(np.abs(state.outputs))), np.geomspace(1e-2, 1e-1, 5)
@@ -127,8 +125,7 @@ def _loss_gap_order(evidence: Evidence) -> Measurement:
     for scale in scales:
         values = scale**2 * outputs
         gaps.append(abs(LogisticLoss().total(values, ball.y) - np.log(2.0) + ball.y @ values / (2.0 * len(ball.y))))
-    slope = fitted_slope(np.log(scales), np.log(gaps))
-    return equals(slope, 4.0, atol=0.05, detail=f"order {slope:.4f} in the scale, 4 expected")
+    return fitted_slope(np.log(scales), np.log(gaps))
 
 
 def _subgradient_bound(evidence: Evidence) -> Values:

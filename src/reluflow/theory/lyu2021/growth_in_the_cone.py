@@ -15,7 +15,6 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, leaky_activation
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     constants_of,
@@ -25,10 +24,8 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
     where_cone_serves,
 )
-from reluflow.theory.lyu2021.entering_the_cone import binary_labels, mean_logistic, off_the_rays
 from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
-from reluflow.theory.measurement import Measurement, Values, all_of, at_most, equals, fitted_slope, missing, need
-from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.measurement import Measurement, Values, all_of, at_most, equals, fitted_slope, missing, need, needs
 
 _NUM_TIMES = 12
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
@@ -81,19 +78,10 @@ def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evid
     return where_cone_serves(guarded)
 
 
-@hypothesis(
-    "in-cone",
-    "at T0 positive neurons are in C_(delta/3) and negative ones in -C_(delta/3)",
-    is_regime=True,
-    needs_trajectory=True,
-)
-@where_entry_exists
-def in_cone_at_entry(evidence: Evidence) -> Judgement:
-    """On the run itself every neuron is in +-C_(delta/3) at T0."""
-    need(evidence.trajectory, "no run was made")
-    network = need(_at_entry(evidence), _NO_ENTRY)
-    depth, third = float(correct_cone(evidence).depths(network.w, network.a).min()), correct_cone(evidence).delta / 3.0
-    return Judgement(depth - third >= 0.0, depth - third, f"depth {depth - third + third:.4g} against delta/3")
+def _depth_at_entry(evidence: Evidence) -> float:
+    """How much deeper than delta/3 every neuron of the run is in +-C at T0."""
+    network, cone = need(_at_entry(evidence), _NO_ENTRY), correct_cone(evidence)
+    return float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
 
 
 def _at_entry(evidence: Evidence) -> Network | None:
@@ -131,8 +119,6 @@ def _window_scale(evidence: Evidence) -> float:
 
 RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 _UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
-_IN_CONE = (binary_labels, mean_logistic(), leaky_activation, data_assumption("lyu-a2"), data_assumption("lyu-a3"))
-_STARTS = (balanced_start(), off_the_rays)
 
 
 @needs(_at_entry, _NO_ENTRY)
@@ -194,6 +180,13 @@ def _radius(evidence: Evidence) -> float:
     return float(np.exp((log_sigma + np.log(2.0) - growth_constants(evidence)["log_C_1"]) / 3.0))
 
 
+def _resolved_radius(evidence: Evidence) -> float:
+    """The same, where it is no zero of rounding, of which nothing is known."""
+    radius = _radius(evidence)
+    need(radius > 0.0, "r is below a double; take a larger scale")
+    return radius
+
+
 def decomposition_error(evidence: Evidence) -> tuple[float, float, FloatArray]:
     """r, the M-norm error of Lemma G.5 at T0 + T1, and b-bar; in the unit ball."""
     cone, m = correct_cone(evidence), evidence.network.num_neurons
@@ -224,13 +217,6 @@ def growth_scale(evidence: Evidence) -> float:
     constants = growth_constants(evidence)
     log_sigma = constants["log_C_1"] - np.log(2.0) + 3.0 * np.log(0.5 * constants["r_max"])
     return float(log_sigma - 0.5 * np.log(correct_cone(evidence).factor) - evidence.network.log_scale)
-
-
-@hypothesis("radius", "r < r_max with sigma = C_1 r^3/2", is_regime=True)
-@where_entry_exists
-def _below_r_max(evidence: Evidence) -> Judgement:
-    r, largest = _radius(evidence), growth_constants(evidence)["r_max"]
-    return Judgement(0.0 < r < largest, largest - r, f"r = {r:.4g} with sigma = C_1 r^3/2, r_max = {largest:.4g}")
 
 
 def _error_bound(evidence: Evidence) -> Measurement:

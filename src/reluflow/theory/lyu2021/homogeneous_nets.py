@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -12,13 +11,11 @@ from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.evidence import Evidence, drawn, given
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, output_gradients, states, unit_ball, velocity
-from reluflow.theory.measurement import Measurement, Values, at_most, need
-from reluflow.theory.stating import needs
+from reluflow.theory.measurement import Measurement, Values, at_most, need, needs
 
 ROUNDING = 1e-12  # relative; 4e-15 was the largest seen over the datasets of the tests
 GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
@@ -27,8 +24,7 @@ GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1
 TINY = np.finfo(float).tiny
 
 
-def _gradient(evidence: Evidence) -> Callable[[Network, FloatArray], FloatArray]:
-    return evidence.witness("gradient", lambda: output_gradients)
+_gradient = given("gradient", output_gradients)
 
 
 def _rescaled(network: Network, factor: float) -> Network:
@@ -162,9 +158,6 @@ def _pair_gradient(evidence: Evidence) -> float:
     gain = value / 2.0
     full = np.append(gradient, value) / np.sqrt(2.0)
     return float(np.linalg.norm(full - 2.0 * gain * theta)) / abs(gain)
-
-
-_SYMMETRIC_DATA = tuple(data_assumption(key) for key in ("linearly-separable", "symmetric", "lyu-4.5"))
 
 
 def _growth_rate(evidence: Evidence) -> float:

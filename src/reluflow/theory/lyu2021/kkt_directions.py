@@ -10,16 +10,14 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.dynamics.stopping import FirstOf, LossBelow, Stationary
 from reluflow.dynamics.trajectory import Snapshot
+from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import data_assumption, leaky_activation
-from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
-from reluflow.theory.lyu2021.unit_ball import mean_logistic, unit_ball, velocity_at
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, missing, need
-from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.lyu2021.unit_ball import even_times, unit_ball, velocity_at
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, missing, need, needs
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -35,10 +33,8 @@ def until_limit(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
 
 
-@hypothesis("limit", "the limit of the run's direction is identified", needs_trajectory=True)
-def limit_identified(evidence: Evidence) -> Judgement:
+def _limit_identified(evidence: Evidence) -> Judgement:
     """The run ended by itself and the direction it tends to is certified."""
-    need(evidence.trajectory, "no run was made")
     limit = limit_of(evidence)
     return Judgement(True if limit.is_proof else None, None, limit.reason)
 
@@ -62,11 +58,8 @@ _NO_CHANGE = "snapshots late enough for a change that a double can show"
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
 
-@hypothesis(
-    "small-loss", "L < ln 2 / n is reached, so that every sample is classified", is_regime=True, needs_trajectory=True
-)
 def _small_loss(evidence: Evidence) -> Judgement:
-    run = need(evidence.trajectory, "no run was made")
+    run = evidence.run
     lowest = evidence.dataset.n * float(np.min(run.losses)) / float(np.log(2.0))
     words = f"smallest n L / ln 2 on the run is {lowest:.3g}"
     if lowest >= 1.0 and run.outcome.is_cut_short:
@@ -150,13 +143,6 @@ def _kkt(evidence: Evidence) -> KKTCertificate:
     return kkt_certificate(limit_of(evidence).network, evidence.dataset)
 
 
-@hypothesis("kkt", "the direction satisfies the KKT conditions", is_regime=True, needs_trajectory=True)
-def _is_kkt(evidence: Evidence) -> Judgement:
-    need(evidence.trajectory, "no run was made")
-    residual = _kkt(evidence).residual
-    return Judgement(residual <= KKT_RTOL, KKT_RTOL - residual, f"KKT residual {residual:.3g} relative to |theta|")
-
-
 def _balance_allowed(evidence: Evidence) -> float:
     """For ||a_k| - |w_k|| over the largest neuron: a residual e relative to |theta| allows sqrt(m) e."""
     return float(np.sqrt(evidence.network.num_neurons)) * _kkt(evidence).residual
@@ -184,11 +170,6 @@ def driving_strengths(evidence: Evidence) -> FloatArray:
     return np.where(network.a * along > 0.0, strengths, -np.inf)
 
 
-def _driver(evidence: Evidence) -> int:
-    return int(np.argmax(driving_strengths(evidence)))
-
-
-@hypothesis("driving-neuron", "some k has sgn(a_k) <w_k, w*> > 0 and c = <w_k, w*>^2 - |w_k|^2 + a_k^2 > 0")
 def _has_driver(evidence: Evidence) -> Judgement:
     if _separator(evidence)[1] <= 0.0:
         return fails("there is no separator")
@@ -217,17 +198,12 @@ def log_strength(evidence: Evidence) -> float:
     return float(np.log(np.max(driving_strengths(evidence)))) + 2.0 * evidence.network.log_scale
 
 
-def _plan(evidence: Evidence) -> FlowPlan:
-    until = evidence.parameter("until") / unit_ball(evidence).radius
-    return FlowPlan(times=tuple(float(t) for t in until * np.linspace(0.0, 1.0, 41)))
-
-
 def _driven_plan(evidence: Evidence) -> FlowPlan:
     """The driven time, then over decades until n L is e^-7 of ln 2, or the driven time is long over."""
     radius = unit_ball(evidence).radius
     late = np.geomspace(evidence.parameter("until"), 1e7, 25) / radius
     return FlowPlan(
-        times=(*_plan(evidence).times, *(float(t) for t in late[1:])),
+        times=(*even_times(evidence, 40).times, *(float(t) for t in late[1:])),
         until=LossBelow(float(np.exp(-7.0) * np.log(2.0)) / evidence.dataset.n),
         horizon=1e9 / radius,
     )
@@ -235,7 +211,7 @@ def _driven_plan(evidence: Evidence) -> FlowPlan:
 
 def _output_weight_stays(evidence: Evidence) -> Values:
     """a_k^2 / c of the driving neuron over the snapshots; 0 where its sign has changed."""
-    k, start = _driver(evidence), evidence.network
+    k, start = int(np.argmax(driving_strengths(evidence))), evidence.network
     for s in evidence.run.snapshots:
         factor = np.exp(2.0 * (s.network.log_scale - start.log_scale))
         same_sign = np.sign(s.network.a[k]) == np.sign(start.a[k])
@@ -260,9 +236,6 @@ def _hitting_time(evidence: Evidence) -> Measurement:
     if run.log_time > bound:
         return at_most(run.log_time, bound, detail=f"not reached by ln t = {run.log_time:.4g}, bound {bound:.4g}")
     return missing("the run ended before the bound without reaching L < ln 2 / n")
-
-
-_SEPARABLE = (mean_logistic(), leaky_activation, data_assumption("linearly-separable"))
 
 
 def _pull_along_separator(evidence: Evidence) -> Values:

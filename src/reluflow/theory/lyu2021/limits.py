@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
+from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.data.dataset import Dataset
+from reluflow.endings.limit import CertifiedLimit, certified_limit, unit_norm
+from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.limit import CertifiedLimit, certified_limit
 from reluflow.theory.measurement import need
 
 
@@ -45,3 +49,23 @@ def good_draw_probability(evidence: Evidence) -> float:
 def limit_margin(evidence: Evidence) -> float:
     """Margin of the limit of the run."""
     return normalized_margin(limit_of(evidence).network, evidence.dataset)
+
+
+def separator_of(evidence: Evidence) -> HardMargin:
+    """w* and gamma*, refused where the dataset is too large for them."""
+    found = evidence.facts.separator
+    if found is None:
+        raise InvalidInputError(
+            f"`dataset` must have a max-margin separator within reach, got n d = {evidence.dataset.X.size}; "
+            "take fewer samples."
+        )
+    return found
+
+
+def settled_direction(network: Network, dataset: Dataset) -> Network | None:
+    """The KKT direction of unit norm that a start leads to, the best in its patterns giving new patterns, or None."""
+    for _ in range(4):
+        network = unit_norm(max_margin_in_patterns(network, dataset))
+        if kkt_certificate(network, dataset).residual <= 1e-8:
+            return network
+    return None

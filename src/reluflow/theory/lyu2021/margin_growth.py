@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.dynamics.trajectory import Snapshot
+from reluflow.endings.limit import direction_distance, unit_norm
 from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import SLIDING, TIME_STEP, MarginState, smooth_states_of, states_of
 from reluflow.theory.measurement import (
@@ -28,7 +28,6 @@ from reluflow.theory.measurement import (
     need,
     nothing,
 )
-from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
 _Pair = tuple[Snapshot, MarginState]
@@ -120,29 +119,13 @@ def _rounding_of_value(evidence: Evidence) -> float:
     return 1e-9 * _limit_value(evidence)
 
 
-_NUM_TIMES = 40
-
-
 def _best_margin(evidence: Evidence) -> float:
     return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
 
 
-@hypothesis("max-margin", "the limit is a max-margin direction", needs_trajectory=True)
 def _is_max_margin(evidence: Evidence) -> Judgement:
-    need(evidence.trajectory, "no run was made")
     kind = proved_limit(evidence).certificate.kind
     return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
-
-
-def _plan(evidence: Evidence) -> FlowPlan:
-    last = evidence.parameter("late_margin")
-    rate = 0.5 * float(np.linalg.norm(evidence.facts.mean_signed_sample))
-    start = float(np.log((max(0.0, -evidence.network.log_scale) + 3.0) / rate))
-    return FlowPlan(
-        times=tuple(np.exp(np.linspace(start, start + last, _NUM_TIMES))),
-        until=LimitIdentified(smallest_margin=last),
-        log_horizon=700.0,
-    )
 
 
 def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
-from reluflow.data.published.lyu2021_hinted import HintConditions
-from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
+from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.network.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.theory.lyu2021 import conditions
+from reluflow.theory.lyu2021.conditions import Hints, find_hints
 from reluflow.theory.lyu2021.early_constants import (
     cone_obstacle,
     constants_of,
@@ -35,30 +31,20 @@ from reluflow.theory.measurement import (
     fitted_slope,
     missing,
     need,
+    needs,
     nothing,
 )
-from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Constants, Hypothesis
 
 _NUM_TIMES = 24
 _EARLY_SHARE = 1e-5
 
 
-def winning_sign(sign: int) -> Hypothesis:
-    """Some neuron starts with the sign that wins: probability 1 - 2^-m (erratum E11)."""
-    word = "positive" if sign > 0 else "negative"
-
-    def judge(evidence: Evidence) -> Judgement:
-        count = int(np.sum(np.sign(evidence.network.a) == sign))
-        return Judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons are {word}")
-
-    return Hypothesis(f"some-{word}", f"at least one neuron has a {word} output weight", judge)
+def _count_of(evidence: Evidence, sign: int) -> int:
+    """Neurons that start with the sign that wins: at least one with probability 1 - 2^-m (erratum E11)."""
+    return int(np.sum(np.sign(evidence.network.a) == sign))
 
 
-@hypothesis(
-    "scale", "the scale is below sigma_max of Lemma G.4, with the alignment time of the limit flow", is_regime=True
-)
-def scale_is_small(evidence: Evidence) -> Judgement:
+def _scale_is_small(evidence: Evidence) -> Judgement:
     """The early phase is over before the outputs matter, by the bound of Lemma G.4 with the measured alignment time."""
     allowed = largest_scale(evidence)
     need(np.isfinite(allowed), cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
@@ -186,72 +172,9 @@ def share_falls(evidence: Evidence, sign: int) -> Measurement:
 RISING = 10.0  # a share that must fall and has become so many times larger at the end rises, however late the run is
 
 
-def _constants(evidence: Evidence, sign: int) -> Constants:
-    side, other = side_of(evidence, sign), against(evidence, sign)
-    return {
-        "gamma": side.margin,
-        "w": side.w.tolist(),
-        "kappa": _kappa(evidence, sign),
-        "V": other.any_multipliers,
-        "V_star": other.dual_multipliers,
-        "log_scale_needed": scale_needed(evidence),
-    }
-
-
-def _predictions(evidence: Evidence, sign: int) -> Constants:
-    other = against(evidence, sign)
-    return {
-        "margin": other.threshold,
-        "share_exponent": 2.0 * (other.dual_multipliers / other.threshold - 1.0),
-        "probability": draw_probability(evidence),
-    }
-
-
-@dataclass(frozen=True, eq=False)
-class Hints:
-    """The hints of a dataset: which samples they are, and what Theorem 6.2 asks of them."""
-
-    first: int
-    others: tuple[int, int]
-    separator: FloatArray
-    conditions: HintConditions
-
-    @property
-    def margin(self) -> float:
-        """eps/2, that of the limit."""
-        return 0.5 * self.conditions.eps
-
-
-def hints_of(evidence: Evidence) -> Hints | None:
-    """The three hints, found from w^+: two samples support it and mirror each other, one lies along it far out.
-
-    The base set and its separator are then recomputed. None where that is not the picture.
-    """
-    side = side_of(evidence, 1)
-    if not side.separator.separable or side.closest.size != 2:
-        return None
-    X = evidence.dataset.X
-    second, third = (int(k) for k in side.closest)
-    across = 0.5 * (X[second] - X[third])
-    is_mirrored = abs(float(across @ side.w)) <= 1e-9 * float(np.linalg.norm(across))
-    if not (is_mirrored and np.all(evidence.dataset.y[side.closest] > 0.0)):
-        return None
-    lengths = np.linalg.norm(X, axis=1)
-    cosines = np.where(evidence.dataset.y > 0, X @ side.w / lengths, -1.0)
-    along = np.flatnonzero(cosines > 1.0 - 1e-12)
-    if along.size == 0 or len(X) < 4:
-        return None
-    first = int(along[np.argmax(lengths[along])])
-    base = evidence.dataset.subset(np.setdiff1d(np.arange(len(X)), [first, second, third]))
-    eps = float(side.w @ (X[second] + X[third]) / 2)
-    sizes = {"H": float(lengths[first]), "K": float(np.linalg.norm(across))}
-    needed = hinted_dataset(base, **sizes, eps=eps, leak=evidence.leak, w_perp=across).conditions
-    return Hints(first, (second, third), linear_separator(base).w, needed)
-
-
 @kept
 def _found_hints(evidence: Evidence) -> Hints | None:
-    return hints_of(evidence)
+    return find_hints(evidence.facts)
 
 
 def _hints(evidence: Evidence) -> Hints:
@@ -267,7 +190,7 @@ def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
         (
             (conditions.principal_direction(facts).holds is True, "A.1 does not hold"),
             (conditions.pairwise_condition(facts).holds is True, "A.2 does not hold"),
-            (conditions.positive_mean_is_longer(facts).holds is True, "A.3 does not hold"),
+            (conditions.longer_mean(facts, 1).holds is True, "A.3 does not hold"),
             (
                 abs(other.any_multipliers - 0.5 * evidence.leak * eps) <= 1e-7 * eps,
                 "the value of A.5 is not leak eps/2",
@@ -291,11 +214,21 @@ def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
     return at_most(best.upper / limit, 1.0, allowance=1e-6, detail=f"{words}: the limit is the best of all widths")
 
 
+def _share_exponent(evidence: Evidence, sign: int) -> float:
+    """The power of |theta| with which the share of the losing sign falls."""
+    other = against(evidence, sign)
+    return 2.0 * (other.dual_multipliers / other.threshold - 1.0)
+
+
+def _hinted_exponent(evidence: Evidence) -> float:
+    return 2.0 * (evidence.leak - 1.0)
+
+
 def _late_law(evidence: Evidence) -> Measurement:
     """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
     if np.all(evidence.network.a > 0.0):
         return nothing("no neuron is negative")
-    exponent, expected = late_exponent(evidence, 1), 2.0 * (evidence.leak - 1.0)
+    exponent, expected = late_exponent(evidence, 1), _hinted_exponent(evidence)
     exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
     earlier = late_exponent(evidence, 1, until=0.75)
@@ -313,13 +246,3 @@ def scale_needed(evidence: Evidence) -> float | None:
 def draw_probability(evidence: Evidence) -> float:
     """1 - 2^-m: the chance that some neuron has the sign that wins."""
     return 1.0 - 0.5**evidence.network.num_neurons
-
-
-def _hint_predictions(evidence: Evidence) -> Constants:
-    hints = _found_hints(evidence)
-    margin = float("nan") if hints is None else hints.margin
-    return {
-        "margin": margin,
-        "share_exponent": 2.0 * (evidence.leak - 1.0),
-        "probability": draw_probability(evidence),
-    }

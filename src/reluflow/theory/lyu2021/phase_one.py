@@ -10,19 +10,12 @@ from reluflow.theory.evidence import Evidence, FlowPlan, drawn
 from reluflow.theory.lyu2021.limits import good_draw_probability
 from reluflow.theory.lyu2021.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measurement import Measurement, Values, equals, fitted_slope, need
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13
 LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
 NUM_DRAWS = 20_000
-
-
-def _constants(evidence: Evidence) -> Constants:
-    flow = symmetric_flow(evidence)
-    return {"lambda_0": flow.growth, "radius": flow.ball.radius, "log_size": flow.log_size}
 
 
 def _initial_rows(evidence: Evidence) -> FloatArray:
@@ -49,10 +42,8 @@ def _window(evidence: Evidence) -> float:
     return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
 
 
-@hypothesis("window", "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)", is_regime=True)
-def _has_window(evidence: Evidence) -> Judgement:
-    length = _window(evidence)
-    return Judgement(length > 0.0, length, f"the window ends at lambda_0 t = {length:.4g}")
+def _window_end(evidence: Evidence) -> float:
+    return _window(evidence) / symmetric_flow(evidence).growth
 
 
 def _window_plan(evidence: Evidence) -> FlowPlan:
@@ -97,11 +88,6 @@ def _times_up_to(evidence: Evidence, angle: float) -> FlowPlan:
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
 
 
-@hypothesis(
-    "vanishing-scale",
-    f"the scale is so small that Lemma D.2 allows a difference of {INTEGRATION:g} only",
-    is_regime=True,
-)
 def _vanishing_scale(evidence: Evidence) -> Judgement:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0:
@@ -115,7 +101,7 @@ def _is_boost(evidence: Evidence) -> Values:
     return [m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, x)) for k, x in enumerate(_angles(evidence))]
 
 
-def _alignment_rates(evidence: Evidence) -> Measurement:
+def _alignment_rates(evidence: Evidence) -> float:
     """Slowest rate over neurons, per lambda_0 t, at which the tangent of the angle to +-(mu-bar, 1) falls.
 
     The part orthogonal to both eigenvectors stands still, that along (mu-bar, -1) decays: the rate is -1 or faster.
@@ -129,9 +115,7 @@ def _alignment_rates(evidence: Evidence) -> Measurement:
         rows = _recorded_rows(evidence, int(k))
         along = rows @ top
         tangents.append(np.linalg.norm(rows - np.outer(along, top), axis=1) / np.abs(along))
-    slowest = max(fitted_slope(angles[late], np.log(column)) for column in np.array(tangents).T)
-    words = f"slowest rate {slowest:.6f} per lambda_0 t, against -1"
-    return at_most(slowest, -1.0, allowance=1e-6, detail=words)
+    return max(fitted_slope(angles[late], np.log(column)) for column in np.array(tangents).T)
 
 
 def first_time(evidence: Evidence) -> float:
@@ -163,7 +147,7 @@ def _phase_one_bound(evidence: Evidence) -> Values:
         yield phase_one_error(each) / (bound / np.sqrt(each.network.num_neurons) + INTEGRATION)
 
 
-def _phase_one_order(evidence: Evidence) -> Measurement:
+def _phase_one_order(evidence: Evidence) -> float:
     """Order in r of |Delta theta|_M over the sweep."""
     need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     need(
@@ -172,11 +156,9 @@ def _phase_one_order(evidence: Evidence) -> Measurement:
     )
     radii = [symmetric_flow(each).log_radius for each in (evidence, *evidence.sweep)]
     errors = [np.log(phase_one_error(each)) + r for each, r in zip((evidence, *evidence.sweep), radii, strict=True)]
-    slope = fitted_slope(radii, errors)
-    return equals(slope, 3.0, atol=0.1, detail=f"order {slope:.4f} in r, 3 expected")
+    return fitted_slope(radii, errors)
 
 
-@hypothesis("mean", "mu is not 0, so mu-bar exists")
 def _has_mean(evidence: Evidence) -> Judgement:
     growth = symmetric_flow(evidence).growth
     return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
@@ -202,7 +184,3 @@ def _probability(evidence: Evidence) -> Measurement:
 def _linear_growth(evidence: Evidence) -> Values:
     """|theta~(t)|_M over e^(lambda_0 t) |theta_0|_M."""
     return [m_norm(rows) for rows in _linearised(evidence)[1:]]
-
-
-def _lemmad_2_predictions(evidence: Evidence) -> Constants:
-    return {"window_end": _window(evidence) / symmetric_flow(evidence).growth}

@@ -15,20 +15,13 @@ from scipy.special import logsumexp
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
+from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network, row_norms
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import data_assumption, loss_among, no_ridge_met
-from reluflow.theory.limit import LimitIdentified
 from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Setting
 
-# The losing sign's share falls like (log t)^(-1/3) only: from 1e-8 some draws are 0.07 from their limit at ln t = 700,
-# from 1e-30 all of ten were close enough to identify it. Twelve neurons are all of one sign with chance 1 in 2048.
-MARGIN_SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=12, scale="1e-30")
 TIME_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
-_NUM_TIMES = 24
 _KINK = 1e-9  # relative pre-activations below this are those of a sliding neuron
 SLIDING = "at too few snapshots are all neurons off the boundaries; sliding neurons have no gradient to speak of"
 
@@ -145,16 +138,15 @@ class MarginState:
         return abs(radial), float(np.linalg.norm(vector - radial * unit))
 
 
-def margin_plan(evidence: Evidence) -> FlowPlan:
+def margin_plan(evidence: Evidence, *, num_times: int = 24, with_neighbours: bool = True) -> FlowPlan:
     """Snapshots, each with a neighbour on either side, spread over ln t up to the wanted margin."""
     last = evidence.parameter("late_margin")
     rate = float(np.linalg.norm(evidence.facts.mean_signed_sample)) / 2.0
     start = np.log((max(0.0, -evidence.network.log_scale) + 3.0) / rate)
-    centres = np.exp(np.linspace(start, start + last, _NUM_TIMES))
-    times = tuple(float(t * f) for t in centres for f in (1.0 - TIME_STEP, 1.0, 1.0 + TIME_STEP))
-    return FlowPlan(
-        times=times, until=LimitIdentified(smallest_margin=last), log_horizon=evidence.parameter("log_horizon")
-    )
+    factors = (1.0 - TIME_STEP, 1.0, 1.0 + TIME_STEP) if with_neighbours else (1.0,)
+    times = tuple(float(t * f) for t in np.exp(np.linspace(start, start + last, num_times)) for f in factors)
+    horizon = evidence.parameters.get("log_horizon", 700.0)
+    return FlowPlan(times=times, until=LimitIdentified(smallest_margin=last), log_horizon=horizon)
 
 
 @kept
@@ -170,18 +162,13 @@ def smooth_states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     return [(s, state) for s, state in states_of(evidence) if state.is_smooth]
 
 
-@hypothesis("small-loss", "n L < ln 2 from some time on", needs_trajectory=True)
-def loss_gets_small(evidence: Evidence) -> Judgement:
+def _loss_gets_small(evidence: Evidence) -> Judgement:
     """n L < ln 2 at several snapshots."""
-    run = need(evidence.trajectory, "no run was made")
     count = len(states_of(evidence))
     words = f"{count} snapshots have n L < ln 2"
-    if count < 6 and run.outcome.is_cut_short:
+    if count < 6 and evidence.run.outcome.is_cut_short:
         return undecided(f"{words}, and the run was cut short")
     return Judgement(count >= 6, float(count), words)
-
-
-MARGIN_HYPOTHESES = (loss_among("logistic"), data_assumption("linearly-separable"), no_ridge_met, loss_gets_small)
 
 
 def _below_margin(evidence: Evidence) -> Values:

@@ -12,10 +12,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, fails
 from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.hypotheses import data_assumption, leaky_activation, width_at_least
-from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, mean_logistic, neuron_rows, unit_ball
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Hypothesis
+from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, neuron_rows, unit_ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +95,7 @@ class SymmetricFlow:
         return np.asarray(np.array(embedding_norms(self.embedding))[:, None] * np.append(self.mean_direction, 1.0))
 
 
-@kept
-def symmetric_flow(evidence: Evidence) -> SymmetricFlow:
-    """The quantities of phases I and II, computed once."""
-    return SymmetricFlow.of(evidence)
+symmetric_flow = kept(SymmetricFlow.of)
 
 
 def relative_linear_flow(rows: FloatArray, direction: FloatArray, angle: float) -> FloatArray:
@@ -139,7 +133,7 @@ def embed(pair: ArrayLike, b: ArrayLike) -> FloatArray:
     pair
         Rows (w_1, a_1) and (w_2, a_2), shape (2, d + 1).
     b
-        A good embedding vector, shape (m,).
+        Shape (m,), with an entry of the sign of each neuron that is not zero; an entry 0 gives a zero neuron.
 
     Returns
     -------
@@ -151,12 +145,15 @@ def embed(pair: ArrayLike, b: ArrayLike) -> FloatArray:
     Lyu et al. (2021), Sec. 5.2 [lyu2021].
     """
     values, rows = np.asarray(b, dtype=np.float64), np.asarray(pair, dtype=np.float64)
-    if not is_good_embedding(values):
-        raise InvalidInputError("`b` must have no zero entry and entries of both signs to embed two neurons.")
     if rows.ndim != 2 or len(rows) != 2:
         raise InvalidInputError(f"`pair` must hold two neurons as rows (w, a), got shape {rows.shape}.")
-    plus, minus = embedding_norms(values)
-    return np.where((values > 0.0)[:, None], np.outer(values / plus, rows[0]), np.outer(values / minus, rows[1]))
+    embedded = np.zeros((len(values), rows.shape[1]))
+    for row, size, word in zip(rows, embedding_norms(values), ("positive", "negative"), strict=True):
+        if size == 0.0 and np.any(row):
+            raise InvalidInputError(f"`b` must have a {word} entry, got none, to embed a neuron that is not zero.")
+        members = values * size > 0.0
+        embedded[members] = np.outer(values[members] / size, row) if size else 0.0
+    return embedded
 
 
 def network_of(rows: FloatArray, leak: float, *, log_scale: float = 0.0) -> Network:
@@ -169,20 +166,7 @@ def own_network(flow: SymmetricFlow, rows: FloatArray, leak: float, *, log_scale
     return network_of(rows, leak, log_scale=log_scale - 0.5 * float(np.log(flow.ball.radius)))
 
 
-def symmetric_hypotheses(*, width: int = 2) -> tuple[Hypothesis, ...]:
-    """The standing hypotheses of Sec. 4 and 5."""
-    return (
-        mean_logistic(),
-        leaky_activation,
-        data_assumption("linearly-separable"),
-        data_assumption("symmetric"),
-        data_assumption("lyu-4.5"),
-        width_at_least(width),
-    )
-
-
-@hypothesis("good-embedding", "b-bar has entries of both signs and none is 0")
-def good_embedding(evidence: Evidence) -> Judgement:
+def _has_good_embedding(evidence: Evidence) -> Judgement:
     """The event of probability 1 - 2^-(m-1): b-bar has no zero entry and both signs."""
     b = symmetric_flow(evidence).embedding
     margin = float(np.min(np.abs(b)))
@@ -190,9 +174,6 @@ def good_embedding(evidence: Evidence) -> Judgement:
     return Judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
 
 
-@hypothesis(
-    "small-scale", "sigma_init = r^3/(sqrt(m) |theta_0|_M) with r <= sqrt(lambda_0)/2, logarithms", is_regime=True
-)
 def small_enough(evidence: Evidence) -> Judgement:
     """sigma_init <= r^3 / (sqrt(m) |theta-bar_0|_M) for some r <= sqrt(lambda_0)/2, as Lemma 5.2 asks (erratum E9)."""
     flow = symmetric_flow(evidence)

@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.hard_margin import HardMargin
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.errors import InvalidInputError
+from reluflow.endings.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
 from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import data_assumption, width_at_least
-from reluflow.theory.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.theory.evidence import Companion, Evidence, FlowPlan, given, kept
 from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
-from reluflow.theory.lyu2021.limits import best_network, limit_margin, limit_of
+from reluflow.theory.lyu2021.limits import best_network, limit_margin, limit_of, separator_of
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states, unit_ball
-from reluflow.theory.measurement import (
-    Measurement,
-    Values,
-    at_least,
-    at_most,
-    closes_in,
-    fitted_slope,
-    need,
-)
-from reluflow.theory.stating import hypothesis, needs
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, fitted_slope, need, needs
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
 ROUNDING = 1e-12
-_DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"), width_at_least(2))
-
-
-def separator_of(evidence: Evidence) -> HardMargin:
-    """w* and gamma*, refused where the dataset is too large for them."""
-    found = evidence.facts.separator
-    if found is None:
-        raise InvalidInputError(
-            f"`dataset` must have a max-margin separator within reach, got n d = {evidence.dataset.X.size}; "
-            "take fewer samples."
-        )
-    return found
 
 
 def linear_coefficient(evidence: Evidence) -> FloatArray:
@@ -87,8 +60,7 @@ def _is_linear(evidence: Evidence, network: Network | None) -> FloatArray:
     return np.asarray(np.abs(unit_norm(network).outputs(x) - x @ coefficient) / np.linalg.norm(coefficient))
 
 
-def _pair(evidence: Evidence) -> Callable[[Network], Network]:
-    return evidence.witness("pair", lambda: symmetrized)
+_pair = given("pair", symmetrized)
 
 
 def _symmetrized_is_better(evidence: Evidence) -> Values:
@@ -104,23 +76,18 @@ def _symmetrized_is_shorter(evidence: Evidence) -> Values:
     return [np.sqrt(_pair(evidence)(s.network).squared_norm() / s.network.squared_norm()) for s in states(evidence)]
 
 
-def _activation(evidence: Evidence, z: FloatArray) -> FloatArray:
-    return evidence.witness("activation", lambda: leaky_relu)(z, evidence.leak)
+_activation = given("activation", leaky_relu)
 
 
 def _activation_part(evidence: Evidence, *, is_odd: bool) -> FloatArray:
     """|phi(z) - phi(-z) - (1 + leak) z| / |z| over pre-activations of the drawn networks, or the even part of phi."""
     z = np.concatenate([(s.network.w @ evidence.dataset.X.T).ravel() for s in states(evidence)])
-    there, back = (_activation(evidence, sign * z) for sign in (1.0, -1.0))
+    there, back = (_activation(evidence)(sign * z, evidence.leak) for sign in (1.0, -1.0))
     if is_odd:
         gap = np.abs(there - back - (1.0 + evidence.leak) * z)
     else:
         gap = np.abs(there + back - (1.0 - evidence.leak) * np.abs(z))
     return np.asarray(gap / np.maximum(np.abs(z), 1e-300))
-
-
-def _plan(evidence: Evidence) -> FlowPlan:
-    return replace(until_limit(evidence), sweep=(-np.log(10.0), -2.0 * np.log(10.0)))
 
 
 def relative_margin(evidence: Evidence, network: Network) -> float:
@@ -205,7 +172,6 @@ def _pair_limit(evidence: Evidence) -> CertifiedLimit:
     return certified_limit(need(_pair_run(evidence), _NO_PAIR))
 
 
-@hypothesis("pair-limit", "the pair's flow met no ridge and its limit is identified", needs_trajectory=True)
 def _pair_is_unique(evidence: Evidence) -> Judgement:
     run, limit = need(_pair_run(evidence), _NO_PAIR), _pair_limit(evidence)
     if run.outcome is Outcome.RIDGE:
@@ -245,7 +211,6 @@ def _maximiser(evidence: Evidence) -> Network | None:
     )
 
 
-@hypothesis("max-margin-direction", "a local-max-margin direction is known: the global one")
 def _has_maximiser(evidence: Evidence) -> Judgement:
     if not evidence.dataset.is_binary:
         return fails("the labels are not -1 and 1")

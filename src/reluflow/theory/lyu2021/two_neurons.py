@@ -7,29 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.certificates.kkt import kkt_certificate, normalized_margin
-from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.certificates.kkt import normalized_margin
 from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn
-from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.limit import unit_norm
-from reluflow.theory.measurement import Measurement, Values, at_most, need
-from reluflow.theory.stating import hypothesis, needs
-from reluflow.theory.theorem import Setting
+from reluflow.theory.lyu2021.limits import separator_of, settled_direction
+from reluflow.theory.measurement import Measurement, Values, at_most, need, needs
 
-_SETTING = Setting(loss="logistic", leak=None, init="lyu-balanced", width=2, scale="1e-3")
-_DATA = (data_assumption("linearly-separable"), data_assumption("symmetric"))
 _NUM_PAIRS = 500
 _NUM_STARTS = 30
-_NUM_ROUNDS = 4
 _STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
 _SOON = 50.0  # e-folds of growth that a run may need before steps relative to the time are too long
-
-
-def _separator(evidence: Evidence) -> FloatArray:
-    separator = evidence.facts.separator
-    return np.zeros(evidence.dataset.d) if separator is None else separator.w
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +33,7 @@ class FeasiblePairs:
 @drawn("pairs")
 def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
     """Random pairs with positive margins, and the slopes of the activation at each sample."""
-    rng, w, X = np.random.default_rng(0), _separator(evidence), evidence.dataset.X
+    rng, w, X = np.random.default_rng(0), separator_of(evidence).w, evidence.dataset.X
     shape = (_NUM_PAIRS, w.size)
     first, second = (
         rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
@@ -69,7 +57,7 @@ def _crossed_margins(evidence: Evidence) -> FloatArray:
 
 def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
     """(1/2)(w*, -w*, 1, -1), (w*, 0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2."""
-    w, zero, root = _separator(evidence), np.zeros(evidence.dataset.d), np.sqrt(0.5)
+    w, zero, root = separator_of(evidence).w, np.zeros(evidence.dataset.d), np.sqrt(0.5)
     return (
         Network([0.5 * w, -0.5 * w], [0.5, -0.5], leak=evidence.leak),
         Network([root * w, zero], [root, 0.0], leak=evidence.leak),
@@ -90,12 +78,9 @@ def _found_directions(evidence: Evidence) -> list[Network]:
         if start % 3 > 0:
             w[start % 3 - 1] = 0.0
         network = Network(w, np.array([1.0, -1.0]) * np.linalg.norm(w, axis=1), leak=evidence.leak)
-        for _ in range(_NUM_ROUNDS):
-            network = unit_norm(max_margin_in_patterns(network, dataset))
-            if kkt_certificate(network, dataset).residual <= 1e-8:
-                if all(_distance(network, other) > 1e-6 for other in found):
-                    found.append(network)
-                break
+        settled = settled_direction(network, dataset)
+        if settled is not None and all(_distance(settled, other) > 1e-6 for other in found):
+            found.append(settled)
     return found
 
 
@@ -125,32 +110,24 @@ def _nothing_else(evidence: Evidence, found: list[Network]) -> Values:
     return [min(_distance(network, other) for other in named_directions(evidence)) for network in found]
 
 
-def linear_margin(evidence: Evidence) -> float:
-    """gamma*."""
-    return evidence.facts.separator.margin if evidence.facts.separator else float("nan")
-
-
 def _margins(evidence: Evidence) -> Measurement:
     """Largest relative error of the three margins."""
-    gamma, leak = linear_margin(evidence), evidence.leak
+    gamma, leak = separator_of(evidence).margin, evidence.leak
     expected = (0.25 * (1.0 + leak) * gamma, 0.5 * leak * gamma, 0.5 * leak * gamma)
     measured = [normalized_margin(network, evidence.dataset) for network in named_directions(evidence)]
     worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
 
 
-@hypothesis("opposite-pair", "two neurons, one of each sign")
 def _opposite_pair(evidence: Evidence) -> Judgement:
     signs = np.sort(np.sign(evidence.network.a))
     holds = np.array_equal(signs, [-1.0, 1.0])
     return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
 
 
-@hypothesis("ahead", "<w_1, w*> > 0 > <w_2, w*> at the first recorded time", needs_trajectory=True)
 def _ahead(evidence: Evidence) -> Judgement:
     """From the first snapshot on, as a starting point of the autonomous flow."""
-    run = need(evidence.trajectory, "no run was made")
-    cosines = _cosines(evidence, need(run.snapshots, "the run recorded no state")[0].network)
+    cosines = _cosines(evidence, need(evidence.run.snapshots, "the run recorded no state")[0].network)
     least = float(cosines.min())
     return Judgement(least > 0.0, least, f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}")
 
@@ -169,7 +146,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 
 def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) -> float:
     """d/dt ln(<w_2, -w*>/<w_1, w*>) by the proof's formula, at a network whose neurons are off all boundaries."""
-    X, y, w_star, leak = evidence.dataset.X, evidence.dataset.y, _separator(evidence), evidence.leak
+    X, y, w_star, leak = evidence.dataset.X, evidence.dataset.y, separator_of(evidence).w, evidence.leak
     g = 1.0 / (1.0 + np.exp(y * outputs))
     first = np.flatnonzero(y > 0)
     partners = np.array([int(np.argmin(np.sum((X + X[i]) ** 2, axis=1))) for i in first])
@@ -184,7 +161,7 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
 
 def _ratio_law(evidence: Evidence) -> Measurement:
     """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
-    w_star, worst, count = _separator(evidence), 0.0, 0
+    w_star, worst, count = separator_of(evidence).w, 0.0, 0
     snapshots = evidence.run.snapshots
     for before, middle, after in zip(snapshots[::3], snapshots[1::3], snapshots[2::3], strict=True):
         if not np.array_equal(before.network.patterns(evidence.dataset.X), after.network.patterns(evidence.dataset.X)):
@@ -204,7 +181,7 @@ def _ratio_law(evidence: Evidence) -> Measurement:
 
 def _cosines(evidence: Evidence, network: Network) -> FloatArray:
     """sign(a) cos(w, w*) of each neuron."""
-    return np.asarray(np.sign(network.a) * (network.w @ _separator(evidence)) / row_norms(network.w))
+    return np.asarray(np.sign(network.a) * (network.w @ separator_of(evidence).w) / row_norms(network.w))
 
 
 def _angles(evidence: Evidence) -> Measurement:

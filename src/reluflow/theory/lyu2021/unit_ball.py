@@ -16,14 +16,11 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.geometry.subgradient import minimum_norm_subgradient
-from reluflow.losses import AbstractLoss, LogisticLoss
+from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu, row_norms
-from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
-from reluflow.theory.theorem import Hypothesis, Setting
 
-LYU_SETTING = Setting(loss="logistic", reduction="mean", leak=None, init="lyu-gaussian", width=6, scale="1e-3")
 SLIDING_RTOL = 1e-9  # |<w, x>| / (|w| |x|) of a neuron that slides; rounding leaves some 1e-15
 NUM_DRAWS = 40  # random networks on which an inequality for all networks is tried
 DRAW_SEED = 2021
@@ -176,14 +173,3 @@ def states(evidence: Evidence) -> tuple[State, ...]:
         network = Network(rows[:, :-1], rows[:, -1], leak=evidence.leak)
         drawn.append(State(network, network.outputs(ball.X)))
     return tuple(drawn)
-
-
-def mean_logistic() -> Hypothesis:
-    """The loss is the mean of ln(1 + exp(-y f)), which every constant of the paper is stated for."""
-
-    def judge(evidence: Evidence) -> Judgement:
-        loss = evidence.loss
-        holds = isinstance(loss, LogisticLoss) and loss.reduction == "mean" and loss.factor == 1.0
-        return Judgement(holds, None, f"the loss is {loss.name}, {loss.reduction}, factor {loss.factor:g}")
-
-    return Hypothesis("loss", "the loss is the mean logistic loss", judge)

@@ -19,12 +19,10 @@ from reluflow.geometry.boundary.walls import Walls
 from reluflow.network.network import row_norms
 from reluflow.theory.condition import NOT_BINARY, Judgement, fails
 from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.extremes import least
-from reluflow.theory.measurement import Measurement, Values, at_least, missing, none_of
+from reluflow.theory.measurement import Measurement, Values, at_least, missing, needs, none_of
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, ON_BOUNDARY, Moment, cones_of, directions_of, moments
-from reluflow.theory.stating import hypothesis, needs
 
 ROUNDING = 1e-10  # relative; increments of <w_j, x_i> were at least -3e-16 of |w_j||x_i| where they vanish
 
@@ -149,11 +147,6 @@ def _steps(evidence: Evidence) -> Iterator[tuple[Moment, Moment]]:
 
 
 @needs(moments, "at least two snapshots", at_least=2)
-@least(
-    0.0,
-    f"smallest increment of s_j y_i <x_i, w_j> is {{:.3g}} of |w_j||x_i| (rounding {ROUNDING:g})",
-    allowance=ROUNDING,
-)
 def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
     """Change of s_j y_i <x_i, w_j> between two moments over the larger of the norms |w_j||x_i|."""
     for before, after in pairwise(found):
@@ -215,7 +208,6 @@ def _no_branch(evidence: Evidence) -> Measurement:
     return none_of(ridges, detail=f"{ridges} branching points met; the run ended with {run.outcome}")
 
 
-@hypothesis("off-hyperplanes", "no neuron starts on the hyperplane of a sample (Remark 7)")
 def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
     norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
@@ -223,7 +215,6 @@ def _starts_off_boundaries(evidence: Evidence) -> Judgement:
     return Judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
 
 
-@hypothesis("orthogonal", "any two samples are orthogonal: mu = 0")
 def _orthogonal_classes(evidence: Evidence) -> Judgement:
     if not evidence.dataset.is_binary:
         return fails(NOT_BINARY)

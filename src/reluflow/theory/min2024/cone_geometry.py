@@ -13,12 +13,9 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.extremes import least
 from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need, none_of, nothing
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, ON_BOUNDARY, OUTSIDE, PLUS, cones_of
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants
 
 NUM_DRAWS = 400
 ROUNDING = 1e-12
@@ -47,10 +44,9 @@ def _codes(data: DataConstants, points: FloatArray) -> FloatArray:
     return np.asarray(cones_of(points @ data.X.T > 0.0, data.y))
 
 
-def _pairwise_cosine(evidence: Evidence) -> Measurement:
-    points, mu = _cone_points(evidence), data_constants(evidence).mu
-    smallest = float(np.min(points @ points.T))
-    return at_least(smallest, mu, allowance=ROUNDING, detail=f"smallest cosine {smallest:.12g} against mu = {mu:.12g}")
+def _pairwise_cosine(evidence: Evidence) -> float:
+    points = _cone_points(evidence)
+    return float(np.min(points @ points.T))
 
 
 def _generators_attain(evidence: Evidence) -> Measurement:
@@ -165,7 +161,6 @@ def _xi_is_attained(evidence: Evidence) -> Measurement:
     return equals(1.0 - best**2, data.mu**2, atol=1e-8)
 
 
-@hypothesis("mu-below-1", "mu < 1: not all y_i x_i are parallel")
 def _pair_below_one(evidence: Evidence) -> Judgement:
     mu = data_constants(evidence).mu
     return Judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
@@ -180,7 +175,6 @@ def _aggregates(evidence: Evidence) -> tuple[BoolArray, FloatArray]:
     return active, np.asarray(np.where(active, data.y, evidence.leak * data.y) @ data.X)
 
 
-@least(1.0, "smallest |x_a| over its bound is {:.6g}", allowance=ROUNDING)
 def aggregate_lengths(evidence: Evidence, *, sharp: bool) -> Values:
     """|x_a| over sqrt(mu) X_min times the number of active samples, or over the middle expression."""
     data, (active, sums) = data_constants(evidence), _aggregates(evidence)
@@ -206,12 +200,6 @@ def _extreme_vectors(evidence: Evidence) -> Measurement:
         gap = max((float(np.linalg.norm(v - unit_rows(data.total(sign)))) for v in found), default=np.inf)
         statements.append((gap <= 1e-9, f"the {len(rows)} of kind {kind} are {gap:.3g} from the class aggregate"))
     return all_of(statements, detail="; ".join(words for _, words in statements))
-
-
-def _geometry_constants(evidence: Evidence) -> Constants:
-    data = data_constants(evidence)
-    lengths = {"X_min": data.smallest_norm, "X_max": data.largest_norm}
-    return {"mu": data.mu, "zeta_1": data.cap, "xi": data.mu**2, **lengths}
 
 
 @drawn("selections")
@@ -268,9 +256,3 @@ def _exit_is_unique(evidence: Evidence) -> Measurement:
                 pulls = [_selection(data, w, on, choice) for choice in product((0.0, 1.0), repeat=2)]
                 wrong += [bool(np.any(signs[list(on)] * (data.X[list(on)] @ pull) <= 0.0)) for pull in pulls]
     return none_of(sum(need(wrong, "no intersection of two hyperplanes beside 0")), total=len(wrong))
-
-
-@hypothesis("d-at-least-3", "hyperplanes meet outside 0")
-def _dimension_three(evidence: Evidence) -> Judgement:
-    d = evidence.dataset.d
-    return Judgement(d >= 3, float(d - 3), f"d = {d}; two hyperplanes of the plane meet in 0 only")

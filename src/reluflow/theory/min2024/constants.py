@@ -125,24 +125,19 @@ class ProofConstants:
         return min(self.zeta_1, self.zeta_2)
 
     @property
+    def edge_cosine(self) -> float:
+        """sqrt(1 - zeta): no neuron of the other sign comes closer to an aggregate."""
+        return math.sqrt(1.0 - self.zeta)
+
+    @property
+    def exponential_rate(self) -> float:
+        """Four times alpha_rate, which the exponential loss allows."""
+        return 4.0 * self.rate
+
+    @property
     def log_bound(self) -> float:
         """log of the largest eps that (28) allows."""
         return min(self.log_first, self.log_second)
-
-    def as_dict(self) -> dict[str, float]:
-        """The constants as `reluflow check` prints them."""
-        return {
-            "zeta_1": self.zeta_1,
-            "zeta_2": self.zeta_2,
-            "xi": self.xi,
-            "kappa": self.kappa,
-            "log_scale": self.log_scale,
-            "log_scale_bound": self.log_bound,
-            "T": self.horizon,
-            "t_1": self.t_1,
-            "t_1_sharp": self.t_1_sharp,
-            "alpha_rate": self.rate,
-        }
 
 
 @kept

@@ -11,9 +11,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.published.min2024 import two_points
 from reluflow.geometry.alignment import align
-from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.extremes import largest, least, least_of
 from reluflow.theory.measurement import (
     Measurement,
     Values,
@@ -21,8 +19,10 @@ from reluflow.theory.measurement import (
     at_least,
     at_most,
     fitted_slope,
+    held,
     missing,
     need,
+    needs,
     none_of,
     nothing,
 )
@@ -34,22 +34,16 @@ from reluflow.theory.min2024.constants import (
     path_length,
     proof_constants,
 )
-from reluflow.theory.min2024.growth import NO_FIT, NO_NEURON, fit_bound, groups
+from reluflow.theory.min2024.growth import NO_FIT, fit_bound, groups
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, Moment, cones_of, moments_from, moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
-from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 NUM_DRAWS = 4000
 ALONG = 1e-9  # radians: below this a draw is along an aggregate
 ANGLES = (0.1, 0.03, 0.01, 0.003, 0.001)  # of the two samples of App. A.2; mu = sin t
 AT_BOUNDARY = 1e-7  # cosine within which a snapshot at a predicted crossing stands on the hyperplane
-
-
-def alignment_constants_of(evidence: Evidence) -> Constants:
-    """The constants as the results of this family print them."""
-    return {"mu": data_constants(evidence).mu, **proof_constants(evidence).as_dict()}
 
 
 def unit_rate(evidence: Evidence) -> float:
@@ -69,13 +63,12 @@ def _window_suffices(evidence: Evidence) -> Measurement:
     return at_least(T, t_1, allowance=1e-9 * t_1, detail=f"T = {T:.8g}, t_1 = {t_1:.8g}")
 
 
-def _first_term_implies_29(evidence: Evidence) -> Measurement:
+def _first_term_implies_29(evidence: Evidence) -> float:
     """At eps equal to the first term, Lemma 3's output bound is at most (29)'s; logarithms compared."""
     factor = evidence.witness("first factor", lambda: FIRST_FACTOR)
     data, constants, m = data_constants(evidence), proof_constants(evidence), evidence.network.num_neurons
     log_scale = constants.log_first + math.log(FIRST_FACTOR / factor)
-    log_output = log_scale + math.log(2.0 * math.sqrt(m) * data.largest_norm) + 2.0 * constants.log_largest_start
-    return at_most(log_output, _log_output_of_29(evidence), allowance=1e-12)
+    return log_scale + math.log(2.0 * math.sqrt(m) * data.largest_norm) + 2.0 * constants.log_largest_start
 
 
 def _outputs_of_29(evidence: Evidence) -> Measurement:
@@ -96,8 +89,8 @@ def _boundary_speed(evidence: Evidence) -> Measurement:
             speeds.append(float(moment.ratios[j] * (across @ data.unit_signed[i])))
     need(speeds or not pattern_history(evidence).flips, "no snapshot holds a living neuron on a hyperplane")
     bound = data.mu**1.5 * data.smallest_norm / 2.0
-    words = "slowest of {count} crossings {:.6g}, at least {bound:.6g}"
-    return least_of(speeds, bound, words, empty="no neuron met a hyperplane")
+    words = "slowest of {count} crossings {measured:.6g}, at least {bound:.6g}"
+    return held(speeds, "at_least", bound, words=words, empty="no neuron met a hyperplane")
 
 
 def _wandering(evidence: Evidence) -> list[tuple[Stay, int, int]]:
@@ -122,7 +115,7 @@ def _dwell(evidence: Evidence) -> Measurement:
 def _seen(evidence: Evidence, ratios: list[FloatArray], where: str, chosen: Callable[[int, int], bool]) -> Measurement:
     """Speeds over their bounds, at least 1; where no snapshot shows any, not enough evidence or nothing to show."""
     if ratios:
-        return least_of(ratios, 1.0, "smallest speed over its bound is {:.6g} in {count} cases")
+        return held(ratios, "at_least", 1.0, words="smallest speed over its bound is {measured:.6g} in {count} cases")
     missed = sum(chosen(cone, sign) for _, cone, sign in _wandering(evidence))
     if missed:
         return missing(f"a snapshot during one of {missed} stays {where}")
@@ -155,11 +148,6 @@ def _turning_away(evidence: Evidence) -> Measurement:
     return _seen(evidence, ratios, "in the cone of the other sign", lambda cone, sign: cone == -sign)
 
 
-@largest(
-    lambda evidence: math.sqrt(1.0 - proof_constants(evidence).zeta),
-    "largest cosine {:.9g}, at most {bound:.9g}",
-    allowance=1e-12,
-)
 def _cap_not_entered(evidence: Evidence) -> Values:
     """cos(w_j, x_-) <= sqrt(1 - zeta) on [0, T] for positive neurons, mirrored for negative ones."""
     data = data_constants(evidence)
@@ -193,7 +181,6 @@ def _paths_end(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=len(ends))
 
 
-@largest(1.0, "largest settling time over travel time is {:.6g}")
 def _travel_times(evidence: Evidence) -> Values:
     """Settling time of every neuron over the travel time of its own path; a neuron in its trap has neither."""
     rate, settled = unit_rate(evidence), pattern_history(evidence).settling_times()
@@ -202,7 +189,6 @@ def _travel_times(evidence: Evidence) -> Values:
         yield float(time) / travel if travel > 0.0 else (0.0 if time == 0.0 else math.inf)
 
 
-@largest(0.0, "the longest path by search exceeds the formula by {:.3g}", allowance=1e-12)
 def _maximal_path(evidence: Evidence) -> Values:
     """No path is longer than the maximal one: dynamic programming against the formula."""
     data, search = data_constants(evidence), evidence.witness("longest path", lambda: longest_path_by_search)
@@ -217,12 +203,6 @@ def aligned_by(evidence: Evidence, name: str) -> Measurement:
     return at_most(measured, time, detail=words)
 
 
-@hypothesis("two-samples", "n >= 2: for n = 1 the formula gives t_1 = 0 (erratum E7)")
-def _at_least_two(evidence: Evidence) -> Judgement:
-    n = evidence.dataset.n
-    return Judgement(n >= 2, float(n - 2), f"n = {n}")
-
-
 @drawn("alignment times")
 def _times_of_two_points(evidence: Evidence) -> FloatArray:
     """The last change of pattern of 60 positive neurons spread over the circle, for each cosine sin t."""
@@ -231,10 +211,9 @@ def _times_of_two_points(evidence: Evidence) -> FloatArray:
     return np.array([float(np.max(align(two_points(t).X, [1.0, 1.0], w, np.ones(60)).times)) for t in ANGLES])
 
 
-def _order_in_mu(evidence: Evidence) -> Measurement:
+def _order_in_mu(evidence: Evidence) -> float:
     """Exponent in mu of the exact alignment time (vanishing scale) of two samples whose cosine mu tends to 0."""
-    exponent = fitted_slope(np.log(np.sin(ANGLES)), np.log(_times_of_two_points(evidence)))
-    return at_least(exponent, -0.5, detail=f"the alignment time scales like mu^{exponent:.4g}, claimed mu^(-1/2)")
+    return fitted_slope(np.log(np.sin(ANGLES)), np.log(_times_of_two_points(evidence)))
 
 
 def _aligned_moments(evidence: Evidence) -> tuple[Moment, ...]:
@@ -287,7 +266,6 @@ def _predictions(evidence: Evidence) -> Constants:
     return found
 
 
-@least(0.25, without=NO_NEURON)
 def _refined(evidence: Evidence) -> Values:
     """cos(w_j, x_+-) at the first snapshot from t_2^+- on."""
     for group in groups(evidence):
@@ -321,7 +299,6 @@ def _draws_reach_their_cone(evidence: Evidence) -> Measurement:
     return all_of(statements, detail="; ".join(words for _, words in statements))
 
 
-@least(ALONG, "smallest angle of a draw to an aggregate is {:.3g}")
 def _draws_meet_assumption_2(evidence: Evidence) -> Values:
     """The angles of the draws to the aggregates, as lengths of differences of unit vectors."""
     data, draws = data_constants(evidence), _draws(evidence)

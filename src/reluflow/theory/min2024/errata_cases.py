@@ -10,8 +10,7 @@ from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.geometry.alignment import align_until
-from reluflow.losses import AbstractLoss, ExponentialLoss, LogisticLoss
-from reluflow.theory.erratum import Cases, both, on_each
+from reluflow.losses import ExponentialLoss, LogisticLoss
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
@@ -61,9 +60,9 @@ def _order_of_t_1(power: float) -> Measurement:
     return equals(slope, -power, atol=0.01, detail=f"t_1 grows like mu^{slope:.4g}, claimed mu^{-power:g}")
 
 
-def _unit_force(loss: AbstractLoss) -> Measurement:
-    """Lemma 2: the largest |force(h, y) - y| - 2|h| on [-1, 1], at most 0."""
-    h = np.linspace(-1.0, 1.0, 2001)
+def _unit_force(factor: float) -> Measurement:
+    """Lemma 2: the largest |force(h, y) - y| - 2|h| on [-1, 1] of so many times the logistic loss, at most 0."""
+    loss, h = LogisticLoss(reduction="sum", factor=factor), np.linspace(-1.0, 1.0, 2001)
     excess = max(
         float(np.max(np.abs(loss.factor * loss.force(h, np.full_like(h, y)) - y) - 2.0 * np.abs(h)))
         for y in (-1.0, 1.0)
@@ -143,18 +142,3 @@ def _leaves_dead_cone(*, printed: bool) -> Measurement:
     reached = float(path(np.array([2.0]))[0, 0])
     words = f"the path ends at w_1 = {reached:.4g}, and misses the equation by {residual:.6f}"
     return at_most(reached if residual <= 1e-9 else -math.inf, 0.0, detail=words)  # what solves nothing breaks nothing
-
-
-CASES: dict[str, Cases] = {
-    "E1": both(_cap),
-    "E2": on_each(_output_bound, 4.0, 8.0),
-    "E3": on_each(_order_of_t_1, 0.5, 2.5),
-    "E4": on_each(_unit_force, LogisticLoss(reduction="sum"), LogisticLoss(reduction="sum", factor=2.0)),
-    "E5": both(_leaves_dead_cone),
-    "E6": both(_path_steps),
-    "E7": both(_time_of_one_sample),
-    "E8": both(_opposite_classes),
-    "E9": both(_stable_rank),
-    "E10": on_each(_turning, 0.9, 0.25),
-    "E11": both(_closed),
-}

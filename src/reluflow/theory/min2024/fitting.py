@@ -9,18 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.extremes import largest, least, least_of
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, fitted_slope, need, nothing
-from reluflow.theory.min2024.assumptions import BOTH_CONES
+from reluflow.theory.measurement import Measurement, Values, at_least, at_most, fitted_slope, held, need, needs, nothing
+from reluflow.theory.min2024.assumptions import both_cones_held
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.early_alignment import alignment_constants_of
-from reluflow.theory.min2024.growth import NO_NEURON, dead_neurons, groups
+from reluflow.theory.min2024.growth import dead_neurons, groups
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
-from reluflow.theory.stating import hypothesis, needs
 from reluflow.theory.theorem import Constants
 
 LN2 = math.log(2.0)
@@ -38,11 +34,6 @@ def best_factor(evidence: Evidence) -> float:
     return 1.0 if evidence.loss.name == "exponential" else 1.0 / (4.0 * LN2**2)
 
 
-@hypothesis("linear", "the activation is the identity, leak 1")
-def _is_linear(evidence: Evidence) -> Judgement:
-    return Judgement(evidence.leak == 1.0, None, f"leak {evidence.leak:g}")
-
-
 def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Measurement:
     """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified; None is the best."""
     margin, factor = need(evidence.facts.separator, "the max-margin separator").margin, factor or best_factor(evidence)
@@ -51,17 +42,13 @@ def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Measure
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
             output_square = float(np.sum((moment.network.a / moment.gauge) ** 2))
             ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * margin**2) / factor)
-    words = f"smallest -dL/dt over its bound is {{:.6g}} in {{count}} snapshots, rho = {margin:.6g}"
-    return least_of(ratios, 1.0, words, without="no snapshot with every y_i f_i >= 0", allowance=1e-12)
+    words = f"smallest -dL/dt over its bound is {{measured:.6g}} in {{count}} snapshots, rho = {margin:.6g}"
+    without = "no snapshot with every y_i f_i >= 0"
+    return held(ratios, "at_least", 1.0, words=words, without=without, allowance=1e-12)
 
 
 def _linear_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=(0.0, *np.linspace(1.0, 12.0, 12), *np.geomspace(20.0, 2000.0, 6)))
-
-
-def rate_constants(evidence: Evidence) -> Constants:
-    """alpha_rate, and four times it, which the exponential loss allows."""
-    return {**alignment_constants_of(evidence), "alpha_rate_exponential": 4.0 * proof_constants(evidence).rate}
 
 
 def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
@@ -69,7 +56,6 @@ def _fitted_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return () if fitted is None else moments_from(evidence, fitted)
 
 
-@least(1.0, "smallest -dL/dt over alpha_rate L^2 is {:.6g}", without="no snapshot after t_2")
 def _slope_of_loss(evidence: Evidence, factor: float | None = None) -> Values:
     """|grad L|^2/(factor alpha_rate L^2) >= 1 from t_2 on; None is four times the best factor of Lemma 15."""
     rate = (4.0 * best_factor(evidence) if factor is None else factor) * proof_constants(evidence).rate
@@ -123,7 +109,7 @@ def with_both_cones(measure: Callable[[Evidence], Measurement]) -> Callable[[Evi
     """The second part of Theorem 1 speaks only of runs in which the cone of each class present holds a neuron."""
 
     def guarded(evidence: Evidence) -> Measurement:
-        judged = BOTH_CONES.judge(evidence)
+        judged = both_cones_held(evidence)
         return measure(evidence) if judged.holds else nothing(f"a cone holds no neuron: {judged.detail}")
 
     return guarded
@@ -145,11 +131,6 @@ def _allowance(evidence: Evidence, moment: Moment) -> float:
     return math.exp(min(log_ratio, LARGEST_EXPONENT))
 
 
-@largest(
-    KEPT,
-    "largest change over |W_+-|_F^2 is {:.3g}, allowed {bound:g}",
-    without="no snapshot after t_1 in the range of doubles",
-)
 def _invariant_is_kept(evidence: Evidence) -> Values:
     """Change of W_+^T W_+ - a_+ a_+^T after t_1, over the size of W_+^T W_+: conserved, so rounding alone."""
     for group in groups(evidence):
@@ -163,7 +144,6 @@ def _invariant_is_kept(evidence: Evidence) -> Values:
                 yield float(np.max(np.abs(gram - first))) / size
 
 
-@least(0.0, "log of the bound minus log of the norm is {:.6g}", without=NO_NEURON)
 def _invariant_is_small(evidence: Evidence) -> Values:
     """log of the spectral norm of the invariant at t_1 against log(4 eps W_max^2 |V~|/sqrt(m))."""
     for group in groups(evidence):
@@ -213,8 +193,8 @@ def _dead_norm(evidence: Evidence) -> Measurement:
 def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
     sizes = [_frobenius(m) for m in found]
-    words = f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{:.3g}}"
-    return least_of((b - a for a, b in pairwise(sizes)), 0.0, words)
+    words = f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{measured:.3g}}"
+    return held((b - a for a, b in pairwise(sizes)), "at_least", 0.0, words=words)
 
 
 def stable_rank_limit(facts: DatasetFacts) -> float:

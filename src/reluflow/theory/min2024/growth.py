@@ -11,17 +11,15 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network.network import row_norms
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.extremes import largest, least
+from reluflow.theory.evidence import Evidence, kept
 from reluflow.theory.measurement import Measurement, Values, at_most, fitted_slope, need
 from reluflow.theory.min2024.constants import data_constants, proof_constants
-from reluflow.theory.min2024.landmarks import fitted_time, whole_plan
+from reluflow.theory.min2024.landmarks import fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments_from, moments_until
 from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-9
 DECOMPOSITION = 1e-10  # relative; measured 2e-16
-SWEEP = (-50.0, -200.0)  # scales at which t_2 is measured again
 NO_FIT, NO_NEURON = "the run did not reach t_2", "no neuron in its cone at t_1"
 NOT_GROWING, NOT_READY = "no snapshot in [t_1, t_2]", "no snapshot in [t_1', t_2]"
 
@@ -104,7 +102,6 @@ def _growing(evidence: Evidence) -> Iterator[tuple[Group, Moment]]:
     return ((group, moment) for group in groups(evidence) for moment in group.growing)
 
 
-@least(0.0, "smallest log of |w_j|^2 over its bound is {:.6g}", without="no snapshot in (0, T]")
 def _norms_do_not_collapse(evidence: Evidence) -> Values:
     """log |w_j(t)|^2 - log |w_j(0)|^2 + 4 n X_max t >= 0 for every neuron and every t in [0, T]."""
     data, start = data_constants(evidence), evidence.network
@@ -115,19 +112,12 @@ def _norms_do_not_collapse(evidence: Evidence) -> Values:
             yield (2.0 * (moment.log_norms - first) + 4.0 * data.n * data.largest_norm * moment.time)[known]
 
 
-@least(
-    0.0,
-    "smallest change of log |w_j|^2 is {:.3g}",
-    without="two snapshots after t_1 with a neuron in its cone",
-    allowance=ROUNDING,
-)
 def _norms_grow(evidence: Evidence) -> Values:
     for group in groups(evidence):
         for before, after in pairwise(group.moments):
             yield 2.0 * (after.log_norms - before.log_norms)[group.neurons & before.seen & after.seen]
 
 
-@largest(DECOMPOSITION, "largest relative |L - L_+ - L_-| is {:.3g}")
 def _loss_splits(evidence: Evidence) -> Values:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
     found = need(groups(evidence), "no snapshot after t_1")
@@ -142,7 +132,6 @@ def _loss_splits(evidence: Evidence) -> Values:
         yield abs(moment.loss_value - total) / moment.loss_value
 
 
-@largest(DECOMPOSITION, "largest relative difference {:.3g}")
 def _gradient_splits(evidence: Evidence) -> Values:
     """The pull on a neuron of S_+- is the sum over its own class; relative difference."""
     for group in groups(evidence):
@@ -151,13 +140,11 @@ def _gradient_splits(evidence: Evidence) -> Values:
             yield np.max(np.abs(moment.pulls[group.neurons] - alone)) / np.linalg.norm(alone)
 
 
-@largest(0.5, "|g_i| stays within {:.6g} of 1, allowed 1/2", without=NOT_GROWING)
 def _forces_are_near_one(evidence: Evidence) -> Values:
     """(40): the distances of |g_i| from 1 on [t_1, t_2^+-], at most 1/2."""
     return (np.abs(group.own_forces(moment) - 1.0) for group, moment in _growing(evidence))
 
 
-@least(1.0 / 3.0, without=NOT_GROWING)
 def _weighted_cosine(evidence: Evidence) -> Values:
     """cos(x_+-, x~_a) on [t_1, t_2^+-]."""
     for group, moment in _growing(evidence):
@@ -165,25 +152,18 @@ def _weighted_cosine(evidence: Evidence) -> Values:
         yield group.aggregate @ pull / (np.linalg.norm(group.aggregate) * np.linalg.norm(pull))
 
 
-@least(1.0, "smallest |x~_a| over |x_+-|/2 is {:.6g}", without=NOT_GROWING)
 def _weighted_length(evidence: Evidence) -> Values:
     """|x~_a| over |x_+-|/2 on [t_1, t_2^+-]."""
     for group, moment in _growing(evidence):
         yield 2.0 * float(np.linalg.norm(group.weighted_sum(moment)) / np.linalg.norm(group.aggregate))
 
 
-@least(1.0, "smallest |x_+-| over its bound is {:.6g}", allowance=1e-12)
 def _aggregate_length(evidence: Evidence) -> Values:
     """|x_+-| over sqrt(mu) n_+- X_min, by Lemma 11."""
     data = data_constants(evidence)
     return (float(np.linalg.norm(data.total(sign))) / data.speed(sign) for sign in data.classes)
 
 
-@least(
-    0.0,
-    "smallest difference {:.6g} over {count} directions with cos <= 1/3",
-    empty="no direction of the cone has a cosine below 1/3 with the aggregate",
-)
 def _turning_inequality(evidence: Evidence) -> Values:
     """(37) wherever cos <= 1/3, as a difference over sqrt(mu) n_+- X_min/2; elsewhere nothing is claimed (E10).
 
@@ -207,7 +187,6 @@ def _wide_directions(evidence: Evidence, group: Group) -> FloatArray:
     return np.asarray(pool[inside & (pool @ group.aggregate <= 0.5 * np.linalg.norm(group.aggregate))])
 
 
-@least(1.0, "slowest turn at cos = 1/4 over its bound is {:.6g}", without=NOT_GROWING)
 def _quarter_speed(evidence: Evidence) -> Values:
     """At cos = 1/4, (37) gives sqrt(mu) n_+- X_min/24; tried on directions of that cosine in the span."""
     for group, moment in _growing(evidence):
@@ -223,14 +202,12 @@ def _ready(evidence: Evidence) -> Iterator[tuple[Group, Moment]]:
     return ((g, moment) for g, moment in _growing(evidence) if moment.time >= t_1 + 6.0 / data.speed(g.sign))
 
 
-@least(0.25, without=NOT_READY)
 def _aligned_growth(evidence: Evidence) -> Values:
     """cos(x_+-, w_j) on [t_1', t_2^+-]."""
     for group, moment in _ready(evidence):
         yield moment.directions[group.neurons] @ group.aggregate / np.linalg.norm(group.aggregate)
 
 
-@least(1.0, "smallest growth rate over its bound is {:.6g}", without=NOT_READY)
 def _growth_rate(evidence: Evidence) -> Values:
     """d/dt |w_j|^2 over (sqrt(mu) n_+- X_min/4)|w_j|^2 on [t_1', t_2^+-]."""
     for group, moment in _ready(evidence):
@@ -242,7 +219,6 @@ def _log_norm_before_fit(evidence: Evidence) -> float:
     return -math.log(math.sqrt(data.mu) * data.smallest_norm)
 
 
-@largest(_log_norm_before_fit, "log of the sum {:.6g}", without=NOT_GROWING)
 def _norm_before_fit(evidence: Evidence) -> Values:
     """Until t_2^+- the group's sum of |w_j|^2 is at most 1/(sqrt(mu) X_min)."""
     return (group.log_norm_square(moment) for group in groups(evidence) for moment in group.growing[-1:])
@@ -252,7 +228,6 @@ def _log_norm_at_fit(evidence: Evidence) -> float:
     return -math.log(4.0 * data_constants(evidence).largest_norm)
 
 
-@least(_log_norm_at_fit, "smallest log sum |w_j|^2 is {:.6g}, at least {bound:.6g}", without=NO_NEURON)
 def _norm_at_fit(evidence: Evidence) -> Values:
     """From t_2^+- on the group's sum of |w_j|^2 is at least 1/(4 X_max)."""
     for group in groups(evidence):
@@ -268,7 +243,6 @@ def fit_bound(evidence: Evidence, sign: int) -> float:
     return constants.t_1 + 6.0 / speed + 4.0 / speed * (needed + 4.0 * data.n * data.largest_norm * constants.t_1)
 
 
-@least(lambda evidence: proof_constants(evidence).horizon, without=NO_FIT)
 def _fit_is_late(evidence: Evidence) -> Values:
     return (need(fitted_time(evidence, group.sign), NO_FIT) for group in groups(evidence))
 
@@ -278,7 +252,6 @@ def _fit_is_early(evidence: Evidence) -> Measurement:
     return at_most(*min(need(times, NO_NEURON), key=lambda time: time[1] - time[0]))
 
 
-@largest(0.01, "slope of t_2 in log(1/eps) misses 1/|x_+-| by {:.3g} relative")
 def _fit_slope(evidence: Evidence) -> Values:
     """d t_2^+- / d log(1/eps) = 1/|x_+-| over the sweep, for each class; the relative difference is printed."""
     runs = (evidence, *evidence.sweep)
@@ -299,7 +272,3 @@ def _predictions(evidence: Evidence) -> Constants:
     if evidence.trajectory is not None:
         found |= {f"t_2_{n}": t for s, n in names.items() if (t := fitted_time(evidence, s)) is not None}
     return found
-
-
-def _swept_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=whole_plan(evidence).times, sweep=SWEEP)

@@ -13,7 +13,6 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
-from reluflow.theory.erratum import Cases, both, on_each
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, none_of
@@ -246,22 +245,3 @@ def _from_scale_one(*, printed: bool) -> Measurement:
     distances.append(float(np.linalg.norm(W / np.linalg.norm(W) - limit)))
     words = f"from scale 1 the distance to the limit falls from {distances[0]:.3g} to {distances[1]:.3g}"
     return at_least(distances[1] / distances[0], 0.5, detail=words) if printed else closes_in(distances, detail=words)
-
-
-CASES: dict[str, Cases] = {
-    "P1": on_each(_growth, 1.0, 2.0),
-    "P2": both(_negative_side),
-    "P3": on_each(_ascent, (1.0, 0.0), (0.0, -1.0)),
-    "P4": both(_strict_maximum),
-    "P5": both(_case_zero),
-    "P6": both(_orthants),
-    "P7": both(_someone_lives),
-    "P8": both(_steady_direction),
-    "P10": both(_own_sector),
-    "P11": both(_kkt_sum),
-    "P12": both(_linear_on_a_sector),
-    "P13": on_each(_span, "phuong-orthants", "phuong-toy"),
-    "P14": both(_third_singular_value),
-    "P15": both(_from_scale_one),
-    "P16": both(_weights_of_limit),
-}

@@ -20,8 +20,6 @@ from reluflow.network import Network
 from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measurement import Measurement, at_most, missing, need, none_of
-from reluflow.theory.stating import hypothesis
-from reluflow.theory.theorem import Constants, Setting
 
 Sign = Literal[1, -1]
 
@@ -100,7 +98,6 @@ def two_groups(network: Network, dataset: Dataset) -> IntArray:
     return groups(network, dataset.X, positive[None], negative[None])
 
 
-SETTING = Setting(loss="logistic", reduction="sum", init="sphere", width=8, scale="1e-4")
 ROUNDING = 1e-12  # relative; the identities below were met to 3e-16 on every registered dataset tried
 
 
@@ -108,7 +105,6 @@ def _unit(vector: FloatArray) -> FloatArray:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-@hypothesis("both-classes", "both classes have samples")
 def _both_classes(evidence: Evidence) -> Judgement:
     counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
     detail = f"{counts[0]} positive and {counts[1]} negative samples"
@@ -138,6 +134,11 @@ def pulling_gradient(w: FloatArray, X: FloatArray, forces: FloatArray) -> FloatA
 def _direction(evidence: Evidence, sign: Sign) -> FloatArray:
     """D_+/|D_+| or D_-/|D_-|, or what is given in its place."""
     return evidence.witness(f"direction {sign}", lambda: _unit(aggregate(evidence, sign)))
+
+
+def _potential(evidence: Evidence, sign: Sign) -> float:
+    forces = evidence.loss.label_forces(evidence.dataset.y)
+    return float(alignment_potential(_direction(evidence, sign), evidence.dataset.X, forces))
 
 
 def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
@@ -179,15 +180,6 @@ def _ascent(evidence: Evidence) -> Measurement:
         total=num_starts,
         detail=f"{int(np.sum(elsewhere))} of {num_starts} starts end elsewhere, {num_dead} are dead",
     )
-
-
-def _lemma_2_constants(evidence: Evidence) -> Constants:
-    X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
-    constants: dict[str, object] = {}
-    for direction, name in ((_direction(evidence, 1), "plus"), (_direction(evidence, -1), "minus")):
-        constants[f"direction_{name}"] = direction.tolist()
-        constants[f"potential_{name}"] = float(alignment_potential(direction, X, forces))
-    return constants
 
 
 # Lemma A.1 ------------------------------------------------------------------------------------------------------------

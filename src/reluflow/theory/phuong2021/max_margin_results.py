@@ -9,20 +9,13 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
+from reluflow.endings.limit import unit_norm
 from reluflow.network import Network
 from reluflow.theory.condition import Judgement, undecided
 from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
-from reluflow.theory.hypotheses import balanced_start, data_assumption, loss_among, relu_activation
-from reluflow.theory.limit import unit_norm
 from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need, nothing
 from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
-from reluflow.theory.phuong2021.two_neuron_limit import (
-    TwoNeuronLimit,
-    class_vectors,
-    group_square,
-    limit_of,
-)
-from reluflow.theory.stating import hypothesis
+from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, group_square, limit_of
 from reluflow.theory.theorem import Constants
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
@@ -48,10 +41,7 @@ def limit(evidence: Evidence) -> TwoNeuronLimit:
     return limit_of(late_networks(evidence)[-1][1], evidence)
 
 
-@hypothesis("late-run", "the run reaches at least two of its late times", needs_trajectory=True)
 def _is_late(evidence: Evidence) -> Judgement:
-    if evidence.trajectory is None:
-        return Judgement(False, None, "no run was made")
     count = len(late_networks(evidence))
     words = f"{count} late snapshots; the run ended: {evidence.run.outcome}"
     if count < 2 and evidence.run.outcome.is_cut_short:
@@ -61,32 +51,19 @@ def _is_late(evidence: Evidence) -> Judgement:
 
 def _last_groups(evidence: Evidence) -> IntArray:
     """The group of each neuron at the last time."""
-    need(_is_late.judge(evidence).holds, "there is no late snapshot")
+    need(_is_late(evidence).holds, "there is no late snapshot")
     return two_groups(late_networks(evidence)[-1][1], evidence.dataset)
 
 
-@hypothesis("small-scale", "every neuron has been sorted by the end of the run", is_regime=True, needs_trajectory=True)
 def _all_sorted(evidence: Evidence) -> Judgement:
     counts = {name: int(np.sum(_last_groups(evidence) == code)) for name, code in _GROUPS.items()}
     words = f"{counts['J+']} in J+, {counts['J-']} in J-, {counts['dead']} dead, {counts['unsorted']} unsorted"
     return Judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
 
 
-@hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", needs_trajectory=True)
 def _someone_lives(evidence: Evidence) -> Judgement:
     alive = int(np.sum(_last_groups(evidence) != 0))
     return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
-
-
-HYPOTHESES = (
-    loss_among("logistic", "exponential"),
-    relu_activation,
-    balanced_start(),
-    data_assumption("orthogonally-separable"),
-    data_assumption("support-spans"),
-    _is_late,
-    _someone_lives,
-)
 
 
 def relative(network: Network) -> tuple[FloatArray, FloatArray]:
@@ -246,7 +223,3 @@ def _exponent(evidence: Evidence) -> Constants:
     if min(found) <= 0.0:
         return {}
     return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
-
-
-def _cor1_predictions(evidence: Evidence) -> Constants:
-    return {name: value for name, value in limit_predictions(evidence).items() if name.startswith("function")}

@@ -29,7 +29,6 @@ from reluflow.theory.phuong2021.extremal_directions import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.stating import hypothesis
 from reluflow.theory.theorem import Constants
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
@@ -53,7 +52,6 @@ def sorting_time(evidence: Evidence) -> float:
     return float(np.max(_frozen(evidence).times)) + 0.1 / _growth(evidence)
 
 
-@hypothesis("generic-draw", "no neuron ends at a saddle or where the flow is not unique")
 def _generic_draw(evidence: Evidence) -> Judgement:
     if not _is_orthogonally_separable(evidence) and not evidence.facts.has_affordable_cones:
         return undecided("the extremal sectors are too many to enumerate")
@@ -68,12 +66,6 @@ def _outputs_at(evidence: Evidence, time: float) -> float | None:
     return float(np.max(np.abs(at[0].outputs))) if at else None
 
 
-@hypothesis(
-    "small-scale",
-    "the outputs are still below `smallness` when the vanishing-scale limit has sorted every neuron",
-    is_regime=True,
-    needs_trajectory=True,
-)
 def _forces_still_frozen(evidence: Evidence) -> Judgement:
     largest = need(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
@@ -91,11 +83,6 @@ def _needed_log_scale(evidence: Evidence) -> float:
     steepest = float(np.sum(np.abs(evidence.loss.label_forces(evidence.dataset.y)) * evidence.facts.norms))
     start = 0.5 * float(np.log(0.1 * evidence.parameter("smallness") / (total * largest)))
     return start - steepest * sorting_time(evidence)
-
-
-def _shrink(evidence: Evidence) -> float:
-    """log of the factor that brings the draw to that scale; a smaller draw is left as it is."""
-    return min(_needed_log_scale(evidence) - evidence.network.log_scale, 0.0)
 
 
 def _is_orthogonally_separable(evidence: Evidence) -> bool:
@@ -195,10 +182,6 @@ def sorting_times(evidence: Evidence) -> tuple[float, ...]:
     return tuple(np.concatenate([np.linspace(0.0, rise, 9), np.geomspace(1.2 * rise, max(late, 2.0 * rise), 8)]))
 
 
-def _lemma3_plan(evidence: Evidence) -> FlowPlan:
-    return FlowPlan(times=sorting_times(evidence))
-
-
 ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9 may produce; seen: 4e-16
 
 
@@ -259,7 +242,6 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
     return tuple((t, t + width, t + 2.0 * width) for t in grid[1:])
 
 
-@hypothesis("general-position", "any d of the samples are linearly independent")
 def _general_position(evidence: Evidence) -> Judgement:
     found = need(
         smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),

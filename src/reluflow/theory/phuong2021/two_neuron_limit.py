@@ -15,11 +15,9 @@ from reluflow.geometry.alignment import DEAD, align
 from reluflow.geometry.basins import circle_basins
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.measurement import Measurement, at_most, missing
 from reluflow.theory.phuong2021.extremal_directions import Sign, two_groups
-from reluflow.theory.stating import hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +196,7 @@ def log_dead_bound(evidence: Evidence) -> float:
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 
 
+@drawn("network")
 def margin_point(evidence: Evidence) -> Network:
     """W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-|.
 
@@ -214,34 +213,25 @@ def margin_point(evidence: Evidence) -> Network:
     return Network(np.outer(u, plus.w) + np.outer(z, minus.w), plus.norm * u - minus.norm * z)
 
 
+@drawn("multipliers")
 def explicit_multipliers(evidence: Evidence) -> FloatArray:
     """lambda_i = alpha_i/|w_+| on P and alpha_i/|w_-| on N, shape (n,)."""
     plus, minus = class_vectors(evidence)
     return np.asarray(plus.multipliers / plus.norm + minus.multipliers / minus.norm)
 
 
-@drawn("network")
-def _point(evidence: Evidence) -> Network:
-    return margin_point(evidence)
-
-
 def _margins(evidence: Evidence) -> FloatArray:
-    return np.asarray(evidence.dataset.y * _point(evidence).outputs(evidence.dataset.X))
-
-
-@drawn("multipliers")
-def _multipliers(evidence: Evidence) -> FloatArray:
-    return explicit_multipliers(evidence)
+    return np.asarray(evidence.dataset.y * margin_point(evidence).outputs(evidence.dataset.X))
 
 
 def _complementary(evidence: Evidence) -> FloatArray:
-    return np.asarray(np.abs(_multipliers(evidence) * (_margins(evidence) - 1.0)))
+    return np.asarray(np.abs(explicit_multipliers(evidence) * (_margins(evidence) - 1.0)))
 
 
 def _stationary(evidence: Evidence) -> Measurement:
     """Largest entry of theta - sum_i lambda_i y_i grad f(x_i), relative to the largest entry of theta."""
-    multipliers = _multipliers(evidence)
-    network, X = _point(evidence), evidence.dataset.X
+    multipliers = explicit_multipliers(evidence)
+    network, X = margin_point(evidence), evidence.dataset.X
     products = network.pre_activations(X)
     pull = multipliers * evidence.dataset.y
     left_w = network.w - network.a[:, None] * (((products > 0) * pull) @ X)
@@ -255,7 +245,7 @@ def _stationary(evidence: Evidence) -> Measurement:
 
 def _certified(evidence: Evidence) -> float:
     """Residual of the multipliers a linear program finds by itself."""
-    return kkt_certificate(_point(evidence), evidence.dataset, active_rtol=1e-8).residual
+    return kkt_certificate(margin_point(evidence), evidence.dataset, active_rtol=1e-8).residual
 
 
 def squared_norm(evidence: Evidence) -> float:
@@ -265,18 +255,5 @@ def squared_norm(evidence: Evidence) -> float:
 
 
 def _norm(evidence: Evidence) -> Measurement:
-    total, expected = float(np.sum(_point(evidence).w ** 2)), squared_norm(evidence)
+    total, expected = float(np.sum(margin_point(evidence).w ** 2)), squared_norm(evidence)
     return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
-
-
-@hypothesis("two-neurons", "at least two neurons, so that u and z can both be non-zero")
-def _two_neurons(evidence: Evidence) -> Judgement:
-    m = evidence.network.num_neurons
-    return Judgement(m >= 2, float(m - 2), f"{m} neurons")
-
-
-@hypothesis("both-classes", "both classes have samples")
-def _two_classes(evidence: Evidence) -> Judgement:
-    vectors = evidence.facts.one_class if evidence.dataset.is_binary else None
-    both = vectors is not None and vectors.positive is not None and vectors.negative is not None
-    return Judgement(both, None, "both classes have samples" if both else "a class is missing")

@@ -1,25 +1,29 @@
 """Light neurons that can still change a limit, and samples that are ignored for ever."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import reluflow.endings.limit as limit_module
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.pattern_margin import max_margin_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings.limit import LimitIdentified, certified_limit, nearest_direction
+from reluflow.endings.takeover import Prospects, Takeover, _keeps_best
 from reluflow.experiments.check import check
 from reluflow.geometry.alignment import align
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
-from reluflow.theory.limit import LimitIdentified, certified_limit, nearest_direction
 from reluflow.theory.registry import theorem_named
-from reluflow.theory.takeover import _keeps_best
 from reluflow.theory.verdict import VerdictKind
 
 
@@ -168,3 +172,77 @@ def test_a_way_is_allowed_only_through_patterns_with_the_same_best_direction(sam
     patterns[0, sample] *= -1
     forged = replace(way, patterns=patterns, crossings=np.array([crossings, 0, 0]))
     assert _keeps_best(forged, limit, limit, np.arange(3), data, kkt) is keeps
+
+
+def crowded(rng):
+    """The same with a dozen light neurons, and with twenty samples far out, of which none pulls."""
+    data, heavy = load("lyu-counterexample"), lopsided(1e-6).network
+    place = rng.integers(0, data.n, 20)
+    far = Dataset(np.vstack([data.X, rng.uniform(3.0, 9.0, (20, 1)) * data.X[place]]), np.append(data.y, data.y[place]))
+    w, a = 1e-9 * rng.standard_normal((12, 2)), rng.choice([-1e-9, 1e-9], 12)
+    network = Network(np.vstack([heavy.w, w]), np.append(heavy.a, a), leak=heavy.leak)
+    return TrainingProblem(far, LogisticLoss(), network)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_takes_over_is_seen_without_the_samples_that_do_not_pull(seed, monkeypatch):
+    """Following 50 neurons past 12,665 images of which 92 pull took 78 s; under these alone it takes half a second."""
+    problem = crowded(np.random.default_rng(seed))
+    network, data = problem.network, problem.dataset
+    solved = max_margin_nearby(network, data, np.exp(-data.y * network.outputs(data.X)), lets_in=False)
+    assert np.abs(solved.w[1:]).max() < 1e-6  # nobody was let in
+    near = replace(nearest_direction(network, problem), solved=solved, kkt=kkt_certificate(solved, data))
+    assert 0 < np.count_nonzero(near.kkt.multipliers) < 0.5 * data.n
+    quick = near.prospects()
+    monkeypatch.setattr("reluflow.endings.takeover._FEW_PULL", 0.0)
+    assert quick.takeovers == near.prospects().takeovers
+
+
+def test_a_direction_of_the_heavy_neurons_alone_names_who_leaves_it(monkeypatch):
+    """On 12,665 images no direction was found for seven bundles, two of them heavy, and the run had no end."""
+    problem = lopsided(1e-6)
+    real = limit_module.max_margin_nearby
+
+    def only_heavy(*given, lets_in=True, **settings):
+        return None if lets_in else real(*given, lets_in=False, **settings)
+
+    monkeypatch.setattr(limit_module, "max_margin_nearby", only_heavy)
+    near = nearest_direction(problem.network, problem, is_hasty=True)
+    assert near.kkt.residual < 1e-12
+    assert near.kkt.margin == pytest.approx(0.5)
+    assert not near.solved.w[1].any()
+    assert [takeover.neuron for takeover in near.prospects().takeovers] == [1]
+
+
+@pytest.mark.parametrize(
+    ("is_whole", "distance", "outputs_then", "ends"),
+    [
+        (True, 0.01, 1e5, True),
+        (True, 0.01, 1e3, False),  # waited for
+        (True, 0.08, 1e5, False),  # the run may yet turn
+        (False, 0.08, 1e9, True),
+        (False, 0.08, 1e5, False),  # the light ones come in while one can wait, and then all have a direction
+        (False, 0.2, 1e9, False),
+    ],
+)
+def test_a_takeover_ends_a_run_where_it_is_far_and_foreseen_from_near(
+    is_whole, distance, outputs_then, ends, monkeypatch
+):
+    problem, margin = lopsided(1e-6), 200.0
+    growth = float(np.log(outputs_then / margin))
+    takeover = Takeover(neuron=1, share=float(np.exp(-0.5 * growth)), gain=2.0)
+    assert takeover.log_growth == pytest.approx(growth)
+    near = SimpleNamespace(
+        is_whole=is_whole,
+        distance=distance,
+        kkt=SimpleNamespace(residual=0.0),
+        prospects=lambda: Prospects((takeover,), (), False),
+    )
+    monkeypatch.setattr(limit_module, "nearest_direction", lambda *_, **__: near)
+    run = SimpleNamespace(
+        problem=problem,
+        outputs=lambda: margin * problem.dataset.y,
+        network=lambda: problem.network,
+        gradient=lambda: SimpleNamespace(turning=1.0),
+    )
+    assert LimitIdentified().start()(run) is (Outcome.TAKEOVER_AHEAD if ends else None)

@@ -18,11 +18,15 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
+from reluflow.endings.takeover import Prospects, prospects
 from reluflow.network.network import Network
 from reluflow.tables import html_table
-from reluflow.theory.takeover import Prospects, prospects
 
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
+_HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
+# Where the direction of the heavy neurons alone is found, not the best of all: the distance at which a takeover is
+# foreseen, since every step is dear, and how much farther it is waited for, since it brings the light ones in.
+_CLOSE_TO_TAKEOVER, _FARTHER = 0.1, 1e3
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next
 
 
@@ -90,7 +94,10 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     problem = trajectory.problem
     if not problem.is_plain:
         return _variant_limit(trajectory)
-    if not problem.loss.is_classification or (near := nearest_direction(trajectory.network, problem)) is None:
+    near = None
+    if problem.loss.is_classification:
+        near = nearest_direction(trajectory.network, problem, is_hasty=_program_size(problem) > _HOPELESS)
+    if near is None:
         certificate = certify(trajectory.network, problem.dataset, problem.loss, rtol=_tolerance(trajectory))
         return _as_it_is(trajectory, certificate)
     ahead = near.prospects()
@@ -105,7 +112,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
     against = [*certificate.open_points, *ahead.sentences()]
     if not np.array_equal(ignored_samples(near.solved, problem.dataset), near.ignored):
         against.append("The direction solved for turns towards a sample that is ignored so far.")
-    if near.distance > LimitIdentified().close and not ahead.keeps_patterns:
+    if near.distance > LimitIdentified().close and not (ahead.keeps_patterns or ahead.takeovers):
         against.append(
             "The direction solved for is not the run's own as far as it went, and a neuron would have to leave its "
             "activation pattern on the way."
@@ -162,6 +169,8 @@ class NearestDirection:
         Those of the classifier on `kept`, up to a factor.
     walls
         The ignored samples; None where there are none.
+    is_whole
+        Whether it is the best of all neurons; else of the heavy ones, with the light ones at zero.
     """
 
     last: Network
@@ -171,6 +180,7 @@ class NearestDirection:
     kkt: KKTCertificate
     forces: FloatArray
     walls: Dataset | None
+    is_whole: bool = True
 
     @property
     def distance(self) -> float:
@@ -185,7 +195,8 @@ class NearestDirection:
 def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: bool = False) -> NearestDirection | None:
     """Solve for the direction a classifier is near; None where it does not classify what it acts on.
 
-    With `is_hasty` also None where a direction cannot be found at once from the forces as they are.
+    With `is_hasty` no cone program is solved: also None where a direction cannot be found at once from the forces as
+    they are. Where it can be found only for the heavy neurons, it is that; `prospects` then knows which others grow.
     """
     dataset, outputs = problem.dataset, network.outputs(problem.dataset.X)
     ignored, kept, walls = np.empty(0, dtype=np.intp), dataset, None
@@ -198,13 +209,23 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
     last = unit_norm(network)
     log_force = problem.loss.log_force(outputs, kept.y)
     strengths = np.exp(log_force - np.max(log_force))
-    solved = max_margin_nearby(last, kept, strengths, walls=walls)
+    solved, is_whole = max_margin_nearby(last, kept, strengths, walls=walls), True
     if solved is None:
-        if is_hasty:
+        is_whole = not is_hasty
+        if is_whole:
+            solved = max_margin_in_patterns(last, kept, walls=walls)
+        else:
+            solved = max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False)
+        if solved is None:
             return None
-        solved = max_margin_in_patterns(last, kept, walls=walls)
-    forces = kept.y * strengths
-    return NearestDirection(last, solved, kept, ignored, kkt_certificate(solved, kept, walls=walls), forces, walls)
+    kkt = kkt_certificate(solved, kept, walls=walls)
+    return NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls, is_whole)
+
+
+def _program_size(problem: TrainingProblem) -> int:
+    """Numbers in the cone program for the best direction in given patterns."""
+    n, d = problem.dataset.n, problem.dataset.d
+    return n * min(n, d) * problem.network.num_neurons
 
 
 def _tolerance(trajectory: Trajectory) -> float:
@@ -277,8 +298,7 @@ class _LimitSearch:
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
-        n, d, m = run.problem.dataset.n, run.problem.dataset.d, run.problem.network.num_neurons
-        is_costly = n * min(n, d) * m > _COSTLY
+        is_costly = _program_size(run.problem) > _COSTLY
         if is_costly:
             self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
         outputs = run.outputs() * run.problem.dataset.y
@@ -292,12 +312,14 @@ class _LimitSearch:
             return None
         ahead = near.prospects()
         is_patient = margin >= rule.patience * rule.smallest_margin
-        if near.distance > rule.close:
+        is_near = near.distance <= rule.close
+        if ahead.takeovers and (is_near or (not near.is_whole and near.distance <= _CLOSE_TO_TAKEOVER)):
+            log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
+            farthest = rule.farthest_margin if near.is_whole else _FARTHER * rule.farthest_margin
+            return Outcome.TAKEOVER_AHEAD if log_margin > np.log(farthest) else None
+        if not is_near:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
             return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None
-        if ahead.takeovers:
-            log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
-            return Outcome.TAKEOVER_AHEAD if log_margin > np.log(rule.farthest_margin) else None
         return None if ahead.open_points and not is_patient else Outcome.DIRECTION_CONVERGED
 
 

@@ -13,10 +13,10 @@ from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
+from reluflow.endings.limit import LimitIdentified, certified_limit, direction_distance
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import INITIALIZATIONS, Network, balanced_initialization
-from reluflow.theory.limit import LimitIdentified, certified_limit, direction_distance
 
 
 def run(spec, *, leak=0.0, width=8, scale=1e-4, init="sphere", seed=0, loss=None, until=None):

@@ -14,7 +14,7 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, FirstOf, Stationary, is_acted_on
 from reluflow.dynamics.train import default_rule
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.theory.limit import LimitIdentified
+from reluflow.endings.limit import LimitIdentified
 
 _WORTH_ASKING = 10.0  # times what may be left of the fall, by the gradient alone
 _ASK_AGAIN = 0.3  # when less than this share of what was left then is left

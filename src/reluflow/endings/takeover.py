@@ -25,6 +25,7 @@ SAME_DIRECTION = 1e-6  # 1 - cos of two directions that count as one
 ON_BOUNDARY = 1e-12  # |cos| of a neuron that stands on the boundary of a sample
 SLACK = 1e-6  # a margin that exceeds the smallest by less than this, relative, is not told apart from it
 MOST_SENTENCES = 3
+_FEW_PULL = 0.5  # share of the samples that pull up to which it is worth following neurons under these alone first
 UNFADING = 1e6  # pull of an ignored sample against that of the others, whose own tends to 0
 
 
@@ -70,11 +71,11 @@ class Prospects:
     open_points
         Sentences on those for which no inequality decides.
     keeps_patterns
-        Whether every pattern that is met on the way, under the forces of the direction and under those of the run now,
-        has this direction as its best. Within fixed patterns of the samples that pull each neuron the margin problem is
-        convex, and the flow has no other limit than its solution, however slowly it gets there. So a neuron may cross
-        or slide along the boundary of a sample that pushes it, and cross that of one that pulls it if the sample is not
-        among those of smallest margin on either side.
+        False where somebody takes over, else whether every pattern that is met on the way, under the forces of the
+        direction and under those of the run now, has this direction as its best. Within fixed patterns of the samples
+        that pull each neuron the margin problem is convex, and the flow has no other limit than its solution, however
+        slowly it gets there. So a neuron may cross or slide along the boundary of a sample that pushes it, and cross
+        that of one that pulls it if the sample is not among those of smallest margin on either side.
     """
 
     takeovers: tuple[Takeover, ...]
@@ -131,11 +132,17 @@ def prospects(
     def follow(pulls: FloatArray) -> Alignment:
         return align(samples, np.append(pulls, unfading), last.w[moving], last.a[moving], leak=last.leak)
 
+    pulling = np.flatnonzero(np.append(kkt.multipliers, unfading))
+    if pulling.size < _FEW_PULL * len(samples):  # the others steer nobody, so who takes over is seen without them
+        pulls = np.append(kkt.multipliers * dataset.y, unfading)[pulling]
+        ways = align(samples[pulling], pulls, last.w[moving], last.a[moving], leak=last.leak)
+        if takeovers := _takeovers(_gains(ways), moving, share):
+            return Prospects(takeovers, (), False)
     paths, now = follow(kkt.multipliers * dataset.y), follow(forces / np.max(np.abs(forces @ dataset.X)))
     gains, gains_now = _gains(paths), _gains(now)
     is_heavy = np.isin(moving, carrying)
     largest_now = float(np.max(gains_now[is_heavy], initial=0.0))
-    takeovers, open_points = [], []
+    open_points = []
     is_guessed = False
     for j in np.flatnonzero((length == 0.0) & (last.a != 0.0)):
         open_points.append(f"Neuron {int(j)} has input weight 0, where every way is open to it.")
@@ -143,13 +150,11 @@ def prospects(
         gain, name = gains[place], f"Neuron {int(j)}, now {share[j]:.3g} of the norm,"
         if np.isnan(gain):
             open_points.append(f"{name} meets a point where its way under the forces of this direction is not unique.")
-        elif gain > 1.0 + EQUAL_GAIN:
-            takeovers.append(Takeover(int(j), float(share[j]), float(gain)))
-        elif gain >= 1.0 - EQUAL_GAIN:
+        elif 1.0 - EQUAL_GAIN <= gain <= 1.0 + EQUAL_GAIN:
             signed = paths.directions[place] * np.sign(paths.a[place])
             if not np.any(heavy @ signed >= 1.0 - SAME_DIRECTION):
                 open_points.append(f"{name} grows as fast as the network, in another direction.")
-        else:
+        elif gain < 1.0:
             is_guessed |= gain > 0.0
             if not gains_now[place] < largest_now:
                 open_points.append(f"{name} grows as fast as the network under the forces of the run as they are now.")
@@ -157,9 +162,18 @@ def prospects(
         open_points.append(
             "The multipliers of this direction are not unique, so that the forces on its light neurons are not known."
         )
-    takeovers.sort(key=lambda takeover: takeover.log_growth)
     keeps_patterns = all(_keeps_best(way, last, limit, moving, dataset, kkt) for way in (paths, now))
-    return Prospects(tuple(takeovers), tuple(open_points), keeps_patterns)
+    return Prospects(_takeovers(gains, moving, share), tuple(open_points), keeps_patterns)
+
+
+def _takeovers(gains: FloatArray, moving: IndexArray, share: FloatArray) -> tuple[Takeover, ...]:
+    """Those of the moving neurons that grow faster than the network, the first to take over first."""
+    faster = [
+        Takeover(int(j), float(share[j]), float(gain))
+        for j, gain in zip(moving, gains, strict=True)
+        if gain > 1.0 + EQUAL_GAIN
+    ]
+    return tuple(sorted(faster, key=lambda takeover: takeover.log_growth))
 
 
 def _own_walls_met(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reluflow.theory import pairs
+from reluflow.geometry import pairs
 
 
 @pytest.mark.parametrize("block", [3, 7, 2048])
