@@ -35,6 +35,10 @@ class BoundaryEvents:
         self.ridges: set[tuple[bytes, int, int]] = set()
         self.met_ridge = False
 
+    def follow(self, neurons: LoneNeurons) -> None:
+        """Go on with these."""
+        self._neurons = neurons
+
     def leave_wall(self, g: int, b: int, side: int, time: float) -> None:
         """All neurons of a sliding group leave one of its walls together."""
         neurons = self._neurons

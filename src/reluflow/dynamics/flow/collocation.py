@@ -26,7 +26,7 @@ class CollocationFlow(AbstractFlow):
     rtol
         Error of weights and outputs at the end, about, relative to the largest; the forces are kept to 25 times that
         between the nodes, relative to the largest force there is at the time (docs/dense.md shows what was measured).
-        Looser than 1e-5 is taken as 1e-5, below which a run may never come to rest.
+        Looser than 4e-5 is taken as 4e-5, beyond which a run may never come to rest.
     ridge
         What to do where the flow is not unique: "stop" with outcome `ridge`, or continue to the "positive" or
         "negative" side, or "stay" on the boundary.

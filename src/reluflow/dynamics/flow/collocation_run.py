@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, ORDINARY, FadingClock
 from reluflow.dynamics.flow.force_predictor import ForcePredictor
@@ -17,6 +17,15 @@ from reluflow.dynamics.flow.neuron_path_kernels import DONE
 from reluflow.dynamics.flow.present_forces import PresentForces
 from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import SampleForces
+from reluflow.dynamics.flow.sleeping_samples import (
+    FEW,
+    Morning,
+    SleepingSamples,
+    awake_part,
+    is_awake,
+    may_sleep,
+    those_asleep,
+)
 from reluflow.dynamics.flow.spanned_problem import SpannedProblem
 from reluflow.dynamics.flow.sweep import POINTS, RULE
 from reluflow.dynamics.gradient import Gradient, RelativePulls
@@ -26,7 +35,7 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Limit, Outcome
 from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, with_outputs_of
 from reluflow.geometry.boundary.decision import Ridge
-from reluflow.geometry.boundary.events import EventKind
+from reluflow.geometry.boundary.events import REFRACTION, EventKind
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network import Network
 
@@ -71,9 +80,14 @@ class CollocationRun(AbstractRun):
         walls = Walls.of(inner.dataset.X)
         self._neurons = LoneNeurons(inner.network, walls, moves_outputs=problem.trains_output_layer)
         self._samples = SampleForces(inner, walls)
+        self._sleeping: SleepingSamples | None = None  # samples that are left out of all that is kept here
         self._is_fading = self._samples.fades
+        self._may_sleep = may_sleep(self._samples, self._neurons)
+        self._num_awake = problem.dataset.n  # when they were last chosen
         self._allowed = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)  # misfit of the forces while they pull
         self._forces = ForceStep(self._samples)
+        self._all_forces = self._forces
+        self._start_strength = float(np.abs(problem.loss.label_forces(self._samples.labels)) @ walls.length)
         self._present = PresentForces(inner, self._neurons, self._samples)
         self._predictor = ForcePredictor(RULE)
         self._boundary = BoundaryEvents(self._neurons, self.recorder, ridge)
@@ -89,7 +103,7 @@ class CollocationRun(AbstractRun):
 
     def outputs(self) -> FloatArray:
         """h(x_k) now, shape (n,)."""
-        return np.asarray(self._outputs)
+        return np.asarray(self._outputs) if self._sleeping is None else self._sleeping.outputs(self._outputs)
 
     def network(self) -> Network:
         """The network now; `log_scale` is 0 where the neurons fit a double."""
@@ -118,8 +132,8 @@ class CollocationRun(AbstractRun):
         pulls = self._pulls()
         if not self.problem.is_plain:
             return is_settled_variant(self.problem, *self._outward(pulls), self._outputs)
-        start = np.abs(self.problem.loss.label_forces(self._samples.labels)) @ self._samples.walls.length
-        is_pulled = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate) > RESTING_PULL * start
+        strengths = np.linalg.norm(pulls, axis=1) * np.exp(self._log_rate)
+        is_pulled = strengths > RESTING_PULL * self._start_strength
         z = self._neurons.shapes[is_pulled]
         return bool(np.all(shrinks_for_ever(z[:, :-1], z[:, -1], pulls[is_pulled])))
 
@@ -140,6 +154,7 @@ class CollocationRun(AbstractRun):
             return here
         if not self.problem.is_plain:
             return replace(here, reason=f"Not polished: with {self.problem.variant} the last state is given as it is.")
+        self._wake_all()
         neurons, kept = self._neurons, self._neurons.shapes
         neurons.shapes, num_iterations = polished(neurons, self._samples)
         self._refresh(slopes=self._slopes())
@@ -240,6 +255,7 @@ class CollocationRun(AbstractRun):
 
     def _macro_step(self, limit: float) -> None:
         """Solve a step, shorten it until it is exact enough and ends at `limit` at the latest, and take it."""
+        self._let_sleep()
         tolerance = self._misfit_allowed()
         length = self._step
         left = limit - self.time if np.isfinite(limit) else np.inf
@@ -287,13 +303,16 @@ class CollocationRun(AbstractRun):
                 log_elapsed = self._log_elapsed(found, length)
                 elapsed = float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
                 if elapsed <= left + _LANDED * limit:
-                    break
+                    morning = self._sleepers_after(found)
+                    if self._sleeping is None or morning is not None:
+                        break
+                    continue
                 length *= self._clock(found, length).place_of(float(np.log(left)) + self._log_rate)
                 is_cut = True
         start, began = self._sample_forces, self._rescaled_time
         at_nodes = RULE.values(found.coefficients, RULE.nodes)
         self._predictor.learn(start, at_nodes, began, length, is_cut=is_cut)
-        self._arrive(found, length, log_elapsed)
+        self._arrive(found, length, log_elapsed, morning)
         if np.isfinite(limit) and limit - self.time <= _LANDED * limit:
             self.time, self.log_time = limit, float(np.log(limit))
         growth = min(_GROW, _SAFETY * max(found.misfit / tolerance, 1e-12) ** -_POWER)
@@ -309,8 +328,12 @@ class CollocationRun(AbstractRun):
         what is left of the way to the wall would take for ever. So which way they go is decided before the clock
         changes, while the force of such a sample is large but not all there is.
         """
+        waking = self._samples.waking(found.paths, soon)
+        if self._sleeping is not None:
+            waking = [(row, int(self._sleeping.awake_walls[wall])) for row, wall in waking]
+            self._wake_all()
         neurons = self._neurons
-        for row, wall in self._samples.waking(found.paths, soon):
+        for row, wall in waking:
             j = int(found.moving[row])
             on_wall = neurons.sides[j] == 0
             on_wall[wall] = True
@@ -336,9 +359,12 @@ class CollocationRun(AbstractRun):
             return float(np.log(length))
         return float(self._clock(found, length).log_elapsed(np.ones(1))[0]) - self._log_rate
 
-    def _arrive(self, found: Solution, length: float, log_elapsed: float) -> None:
+    def _arrive(self, found: Solution, length: float, log_elapsed: float, morning: Morning | None) -> None:
         """Take the step: neurons, events, clock."""
         self._record(found, length)
+        if self._sleeping is not None and morning is not None:
+            self._record_asleep(found, length, self._sleeping, morning)
+            self._sleeping = replace(self._sleeping, now=morning)
         self._neurons.take(found.moving, found.paths.ends, found.paths.sides, found.paths.pinned)
         self._neurons.decay(self._samples.shared_decay * length)
         self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
@@ -365,18 +391,100 @@ class CollocationRun(AbstractRun):
         taus = np.concatenate([POINTS[is_inner], paths.event_taus[is_event]])
         times, log_times = self._times_at(taus, found, length)
         outputs = found.outputs[is_inner]
-        moments = slice(len(outputs))
-        self.passed.extend(zip(times[moments].tolist(), log_times[moments].tolist(), outputs, strict=True))
+        if self._sleeping is None:
+            moments = slice(len(outputs))
+            self.passed.extend(zip(times[moments].tolist(), log_times[moments].tolist(), outputs, strict=True))
         if len(taus) > len(outputs):
             walls = paths.event_walls[is_event]
-            samples = np.where(walls >= 0, self._samples.walls.first_sample[walls], -1)
+            names = self._samples.walls.first_sample
+            if self._sleeping is not None:
+                names = self._sleeping.whole.walls.first_sample[self._sleeping.awake_walls]
+            samples = np.where(walls >= 0, names[walls], -1)
             who = np.repeat(found.moving, paths.num_events)
             self.recorder.extend(who, samples, times[len(outputs) :], paths.event_kinds[is_event])
 
+    def _record_asleep(self, found: Solution, length: float, sleeping: SleepingSamples, morning: Morning) -> None:
+        """Write the walls of sleeping samples that neurons cross in a step into the log."""
+        places = np.concatenate([self._neurons.shapes[found.moving, None], found.paths.places], axis=1)
+        crossings = sleeping.crossings(morning, found.moving, np.append(0.0, POINTS), places)
+        if crossings:
+            times, _ = self._times_at(np.array([crossing.tau for crossing in crossings]), found, length)
+            self.recorder.extend(
+                np.array([crossing.neuron for crossing in crossings]),
+                np.array([crossing.sample for crossing in crossings]),
+                times,
+                np.full(len(crossings), REFRACTION),
+            )
+
+    # -- samples that move nobody ---------------------------------------------------------------------------------
+
+    def _let_sleep(self) -> None:
+        """Leave samples out of the steps where few of those that are in them still move somebody."""
+        if not self._may_sleep or self._waking:
+            return
+        if np.count_nonzero(is_awake(self._samples, self._outputs)) <= FEW * self._num_awake:
+            self._choose_awake(np.zeros(self.problem.dataset.n, dtype=bool))
+
+    def _choose_awake(self, kept: BoolArray) -> None:
+        """Choose the samples of the steps anew, those in `kept` among them."""
+        was_awake = np.ones(len(kept), dtype=bool) if self._sleeping is None else ~self._sleeping.is_asleep
+        self._wake_all(is_brief=True)
+        self._sleeping = those_asleep(self._samples, self._span.problem, self._neurons, self._outputs, kept)
+        samples, neurons = awake_part(self._sleeping, self._span.problem, self._neurons)
+        self._go_on_with(neurons, samples, ForceStep(samples))
+        if np.any(~was_awake & ~self._sleeping.is_asleep):
+            self._predictor.forget()
+        else:
+            self._predictor.narrow(~self._sleeping.is_asleep[was_awake])
+        self._refresh(slopes=self._slopes())
+        self._num_awake = int(np.count_nonzero(is_awake(self._samples, self._outputs)))
+
+    def _sleepers_after(self, found: Solution) -> Morning | None:
+        """Where the sleeping samples are after a step; None, with those awake chosen anew, where it wakes some."""
+        sleeping, samples = self._sleeping, self._samples
+        if sleeping is None:
+            return None
+        morning = sleeping.at_end(self._neurons, found.moving, found.paths.ends)
+        logs = samples.loss.log_force(found.outputs[-1], samples.labels)
+        strongest = np.max(logs if samples.counted is None else logs[samples.counted])
+        if not np.any(waking := sleeping.waking(morning, float(strongest))):
+            return morning
+        self._choose_awake(waking | ~sleeping.is_asleep)
+        return None
+
+    def _wake_all(self, *, is_brief: bool = False) -> None:
+        """Take all samples into the steps again; forces are left to be told by `_refresh` where this `is_brief`."""
+        sleeping = self._sleeping
+        if sleeping is None:
+            return
+        whole, outputs = sleeping.whole, self.outputs()
+        whole.counted = None
+        if self._samples.counted is not None:
+            whole.counted = sleeping.is_asleep.copy()
+            whole.counted[~sleeping.is_asleep] = self._samples.counted
+        neurons = sleeping.woken(self._neurons)
+        self._sleeping, self._outputs = None, outputs
+        self._go_on_with(neurons, whole, self._all_forces)
+        if not is_brief:
+            self._num_awake = len(outputs)
+            self._predictor.forget()
+            self._refresh(slopes=self._slopes())
+
+    def _go_on_with(self, neurons: LoneNeurons, samples: SampleForces, forces: ForceStep) -> None:
+        self._neurons, self._samples, self._forces = neurons, samples, forces
+        self._present = PresentForces(self._span.problem, neurons, samples)
+        self._boundary.follow(neurons)
+        self._neuron_pulls = None
+
+    # -- neurons that cannot go on alone --------------------------------------------------------------------------
+
     def _settle_paths(self, found: Solution) -> None:
         """Neurons whose paths could not go on alone (a ridge, the origin, a = 0 on a wall): decide from their state."""
+        stopped = found.moving[(found.paths.statuses != DONE) & (found.paths.stops <= found.stop + _AT_END)]
+        if stopped.size:
+            self._wake_all()
         neurons = self._neurons
-        for j in found.moving[(found.paths.statuses != DONE) & (found.paths.stops <= found.stop + _AT_END)].tolist():
+        for j in stopped.tolist():
             on_wall = (np.abs(neurons.walls.normals @ neurons.shapes[j, :-1]) <= _THERE) | (neurons.sides[j] == 0)
             if abs(neurons.shapes[j, -1]) <= _THERE and neurons.can_change_sign[j]:
                 neurons.shapes[j, -1] = 0.0

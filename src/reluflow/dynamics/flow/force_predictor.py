@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.radau import RadauRule
 
 _SHORT = 0.3  # a step shorter than this, in units of the one before, does not replace it
@@ -35,6 +35,12 @@ class ForcePredictor:
         self._values: FloatArray | None = None
         self._start, self._length = 0.0, 1.0
         self._foreseen: tuple[FloatArray, float, float] | None = None
+
+    def narrow(self, which: BoolArray) -> None:
+        """Go on with some of the samples."""
+        if self._values is not None:
+            self._values = self._values[:, which]
+        self._foreseen = None
 
     def foresee(self, coefficients: FloatArray, time: float, length: float) -> None:
         """Take the forces, as powers, of a step that was not exact enough: good guesses for what it covers."""

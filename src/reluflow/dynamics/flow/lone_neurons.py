@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
@@ -100,6 +102,13 @@ class LoneNeurons:
             self.shapes[moved] = restored(self.shapes[moved], self.invariant[moved])
         self.output_sign[moved] = np.where(ends[:, -1] == 0.0, self.output_sign[moved], np.sign(ends[:, -1]))
         self.sides[moved], self.pinned[moved] = sides, pinned
+
+    def among(self, walls: Walls, sides: SignArray, pinned: SignArray) -> LoneNeurons:
+        """The same neurons with other walls, on these sides of them."""
+        same = copy(self)
+        same.walls, same.sides, same.pinned = walls, np.ascontiguousarray(sides), np.ascontiguousarray(pinned)
+        same._slides = None
+        return same
 
     def decay(self, amount: float) -> None:
         """Shrink all neurons by exp(-amount), with what is measured against their sizes."""

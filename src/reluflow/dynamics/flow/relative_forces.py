@@ -25,6 +25,7 @@ def relative_forces(
     loss: AbstractLoss,
     counted: BoolArray | None = None,
     *,
+    num_samples: int | None = None,
     fades: bool = True,
     with_curvatures: bool = True,
 ) -> RelativeForces:
@@ -33,13 +34,14 @@ def relative_forces(
     `fades` is False where something else, such as weight decay, keeps the forces of such a loss from fading: R = 1.
     Samples that are not `counted` (no neuron acts on them, so their forces stay for ever while the others fade) are
     left out of R. They still hold neurons that slide along their walls; forces beyond what any slide needs are cut.
+    These may be some of `num_samples` that the loss is of.
     Curvatures are half the work: without them they are given as an empty array.
 
     >>> from reluflow.losses import ExponentialLoss
     >>> relative_forces(np.array([[2000.0, 2001.0]]), np.array([1.0, 1.0]), ExponentialLoss()).forces.round(4)
     array([[0.7311, 0.2689]])
     """
-    weight = loss.sample_weight(outputs.shape[1])
+    weight = loss.sample_weight(num_samples or outputs.shape[1])
     if not (loss.fades and fades):
         curvatures = weight * loss.curvature(outputs, labels) if with_curvatures else np.zeros((0, 0))
         return RelativeForces(weight * loss.force(outputs, labels), curvatures, np.zeros(len(outputs)))

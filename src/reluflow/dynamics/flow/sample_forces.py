@@ -28,6 +28,8 @@ class SampleForces:
         What is trained: samples (n, d), labels, loss, leak, weight decay, and whether pulls move output weights.
     walls
         The samples' hyperplanes.
+    num_samples
+        How many the loss is of, where these are a part of them.
 
     Attributes
     ----------
@@ -38,9 +40,10 @@ class SampleForces:
         where it shrinks the w of neurons whose a is frozen. One of the two is 0.
     """
 
-    def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
+    def __init__(self, problem: TrainingProblem, walls: Walls, *, num_samples: int | None = None) -> None:
         self.X, self.labels = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
         self.loss, self.walls, self.leak = problem.loss, walls, problem.network.leak
+        self.num_samples = num_samples or len(self.X)
         leak, decay = self.leak, float(problem.weight_decay)
         self.moves_outputs = bool(problem.trains_output_layer)
         self.fades = self.loss.fades and decay == 0.0
@@ -67,7 +70,10 @@ class SampleForces:
     def relative(self, outputs: FloatArray, *, with_curvatures: bool = True) -> RelativeForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
         return relative_forces(
-            outputs, self.labels, self.loss, self.counted, fades=self.fades, with_curvatures=with_curvatures
+            *(outputs, self.labels, self.loss, self.counted),
+            num_samples=self.num_samples,
+            fades=self.fades,
+            with_curvatures=with_curvatures,
         )
 
     def largest(self, forces: FloatArray) -> float:
