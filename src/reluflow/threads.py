@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
+from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import IntArray
 
+_Part = TypeVar("_Part")
+
+_LARGE_PRODUCT = 2**26  # multiplications in a product from which it is shared: some ten milliseconds
 _WORTH_A_THREAD = 2e-4  # seconds of work; handing some to a thread and waiting for it costs 6e-5
 
 
@@ -33,7 +40,19 @@ class ThreadTeam:
         self._seconds_a_row = num_parts * (time.perf_counter() - start) / len(rows)
 
 
-def in_parts(work: Callable[[IntArray], None], parts: Sequence[IntArray]) -> None:
+@contextmanager
+def at_most_threads(number: int | None) -> Iterator[None]:
+    """Share work between so many threads at most within; None: as many as there are."""
+    before = numba.get_num_threads()
+    most = int(vars(numba.config)["NUMBA_NUM_THREADS"])
+    numba.set_num_threads(min(number or most, most))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def in_parts(work: Callable[[_Part], object], parts: Sequence[_Part]) -> None:
     """Do all parts of a piece of work, the first of them in this thread, and wait for the others."""
     others = [_pool(len(parts)).submit(work, part) for part in parts[1:]]
     try:
@@ -41,6 +60,27 @@ def in_parts(work: Callable[[IntArray], None], parts: Sequence[IntArray]) -> Non
     finally:
         for other in others:
             other.result()
+
+
+def in_two(work: Callable[[slice], object], length: int) -> None:
+    """Do the two halves of a piece of work on `length` rows, each in a thread where there are two.
+
+    The halves are the same in one thread, so that no bit depends on how many there are.
+    """
+    halves = [slice(0, length // 2), slice(length // 2, length)]
+    if numba.get_num_threads() > 1:
+        in_parts(work, halves)
+    else:
+        for half in halves:
+            work(half)
+
+
+def product(left: NDArray[Any], right: NDArray[Any], out: NDArray[Any]) -> NDArray[Any]:
+    """left @ right, a large one in two halves: threads of the library for matrices would spin while ours work."""
+    if out.size * len(right) < _LARGE_PRODUCT:
+        return np.matmul(left, right, out=out)
+    in_two(lambda rows: np.matmul(left[rows], right, out=out[rows]), len(left))
+    return out
 
 
 @cache

@@ -1,11 +1,13 @@
 """Limits of runs: directions solved for and certified, against the closed forms of the papers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.one_class import one_class_vectors
-from reluflow.certificates.pattern_margin import max_margin_in_patterns
+from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.collocation import CollocationFlow
@@ -13,7 +15,10 @@ from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.endings import limit as endings
 from reluflow.endings.limit import LimitIdentified, certified_limit, direction_distance
+from reluflow.endings.takeover import UNFADING, Prospects, Takeover
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import INITIALIZATIONS, Network, balanced_initialization
@@ -171,3 +176,66 @@ def test_ninety_proved_directions_stay_when_the_runs_go_on():
     assert num_proved >= 60
     assert num_far >= 40
     assert largest < 1e-6
+
+
+def of_many_samples(seed):
+    """A trained classifier of 300 samples of lengths 1 to 5, of which a few carry its direction."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 5))
+    X[:, 0] += 0.5 * np.sign(X[:, 0])
+    data = Dataset(X * rng.uniform(1.0, 5.0, (300, 1)), np.sign(X[:, 0]))
+    network = balanced_initialization(data, width=10, scale=1e-2, rng=rng, leak=0.1)
+    problem = TrainingProblem(data, LogisticLoss(), network)
+    return train(problem, CollocationFlow(rtol=1e-6), until=AtTime(1e200))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_direction_is_found_from_few_samples(seed, monkeypatch):
+    """On 12,665 digits the active set of all samples goes astray; that of the 250 of smallest margin does not."""
+    trajectory = of_many_samples(seed)
+    network, problem = trajectory.network, trajectory.problem
+    whole = endings.nearest_direction(network, problem)
+    monkeypatch.setattr(endings, "_MANY_SAMPLES", 20)
+    monkeypatch.setattr(endings, "_FIRST_SAMPLES", 6)  # fewer than carry it, so that others must be taken in
+    asked = []
+
+    def watched(last, kept, strengths, **options):
+        asked.append(kept.n)
+        return max_margin_nearby(last, kept, strengths, **options)
+
+    monkeypatch.setattr(endings, "max_margin_nearby", watched)
+    few = endings.nearest_direction(network, problem, is_hasty=True)
+    assert asked[0] == 6
+    assert 6 < asked[-1] < 100, "taken in, and never all of them"
+    assert few.is_whole
+    assert few.kkt.residual == pytest.approx(whole.kkt.residual, abs=1e-12)
+    assert few.kkt.margin == pytest.approx(whole.kkt.margin, rel=1e-12)
+    X = problem.dataset.X
+    assert np.allclose(few.solved.outputs(X), whole.solved.outputs(X), rtol=0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("turning", "costly", "expected"), [
+    (0.02, 0, Outcome.TAKEOVER_AHEAD),
+    (1.0, 0, None),
+    (0.02, 10**9, None),
+])  # fmt: skip
+def test_on_large_data_a_direction_that_is_left_later_is_not_waited_for_without_end(
+    turning, costly, expected, monkeypatch
+):
+    """12,665 digits: 0.3 away from a KKT direction, turning by 0.025 per e-fold, two images to be met on the way."""
+    data = load("phuong-toy")
+    network = balanced_initialization(data, width=4, scale=1.0, rng=np.random.default_rng(0))
+    met = Takeover(neuron=0, share=0.12, gain=UNFADING)
+    near = SimpleNamespace(
+        kkt=SimpleNamespace(residual=1e-15), distance=0.3, is_whole=True, prospects=lambda: Prospects((met,), (), False)
+    )
+    monkeypatch.setattr(endings, "_COSTLY", costly)
+    monkeypatch.setattr(endings, "nearest_direction", lambda *_, **__: near)
+    seen = SimpleNamespace(
+        problem=TrainingProblem(data, LogisticLoss(), network),
+        outputs=lambda: 1e3 * data.y,
+        network=lambda: network,
+        gradient=lambda: SimpleNamespace(turning=turning),
+    )
+    assert LimitIdentified().start()(seen) is expected
+    assert "meets an ignored sample of its own sign" in met.sentence()

@@ -39,7 +39,7 @@ class Outcome(Enum):
     )
     TAKEOVER_AHEAD = (
         "takeover-ahead",
-        "A light neuron is bound to change the limiting direction, but later than the run can wait for.",
+        "A neuron is bound to change the limiting direction, but later than the run can wait for.",
     )
     ALIGNED = ("aligned", "Every neuron that is not dead points where the forces pull it.")
     REACHED = ("reached", "What the run was to bring about, such as a loss below a level, was reached; it would go on.")

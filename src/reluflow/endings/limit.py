@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabyte
 # Where the direction of the heavy neurons alone is found, not the best of all: the distance at which a takeover is
 # foreseen, since every step is dear, and how much farther it is waited for, since it brings the light ones in.
 _CLOSE_TO_TAKEOVER, _FARTHER = 0.1, 1e3
+_MANY_SAMPLES, _FIRST_SAMPLES, _MOST_ROUNDS = 1_000, 250, 6  # from how many on few are tried first, which, how often
+_IS_KKT, _ROUNDING = 1e-9, 1e-9  # residual of a KKT direction, and by how much a margin may be off, relative
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next
 
 
@@ -106,6 +109,11 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
             f"The best direction in the present patterns is {near.distance:.2g} away from the run's own, so the run "
             "has not settled; its last direction is judged as it is."
         )
+        if near.kkt.residual <= _IS_KKT:
+            words += (
+                f" The other meets the KKT conditions to {near.kkt.residual:.2g}, with normalised margin "
+                f"{near.kkt.margin:.6g}. {' '.join(ahead.sentences())}"
+            ).rstrip()
         certificate = certify(near.last, problem.dataset, problem.loss)
         return CertifiedLimit(near.last, certificate, near.distance, False, words)
     certificate = certify(near.solved, problem.dataset, problem.loss)
@@ -209,17 +217,47 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
     last = unit_norm(network)
     log_force = problem.loss.log_force(outputs, kept.y)
     strengths = np.exp(log_force - np.max(log_force))
-    solved, is_whole = max_margin_nearby(last, kept, strengths, walls=walls), True
-    if solved is None:
-        is_whole = not is_hasty
-        if is_whole:
-            solved = max_margin_in_patterns(last, kept, walls=walls)
+
+    def solutions() -> Iterator[tuple[Network | None, bool]]:
+        if is_hasty and kept.n > _MANY_SAMPLES:
+            yield _on_few_samples(last, kept, outputs * kept.y, strengths, walls), True
+        yield max_margin_nearby(last, kept, strengths, walls=walls), True
+        if is_hasty:
+            yield max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False), False
         else:
-            solved = max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False)
+            yield max_margin_in_patterns(last, kept, walls=walls), True
+
+    best = None
+    for solved, is_whole in solutions():
+        if solved is None:
+            continue
+        kkt = kkt_certificate(solved, kept, walls=walls)
+        if best is None or kkt.residual < best.kkt.residual:
+            best = NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls, is_whole)
+        if best.kkt.residual <= _IS_KKT or not is_hasty:
+            break
+    return best
+
+
+def _on_few_samples(
+    last: Network, kept: Dataset, margins: FloatArray, strengths: FloatArray, walls: Dataset | None
+) -> Network | None:
+    """The best direction near a classifier from the samples of smallest margin, those taken in that it breaks.
+
+    On very many samples hardly two neurons have the same pattern, and few samples carry the direction: among these the
+    neurons are a handful of groups.
+    """
+    chosen = np.argsort(margins)[:_FIRST_SAMPLES]
+    for _ in range(_MOST_ROUNDS):
+        solved = max_margin_nearby(last, kept.subset(chosen), strengths[chosen], walls=walls)
         if solved is None:
             return None
-    kkt = kkt_certificate(solved, kept, walls=walls)
-    return NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls, is_whole)
+        found = kept.y * solved.outputs(kept.X)
+        broken = np.flatnonzero(found < (1.0 - _ROUNDING) * np.min(found[chosen]))
+        if not broken.size:
+            return solved
+        chosen = np.union1d(chosen, broken)
+    return None
 
 
 def _program_size(problem: TrainingProblem) -> int:
@@ -242,9 +280,10 @@ class LimitIdentified(AbstractStoppingRule):
 
     The direction itself is reached only like 1/log t. So whenever the smallest margin has grown by half, the best
     direction in the present activation patterns is solved for; the run stops when that direction satisfies the KKT
-    conditions to `kkt`, the run's own is within `close` of it, and no neuron, however light, can still change it. Where
-    one is bound to take over, the run goes on until it has, or stops with outcome `takeover-ahead` where that is too
-    far away. Samples on which no neuron is active are left out.
+    conditions to `kkt`, the run's own is within `close` of it, and no neuron, however light, can still change it.
+    Where one is bound to take over, the run goes on until it has, or stops with outcome `takeover-ahead` where that
+    is too far away, on large data also where the direction that they leave is, at the pace at which the run turns to
+    it. Samples on which no neuron is active are left out.
 
     Parameters
     ----------
@@ -275,7 +314,7 @@ class LimitIdentified(AbstractStoppingRule):
     """
 
     close: float = 0.03
-    kkt: float = 1e-9
+    kkt: float = _IS_KKT
     smallest_margin: float = 10.0
     farthest_margin: float = 1e4
     patience: float = 10.0
@@ -317,6 +356,10 @@ class _LimitSearch:
             log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
             farthest = rule.farthest_margin if near.is_whole else _FARTHER * rule.farthest_margin
             return Outcome.TAKEOVER_AHEAD if log_margin > np.log(farthest) else None
+        if is_costly and is_patient and ahead.takeovers:
+            folds = near.distance / max(run.gradient().turning, 1e-300)  # of the norm, at least, as it turns now
+            if np.log(margin) + 2.0 * folds > np.log(_FARTHER * rule.farthest_margin):
+                return Outcome.TAKEOVER_AHEAD
         if not is_near:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
             return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None

@@ -31,7 +31,7 @@ UNFADING = 1e6  # pull of an ignored sample against that of the others, whose ow
 
 @dataclass(frozen=True)
 class Takeover:
-    """A light neuron that grows faster than the network.
+    """A light neuron that grows faster than the network, or any that meets an ignored sample of its own sign.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Takeover:
     share
         Its size over that of the network now.
     gain
-        How many times as fast as the network it grows once it has turned.
+        How many times as fast as the network it grows once it has turned; `UNFADING` at an ignored sample.
     """
 
     neuron: int
@@ -54,6 +54,11 @@ class Takeover:
 
     def sentence(self) -> str:
         """What it will do."""
+        if self.gain == UNFADING:
+            return (
+                f"Neuron {self.neuron}, now {self.share:.3g} of the norm, meets an ignored sample of its own sign on "
+                "its way to this direction, and turns to that."
+            )
         return (
             f"Neuron {self.neuron}, now {self.share:.3g} of the norm, grows {self.gain:.4g} times as fast as the "
             "network under the forces of this direction and takes over later."
@@ -180,7 +185,9 @@ def _own_walls_met(
     last: Network, moving: IndexArray, dataset: Dataset, kkt: KKTCertificate, walls: Dataset
 ) -> IndexArray:
     """Neurons that the forces of the direction alone bring to the active side of an ignored sample of their sign."""
-    ways = align(dataset.X, kkt.multipliers * dataset.y, last.w[moving], last.a[moving], leak=last.leak)
+    pulling = np.flatnonzero(kkt.multipliers)  # the others steer nobody
+    pulls = (kkt.multipliers * dataset.y)[pulling]
+    ways = align(dataset.X[pulling], pulls, last.w[moving], last.a[moving], leak=last.leak)
     is_own = np.sign(ways.a)[:, None] == walls.y
     cosines = ways.directions @ walls.X.T / row_norms(np.asarray(walls.X))
     return np.asarray(moving[np.any(is_own & (cosines > SAME_DIRECTION), axis=1)])

@@ -127,9 +127,12 @@ def _diagnosis(request: Request, head: dict[str, Any], line: Line) -> None:
 def _run(request: Request, head: dict[str, Any], line: Line) -> None:
     """The run: what is known of it early, then all of it, its limit, and again with more states where much changed.
 
-    A request in the middle of a drag gets the run alone: a newer one is about to come.
+    A request in the middle of a drag gets the run alone, and one core: the page draws, and a newer one is to come.
     """
-    trajectory, keeper = _followed(request, line, head)
+    from reluflow.threads import at_most_threads
+
+    with at_most_threads(1 if request.is_brief else None):
+        trajectory, keeper = _followed(request, line, head)
     told = dict(head)
     if trajectory.outcome is Outcome.INTERRUPTED:
         told["sentence"] = (

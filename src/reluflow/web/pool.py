@@ -34,9 +34,16 @@ class Job:
 
 
 class ComputingProcess:
-    """One process that computes, started when first needed and again after it had to be ended."""
+    """One process that computes, started when first needed and again after it had to be ended.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    num_threads
+        That machine code may share its work between, where there are so many cores.
+    """
+
+    def __init__(self, num_threads: int = 1) -> None:
+        self._num_threads = min(num_threads, os.cpu_count() or 1)
         self._turn = asyncio.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
@@ -97,7 +104,7 @@ class ComputingProcess:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         self._process = context.Process(target=work, args=(theirs,), daemon=True, name="reluflow laboratory")
-        with _one_thread():
+        with _threads(self._num_threads):
             self._process.start()
         theirs.close()
         self._pipe, self._inbox = ours, asyncio.Queue()
@@ -115,10 +122,10 @@ class ComputingProcess:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """Processes started within compute in one thread each: our matrices are small, and more threads slow them down."""
+def _threads(num_compiled: int) -> Iterator[None]:
+    """Processes started within multiply matrices in one thread, as ours are small, and run machine code in so many."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
+    os.environ.update(ONE_THREAD, NUMBA_NUM_THREADS=str(num_compiled))
     try:
         yield
     finally:

@@ -46,7 +46,8 @@ class Laboratory:
 
     def __init__(self, state: dict[str, Any], *, is_warm: bool = True) -> None:
         self.state = state
-        self.workers = {name: ComputingProcess() for name in ("quick", "flow", "ghost", "slow")}
+        self.workers = {name: ComputingProcess() for name in ("quick", "ghost", "slow")}
+        self.workers["flow"] = ComputingProcess(num_threads=2)
         self.num_pages = 0
         self.is_ready = {"quick": False, "flow": False, "ghost": True, "slow": True}
         self._warms = is_warm

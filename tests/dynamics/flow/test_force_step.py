@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from reluflow import CollocationFlow, Dataset, LogisticLoss, TrainingProblem, balanced_initialization
 from reluflow.dynamics.flow.fading_clock import FadingClock
 from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
+from reluflow.dynamics.flow.force_step import StepStatus
 from reluflow.dynamics.flow.sweep import RULE
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 from reluflow.geometry.boundary.walls import Walls
@@ -94,3 +96,32 @@ def test_factors_of_the_tangent_kernel_with_slides(moves_outputs):
     assert factors.shape == (5, kernel.num_factors)
     np.testing.assert_allclose(factors @ factors.T, kernel.rows(samples)[:, samples], atol=1e-12)
     np.testing.assert_allclose(np.diag(kernel.whole()), kernel.diagonal(), atol=1e-12)
+
+
+@pytest.mark.parametrize("height", [1e3, 1e9])
+def test_forces_that_are_none_are_given_up(height):
+    """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    data = Dataset(X, np.sign(X[:, 0]))
+    network = balanced_initialization(data, width=20, scale=1e-1, rng=rng)
+    run = CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))
+    signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
+    wild = height * signs * rng.standard_normal((len(RULE.nodes), data.n))
+    found = run._forces.solve(run._neurons, run._outputs, wild, 10.0, 1e-5)
+    assert found.status is StepStatus.TOO_LONG
+    assert not found.misfit < np.inf
+    assert np.max(found.paths.num_events) <= 101 * (data.n + 1)
+
+
+@pytest.mark.parametrize("num_samples", [40, 25])
+def test_a_weighted_kernel_of_some_samples_is_that_of_its_rows(num_samples):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    walls, z = Walls.of(X), rng.standard_normal((5, 7))
+    z[0, :-1] -= (z[0, :-1] @ walls.normals[3]) * walls.normals[3]  # it slides
+    kernel = TangentKernel(z, rng.uniform(0.5, 1.0, 5), walls, 0.1, X, X @ X.T)
+    samples = np.sort(rng.permutation(40)[:num_samples])
+    weights = rng.uniform(0.0, 2.0, num_samples)
+    found = kernel.among(samples, weights, np.empty(2000))
+    np.testing.assert_allclose(found, weights[:, None] * kernel.rows(samples)[:, samples] * weights, atol=1e-12)

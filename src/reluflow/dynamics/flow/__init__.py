@@ -31,6 +31,7 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
   the forces.
 - `force_step`: one step, solved.
 - `present_forces`: how exactly the forces of now are known, how much they cancel, how they change.
+- `sleeping_samples`: samples that a classifier fits so well that they move nobody, left out of its steps.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_run`: the run: steps, events, the clock.
 - `collocation`: the solver and its settings.

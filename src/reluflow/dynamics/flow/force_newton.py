@@ -10,6 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.radau import RadauRule
+from reluflow.threads import product
 
 _FEWEST_MODES = 32
 _SOFT = 1e3  # norm of H J up to which single precision steers the iteration as well as double
@@ -108,8 +109,8 @@ def largest_modes(
         if basis.shape[1] < rank:
             basis = np.hstack([basis, rng.standard_normal((n, rank - basis.shape[1])).astype(kernel.dtype)])
         for _ in range(2):
-            basis, _ = np.linalg.qr(kernel @ basis)
-        values, vectors = np.linalg.eigh(basis.T @ (kernel @ basis))
+            basis, _ = np.linalg.qr(product(kernel, basis, np.empty_like(basis)))
+        values, vectors = np.linalg.eigh(basis.T @ product(kernel, basis, np.empty_like(basis)))
         basis = basis @ vectors[:, ::-1]
         if values[0] <= smallest:
             return basis.astype(np.float64), values[::-1].astype(np.float64)

@@ -23,6 +23,7 @@ _MIDDLE = int(np.flatnonzero(IS_NODE)[_MIDDLE_NODE])  # among the points
 _CLOCK_PLACES = np.append(0.0, RULE.nodes)
 _CLOCK_AT_CHECKS = CHECKS[:, None] ** np.arange(6) @ np.linalg.inv(_CLOCK_PLACES[:, None] ** np.arange(6))
 _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the largest modes of the tangent kernel only
+_NEARLY_ALL = 0.6
 _ANOTHER_TRY = 16  # unless these were too many; matrices made until that is tried again
 _FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
 _LARGE = 3000
@@ -37,6 +38,7 @@ _EVENT_ROOM = 48  # events of a neuron in one step for which there is room at fi
 _STALE = 0.25  # |ln| of the change of the step length beyond which Newton's matrix is factored anew
 _SLOW = 0.25  # a contraction worse than this asks for a new tangent kernel
 _KINK = 0.03  # misfit of the interpolant beside a kink, in units of the kink's jump of slope per step
+_MOST_CHANGE = 2.0  # relative forces are shares of a whole: larger ones are none, and neurons would zigzag under them
 _AT_ONCE = 1e-3  # a kink so early in a step is not worth another one
 
 
@@ -81,9 +83,13 @@ class ForceStep:
         self._gram: FloatArray = np.asarray(rows @ rows.T)
         is_large = len(samples.X) > _MANY_SAMPLES
         self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
+        self._room: NDArray[Any] = np.empty(0, dtype=self._single_gram.dtype)
         self._newton: ForceNewton | FewModes | None = None
         self._modes: FloatArray | None = None
         self._untried = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_room": self._room[:0]}
 
     def solve(
         self, neurons: LoneNeurons, outputs: FloatArray, guess: FloatArray, length: float, tolerance: float
@@ -149,6 +155,10 @@ class ForceStep:
             self._newton = self._prepare(sweep, given_back, found.curvatures, length, is_slow=is_slow)
             last = gap
             changes = changes + self._newton.solve(residual)
+            if samples.fades and samples.largest(changes) > _MOST_CHANGE:
+                return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
+            if samples.counted is not None:  # samples that no neuron acts on answer nothing: as they are given back
+                changes[:, ~samples.counted] = (given_back.forces - base)[:, ~samples.counted]
         return found._replace(status=StepStatus.TOO_LONG, misfit=np.inf)
 
     def first_heavy_kink(self, found: Solution, neurons: LoneNeurons) -> float:
@@ -192,21 +202,36 @@ class ForceStep:
             modes = np.zeros((len(curvatures), kernel.num_factors))
             modes[active] = kernel.factors(active)
             return FewModes(RULE, modes, np.ones(kernel.num_factors), curvatures, forces, samples.labels, length)
-        rows = kernel.rows(active)
         self._untried = max(0, self._untried - 1)
         if len(active) > _MANY_SAMPLES and not self._untried:
-            weights = np.sqrt(curvatures[active]).astype(rows.dtype)
-            guess = None if self._modes is None else self._modes[active]
-            found = largest_modes(weights[:, None] * rows[:, active] * weights, _WEAK_MODE / length, guess)
+            found = self._largest_modes(kernel, active, np.sqrt(curvatures[active]), _WEAK_MODE / length)
             if found is not None:
-                modes = np.zeros((len(curvatures), len(found[1])))
-                modes[active] = found[0]
-                self._modes = modes.copy()
-                modes[active] /= weights[:, None]
-                return FewModes(RULE, modes, found[1], curvatures, forces, samples.labels, length)
+                return FewModes(RULE, *found, curvatures, forces, samples.labels, length)
             self._untried = _ANOTHER_TRY
+        rows = kernel.rows(active)
         rows *= curvatures[active, None]
         return ForceNewton(RULE, rows, active, forces, samples.labels, length)
+
+    def _largest_modes(
+        self, kernel: TangentKernel, active: IntArray, weights: FloatArray, smallest: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Modes (n, r) of the kernel on active samples, seen through `weights`, and their strengths; None: too many."""
+        n = len(self._gram)
+        which, seen = active, weights
+        if len(active) > _NEARLY_ALL * n:  # to pick some out of a large matrix takes longer than to go through all
+            which, seen = np.arange(n), np.zeros(n)
+            seen[active] = weights
+        if self._room.dtype != kernel.dtype or self._room.size < len(which) ** 2:
+            self._room = np.empty(len(which) ** 2, dtype=kernel.dtype)  # kept: fresh memory takes its time
+        guess = None if self._modes is None else self._modes[which]
+        found = largest_modes(kernel.among(which, seen, self._room), smallest, guess)
+        if found is None:
+            return None
+        modes = self._modes = np.zeros((n, len(found[1])))
+        modes[which] = found[0]
+        unseen = np.zeros_like(modes)
+        unseen[active] = modes[active] / weights[:, None]
+        return unseen, found[1]
 
 
 def _raised(coefficients: FloatArray, base: FloatArray) -> FloatArray:

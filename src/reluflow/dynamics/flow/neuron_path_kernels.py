@@ -62,6 +62,7 @@ _SHORTEST_WINDOW = 1e-4  # of a step
 _AT_ORIGIN = 1e-11  # |w| below this fraction of |z|: all walls are met at once
 _JUST_BEFORE = 1e-13  # a neuron that has arrived there is left so far from it, on the side it comes from
 _MOST_IDLE = 24  # events in a row that move no clock
+_MOST_MEETINGS = 100  # with every wall, whatever comes of them: a neuron that has more follows forces that are none
 
 
 NOTHING_AHEAD = Outlook(0.0, -1.0, 0.0, 0.0)
@@ -123,7 +124,7 @@ def carry_neuron(
     everything, near, chosen = np.arange(num_walls), np.empty(num_walls, np.int64), np.empty(num_walls, np.int64)
     found, survey, far, num_looks = np.empty(num_walls), no_survey(), NOTHING_AHEAD, 0
     stretch, surveyed = NOTHING_AHEAD, 0.0
-    num_near, num_events, idle = 0, 0, 0
+    num_near, num_events, num_meetings, idle = 0, 0, 0, 0
     before, after = np.empty(d), np.empty(d)
     along = np.zeros(most)
     here, strengths, factors, sizes = np.empty((q, d)), np.empty(q), np.empty(q), np.empty(q)
@@ -242,6 +243,10 @@ def carry_neuron(
             break
         if idle > _MOST_IDLE:
             status = STUCK
+            break
+        num_meetings += 1
+        if num_meetings > _MOST_MEETINGS * (num_walls + 1):
+            status = TOO_FAST
             break
         pull_at(slide.pull, tau, before)
         if wall >= 0:

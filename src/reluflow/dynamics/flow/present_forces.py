@@ -43,7 +43,8 @@ class PresentForces:
     def cancellation(self, forces: FloatArray, pulls: FloatArray, log_rate: float) -> float:
         """What the forces leave of each other: the root mean square pull, relative to that of all of them aligned."""
         mass = self._neurons.mass
-        total = float(np.abs(forces) @ self._lengths)
+        counted = self._samples.counted  # the forces of the others are cut; walls that hold neurons take them
+        total = float(np.abs(forces) @ (self._lengths if counted is None else np.where(counted, self._lengths, 0.0)))
         moved, lever = pulls, mass
         if not self._problem.is_plain:  # at rest decay cancels the pulls; with a frozen a they act on w alone
             z = self._neurons.shapes
@@ -63,6 +64,8 @@ class PresentForces:
         answers = -samples.relative(outputs[None]).curvatures[0] * rates
         if samples.fades:  # forces are relative to their sum
             answers -= forces * (samples.labels @ answers)
+            if samples.counted is not None:  # those of samples that no neuron acts on are cut
+                answers[~samples.counted] = 0.0
         return np.asarray(answers)
 
     def ahead(self, outputs: FloatArray, forces: FloatArray, pulls: FloatArray, moments: FloatArray) -> FloatArray:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray
-from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY
+from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY, SLIDE_EXIT
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.output_kernels import add_changed_outputs, add_outputs
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import Walls
+from reluflow.threads import product
 
 _CHUNK = 2**24  # numbers in one block of pre-activations
 
@@ -99,12 +100,29 @@ class SampleForces:
         return sorted({(int(row), int(paths.event_walls[row, place])) for row, place in found})
 
     def _is_waking(self, paths: Paths) -> BoolArray:
-        """Which events let a neuron act on a sample that was not counted, in the shape of the paths' events."""
+        """Which events let a neuron act on a sample that was not counted, in the shape of the paths' events.
+
+        Not those by which it comes to slide along the wall of one, or leaves that wall on the side where it is off.
+        """
         if self.counted is None:
             return np.zeros(paths.event_walls.shape, dtype=bool)
         is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
+        walls = np.where(is_event, paths.event_walls, 0)
         is_asleep = np.isin(paths.event_walls, self.walls.wall_of_sample[~self.counted])
-        return np.asarray(is_event & is_asleep & (paths.event_kinds != SLIDE_ENTRY))
+        rows = np.arange(len(walls))[:, None]
+        is_left_off = (paths.event_kinds == SLIDE_EXIT) & self._is_off(walls, paths.sides[rows, walls])
+        return np.asarray(is_event & is_asleep & (paths.event_kinds != SLIDE_ENTRY) & ~is_left_off)
+
+    def _is_off(self, walls: IntArray, sides: SignArray) -> BoolArray:
+        """Whether a neuron on these sides of walls acts on none of the samples there that are not counted."""
+        assert self.counted is not None
+        uncounted = ~self.counted & (self.walls.orientation != 0)
+        has_off = np.zeros((len(self.walls.normals), 3), dtype=bool)  # on -, on the wall, on +
+        has_off[:, [0, 2]] = self.leak == 0.0
+        for column, side in ((0, -1), (2, 1)):
+            is_on = uncounted & (self.walls.orientation == side)
+            has_off[self.walls.wall_of_sample[is_on], column] = False
+        return np.asarray(has_off[walls, sides.astype(np.intp) + 1])
 
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
@@ -152,4 +170,4 @@ class SampleForces:
         if self._room.size < size:
             self._room = np.empty(size)
         found = self._room.view(rows.dtype)[:size].reshape(len(rows), len(samples))
-        return np.matmul(rows, samples.T, out=found)
+        return product(rows, samples.T, found)

@@ -14,7 +14,7 @@ from reluflow.dynamics.flow.radau import RadauRule
 from reluflow.dynamics.flow.relative_forces import RelativeForces
 from reluflow.dynamics.flow.sample_forces import SampleForces
 from reluflow.dynamics.flow.sliding_kernels import Pulls
-from reluflow.threads import ThreadTeam
+from reluflow.threads import ThreadTeam, in_two
 
 RULE = RadauRule.of_order(5)
 CHECKS = np.array([0.16, 0.43, 0.72, 0.94])  # between the nodes, where the interpolant of the forces is tested
@@ -137,9 +137,14 @@ class Sweep:
             plus = (plus / units[:, None]).astype(np.float32)
             minus = (minus / units[:, None]).astype(np.float32)
         rests = np.empty((len(self.moving), len(plus), normals.shape[1]))
-        for power, (above, below) in enumerate(zip(plus, minus, strict=True)):
-            rests[:, power] = (up * above + down * below if has_below else up * above) @ normals
-            rests[:, power] *= units[power]
+
+        def fill(powers: slice) -> None:
+            for power in range(powers.start, powers.stop):
+                felt = up * plus[power] + down * minus[power] if has_below else up * plus[power]
+                rests[:, power] = felt @ normals
+                rests[:, power] *= units[power]
+
+        in_two(fill, len(plus))
         return rests
 
     def carry(self, rows: IntArray) -> None:

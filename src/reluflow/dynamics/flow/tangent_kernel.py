@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.tangent_kernels import normal_rows
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import Walls
+from reluflow.threads import in_two
 
 _BLOCK = 1024
 _DEPENDENT = 1e-5  # singular value below which normals of walls depend on each other
@@ -61,6 +65,11 @@ class TangentKernel:
         parts = [np.einsum("jk,jk->k", part, part) for part in (self._outer, self._inner, self._normal)]
         return np.asarray(parts[0] * np.diag(self._gram) + parts[1] - parts[2])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the kernel's numbers."""
+        return self._gram.dtype
+
     def rows(self, samples: IntArray) -> FloatArray:
         """K_kl for some k and all l, shape (len(samples), n)."""
         found = np.empty((len(samples), len(self._gram)), dtype=self._gram.dtype)
@@ -72,6 +81,25 @@ class TangentKernel:
             block += self._inner[:, part].T @ self._inner
             if len(self._normal):
                 block -= self._normal[:, part].T @ self._normal
+        return found
+
+    def among(self, samples: IntArray, weights: FloatArray, room: NDArray[Any]) -> NDArray[Any]:
+        """weight_k K_kl weight_l of some samples, shape (len(samples), len(samples)), in the memory of `room`."""
+        is_all = len(samples) == len(self._gram)
+        found = room[: len(samples) ** 2].reshape(len(samples), len(samples))
+        scales = weights.astype(self._gram.dtype)
+        outer, inner, normal = (part[:, samples] * scales for part in (self._outer, self._inner, self._normal))
+
+        def fill(rows: slice) -> None:
+            for first in range(rows.start, rows.stop, _BLOCK):
+                part = slice(first, min(first + _BLOCK, rows.stop))
+                np.matmul(outer[:, part].T, outer, out=found[part])
+                found[part] *= self._gram[part] if is_all else self._gram[np.ix_(samples[part], samples)]
+                found[part] += inner[:, part].T @ inner
+                if len(normal):
+                    found[part] -= normal[:, part].T @ normal
+
+        in_two(fill, len(samples))
         return found
 
     @property
