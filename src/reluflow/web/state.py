@@ -22,7 +22,7 @@ from reluflow.network.scale import log_of_scale
 
 VERSION = 1
 METHODS = ("flow", "gd")
-RTOL = 1e-5  # of the flow: outputs to 1e-6, far below what a screen shows, and what lets it follow the pointer
+RTOL = 1e-5  # of the flow: outputs to 1e-5 of the largest, below what a screen shows, so that it follows the pointer
 
 MOST_SAMPLES = 500
 LARGEST_DIMENSION = 200

@@ -12,6 +12,11 @@ const KINDS = {
 
 const NUMBERED = /(samples?|neurons?) \d|ever better \(/i; // sentences that name some by number
 
+/** A number of things: "1 step", "2 steps". @param {number} number @param {string} one @param {string} [more] */
+function several(number, one, more = `${one}s`) {
+  return `${number} ${number === 1 ? one : more}`;
+}
+
 export class Says {
   /** @param {HTMLElement} root @param {any} app @param {any} take */
   constructor(root, app, take) {
@@ -64,7 +69,7 @@ export class Says {
     const { run } = model;
     if (!run) return element("p", {}, this.app.failure ?? "The exact flow is being computed …");
     const { header } = run;
-    return element("p", {}, `${header.sentence} ${header.steps} steps, ${header.crossings} boundaries met, ${header.slides} slides; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`);
+    return element("p", {}, `${header.sentence} ${several(header.steps, "step")}, ${several(header.crossings, "boundary", "boundaries")} met, ${several(header.slides, "slide")}; loss ${shown(header.loss, 6)} at t = ${shownTime(header.time, header.log_time)}. ${header.method}.`);
   }
 
   end() {
