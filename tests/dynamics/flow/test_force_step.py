@@ -108,7 +108,7 @@ def test_forces_that_are_none_are_given_up(height):
     run = CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))
     signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
     wild = height * signs * rng.standard_normal((len(RULE.nodes), data.n))
-    found = run._forces.solve(run._neurons, run._outputs, wild, 10.0, 1e-5)
+    found = run._state.force_step.solve(run._state.neurons, run._state.outputs, wild, 10.0, 1e-5)
     assert found.status is StepStatus.TOO_LONG
     assert not found.misfit < np.inf
     assert np.max(found.paths.num_events) <= 101 * (data.n + 1)

@@ -90,11 +90,11 @@ def test_an_ignored_sample_does_not_tighten_the_steps():
     run = CollocationFlow(rtol=1e-7).start(problem)
     while run.time < 1e10:
         run.advance(1e10, 1)
-    is_ignored = ~run._samples.counted
+    is_ignored = ~run._state.samples.counted
     assert np.any(is_ignored)
-    forces, pulls = run._sample_forces, run._pulls()
+    forces, pulls = run._state.forces, run._state.pulls()
     without = np.where(is_ignored, 0.0, forces)
     assert np.max(np.abs(forces[is_ignored])) > 1e4 * np.max(np.abs(without))
-    left = run._present.cancellation(forces, pulls, run._log_rate)
-    assert left == run._present.cancellation(without, pulls, run._log_rate)
-    assert np.all(run._present.slopes(run._outputs, forces, pulls)[is_ignored] == 0.0)
+    left = run._state._present.cancellation(forces, pulls, run._state.log_rate)
+    assert left == run._state._present.cancellation(without, pulls, run._state.log_rate)
+    assert np.all(run._state._present.slopes(run._state.outputs, forces, pulls)[is_ignored] == 0.0)

@@ -64,7 +64,7 @@ def run_through(problem, times):
     for time in times:
         while run.time < time and run.outcome is None:
             run.advance(time, 1)
-            fewest = min(fewest, len(run._samples.X))
+            fewest = min(fewest, len(run._state.samples.X))
         outputs.append(run.outputs())
     return np.array(outputs), fewest, run
 
@@ -120,7 +120,7 @@ def test_a_run_goes_on_bit_by_bit_while_samples_sleep(let_sleep):
     let_sleep(True)
     problem = of_many_sizes(1, LogisticLoss())
     _, _, run = run_through(problem, [1e40])
-    assert run._sleeping is not None
+    assert run._state.sleeping is not None
     again = pickle.loads(pickle.dumps(run))
     for one in (run, again):
         while one.time < LATE:
@@ -141,7 +141,7 @@ def test_an_ignored_sample_is_met_while_others_sleep(let_sleep, monkeypatch):
     ends, did_sleep, wake = [], [], CollocationRun._wake
 
     def watched(run, found, soon):
-        did_sleep.append(run._sleeping is not None)
+        did_sleep.append(run._state.sleeping is not None)
         wake(run, found, soon)
 
     monkeypatch.setattr(CollocationRun, "_wake", watched)

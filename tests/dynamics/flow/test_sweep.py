@@ -117,10 +117,10 @@ def test_slides_are_gathered_anew_only_where_they_have_changed():
 def test_forces_are_foretold_by_how_they_change_now(loss):
     problem = wide_problem(loss, leak=0.2)
     run = CollocationRun(problem, rtol=1e-10, ridge="stop", max_steps=1000)
-    before = run._sample_forces
-    slopes = run._present.slopes(run.outputs(), before, run._pulls())
+    before = run._state.forces
+    slopes = run._state._present.slopes(run.outputs(), before, run._state.pulls())
     run.advance(1e-7)
     while run.time < 1e-7:
         run.advance(1e-7)
-    change = (run._sample_forces - before) / run._rescaled_time
+    change = (run._state.forces - before) / run._rescaled_time
     np.testing.assert_allclose(change, slopes, rtol=2e-4, atol=2e-4 * np.max(np.abs(slopes)))

@@ -1,0 +1,307 @@
+"""CollocationState: the state of a run by collocation, the order in which it may change, and what is read off it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.dynamics.event import EventRecorder
+from reluflow.dynamics.flow.boundary_events import BoundaryEvents
+from reluflow.dynamics.flow.fading_clock import ORDINARY
+from reluflow.dynamics.flow.force_predictor import ForcePredictor
+from reluflow.dynamics.flow.force_step import ForceStep, Solution
+from reluflow.dynamics.flow.lone_neurons import LoneNeurons
+from reluflow.dynamics.flow.present_forces import PresentForces
+from reluflow.dynamics.flow.resting_limit import polished
+from reluflow.dynamics.flow.sample_forces import SampleForces
+from reluflow.dynamics.flow.sleeping_samples import (
+    FEW,
+    Morning,
+    SleepingSamples,
+    awake_part,
+    is_awake,
+    may_sleep,
+    those_asleep,
+)
+from reluflow.dynamics.flow.spanned_problem import SpannedProblem
+from reluflow.dynamics.flow.sweep import RULE
+from reluflow.dynamics.gradient import Gradient, RelativePulls
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import RESTING_PULL, cosines_with, network_of, shrinks_for_ever
+from reluflow.dynamics.trajectory import Limit
+from reluflow.dynamics.variant import gradient_of_variant, is_settled_variant, with_outputs_of
+from reluflow.geometry.boundary.decision import Ridge
+from reluflow.geometry.boundary.walls import Walls
+from reluflow.network import Network
+
+_FIRST_RAPIDITY = 0.03  # first step: how far the fastest neuron is boosted
+_LEAST_FIRST = 0.1  # a step that is told by another clock is at least this share of a first one there
+
+
+class CollocationState:
+    """The one owner of what changes in a run: the neurons, the samples of its steps, and the forces of now.
+
+    Invariants, each kept by the method named:
+
+    1. `neurons`, `samples`, `force_step` and what is said of the forces are about the same samples: all of them, or
+       those awake while others are `sleeping`. They change together, in `_go_on_with`.
+    2. `outputs`, `forces` and `log_rate` belong to the neurons as they are. So whoever moves neurons calls `refresh`.
+    3. `step` and `predictor` are told in the present clock: where `refresh` counts other samples in its rate, it tells
+       the step anew and lets the predictor forget.
+
+    Attributes
+    ----------
+    neurons, boundary
+        Each on its own, and what happens to those that stand on walls.
+    samples, force_step
+        The samples of the steps, and how the forces on them are solved for.
+    outputs, forces, log_rate
+        h of those samples, the forces relative to R, and ln R (see `relative_forces`).
+    sleeping
+        The other samples, or None.
+    step, predictor
+        Length of the next step in rescaled time; what is known of the forces on it.
+    decayed
+        Weight decay so far: what no pull moves has shrunk by e to minus this.
+    num_evaluations
+        How often the forces were computed.
+    """
+
+    def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
+        self._problem, self._ridge = problem, ridge
+        self._span = SpannedProblem.of(problem)
+        walls = Walls.of(self.spanned.dataset.X)
+        self.neurons = LoneNeurons(self.spanned.network, walls, moves_outputs=problem.trains_output_layer)
+        self.samples = SampleForces(self.spanned, walls)
+        self.force_step = self._whole_step = ForceStep(self.samples)
+        self._present = PresentForces(self.spanned, self.neurons, self.samples)
+        self._start_strength = float(np.abs(problem.loss.label_forces(self.samples.labels)) @ walls.length)
+        self._neuron_pulls: FloatArray | None = None  # D of every neuron as it is, once it has been asked for
+        self.sleeping: SleepingSamples | None = None
+        self._may_sleep = may_sleep(self.samples, self.neurons)
+        self._num_awake = problem.dataset.n  # when they were last chosen
+        self.outputs: FloatArray = np.zeros(problem.dataset.n)
+        self.log_rate, self.decayed, self.num_evaluations = 0.0, 0.0, 0
+        self.step, self.predictor = 1.0, ForcePredictor(RULE)
+        self.boundary = BoundaryEvents(self.neurons, recorder, ridge)
+        self.refresh()
+        self.neurons.give_signs(self.pulls())
+        waiting = self.neurons.standing_on_walls()
+        for j, walls_of_j in waiting:
+            self.settle(j, walls_of_j, 0.0, is_initial=True)
+        self.has_begun_on_wall = bool(waiting)
+        self.step = self.first_step()
+
+    # -- what is so now -----------------------------------------------------------------------------------------
+
+    @property
+    def spanned(self) -> TrainingProblem:
+        """The problem in the coordinates of the neurons."""
+        return self._span.problem
+
+    @property
+    def has_stopped_on_ridge(self) -> bool:
+        """Whether the flow is not unique from here, and is to end there."""
+        return self.boundary.met_ridge and self._ridge == "stop"
+
+    def all_outputs(self) -> FloatArray:
+        """h(x_k), of those that sleep too, shape (n,)."""
+        return np.asarray(self.outputs) if self.sleeping is None else self.sleeping.outputs(self.outputs)
+
+    def wall_names(self) -> IntArray:
+        """The first sample of every wall of the steps, by its number among all samples."""
+        if self.sleeping is None:
+            return self.samples.walls.first_sample
+        return self.sleeping.whole.walls.first_sample[self.sleeping.awake_walls]
+
+    def pulls(self) -> FloatArray:
+        """D of every neuron relative to R, shape (m, d)."""
+        if self._neuron_pulls is None:
+            self._neuron_pulls = self.neurons.pulls(*self._wall_pulls())
+        return self._neuron_pulls
+
+    def first_step(self) -> float:
+        """A step in which the neuron with the strongest pull turns by little, and none decays by much."""
+        strongest = float(np.max(np.linalg.norm(self.pulls(), axis=1), initial=0.0))
+        fastest = max(strongest, self._problem.weight_decay)
+        return _FIRST_RAPIDITY / fastest if fastest > 0 else 1.0
+
+    def rounding(self) -> float:
+        """What rounding of the outputs does to the forces, relative to the largest."""
+        return self._present.rounding(self.outputs, self.forces)
+
+    def cancellation(self) -> float:
+        """What the forces leave of each other in the pulls, as a share."""
+        return self._present.cancellation(self.forces, self.pulls(), self.log_rate)
+
+    def forces_ahead(self, moments: FloatArray) -> FloatArray:
+        """Forces some time from now, if they go on as they do."""
+        return self._present.ahead(self.outputs, self.forces, self.pulls(), moments)
+
+    def _wall_pulls(self) -> tuple[FloatArray, FloatArray]:
+        plus, minus = self.samples.of_walls(self.forces[None])
+        return plus[0], minus[0]
+
+    # -- changes ------------------------------------------------------------------------------------------------
+
+    def refresh(self, *, counts_all: bool = False) -> None:
+        """Outputs and forces of the neurons as they are; samples that none acts on count in the rate on demand only."""
+        neurons, log_rate = self.neurons, self.log_rate
+        has_changed = self.samples.count(None if counts_all else neurons.walls.slopes(neurons.sides, neurons.leak))
+        self.outputs = self.samples.outputs(neurons.shapes[:, None, :], neurons.mass)[0]
+        forces, _, log_rates = self.samples.relative(self.outputs[None], with_curvatures=False)
+        self.forces, self.log_rate = forces[0], float(log_rates[0])
+        self._neuron_pulls = None
+        if has_changed:  # another clock: the step covers the same time, unless that is no step at all there
+            self.predictor.forget()
+            first = self.first_step()
+            step = self.step * float(np.exp(np.clip(self.log_rate - log_rate, -ORDINARY, ORDINARY)))
+            self.step = min(max(step, _LEAST_FIRST * first), max(self.step, first))
+        self.num_evaluations += 1
+
+    def decay(self, duration: float) -> None:
+        """Shrink the neurons by the weight decay of some time; they are not refreshed."""
+        self.decayed += self._problem.weight_decay * duration
+        self.neurons.decay(self.samples.shared_decay * duration)
+
+    def settle(self, j: int, walls: list[int], time: float, *, is_initial: bool = False) -> None:
+        """Decide where a neuron that stands on walls goes, and put it there."""
+        neurons = self.neurons
+        self._neuron_pulls = None
+        self.boundary.settle(j, walls, self._wall_pulls(), time, is_initial=is_initial)
+        sign, key = int(neurons.output_sign[j]), neurons.sides[j].tobytes()
+        for b in walls:
+            neurons.pinned[j, b] = (key, sign, b) in self.boundary.ridges
+
+    # -- samples that move nobody -------------------------------------------------------------------------------
+
+    def let_sleep(self) -> None:
+        """Leave samples out of the steps where few of those that are in them still move somebody."""
+        if self._may_sleep and np.count_nonzero(is_awake(self.samples, self.outputs)) <= FEW * self._num_awake:
+            self._choose_awake(np.zeros(self._problem.dataset.n, dtype=bool))
+
+    def sleepers_after(self, found: Solution) -> Morning | None:
+        """Where the sleeping samples are after a step; None, with those awake chosen anew, where it wakes some."""
+        sleeping, samples = self.sleeping, self.samples
+        assert sleeping is not None
+        morning = sleeping.at_end(self.neurons, found.moving, found.paths.ends)
+        logs = samples.loss.log_force(found.outputs[-1], samples.labels)
+        strongest = np.max(logs if samples.counted is None else logs[samples.counted])
+        if not np.any(waking := sleeping.waking(morning, float(strongest))):
+            return morning
+        self._choose_awake(waking | ~sleeping.is_asleep)
+        return None
+
+    def wake_all(self) -> None:
+        """Take all samples into the steps again."""
+        if self.sleeping is not None:
+            self._bring_back(self.sleeping)
+            self._num_awake = len(self.outputs)
+            self.predictor.forget()
+            self.refresh()
+
+    def _choose_awake(self, kept: BoolArray) -> None:
+        """Choose the samples of the steps anew, those in `kept` among them."""
+        was_awake = np.ones(len(kept), dtype=bool)
+        if self.sleeping is not None:
+            was_awake = ~self.sleeping.is_asleep
+            self._bring_back(self.sleeping)
+        sleeping = those_asleep(self.samples, self.spanned, self.neurons, self.outputs, kept)
+        samples, neurons = awake_part(sleeping, self.spanned, self.neurons)
+        self.sleeping = sleeping
+        self._go_on_with(neurons, samples, ForceStep(samples))
+        if np.any(~was_awake & ~sleeping.is_asleep):
+            self.predictor.forget()
+        else:
+            self.predictor.narrow(~sleeping.is_asleep[was_awake])
+        self.refresh()
+        self._num_awake = int(np.count_nonzero(is_awake(self.samples, self.outputs)))
+
+    def _bring_back(self, sleeping: SleepingSamples) -> None:
+        """Go on with all samples; forces and what was foretold of them are still about those that were awake."""
+        whole = sleeping.whole
+        whole.counted = None
+        if self.samples.counted is not None:
+            whole.counted = sleeping.is_asleep.copy()
+            whole.counted[~sleeping.is_asleep] = self.samples.counted
+        self.outputs, self.sleeping = self.all_outputs(), None
+        self._go_on_with(sleeping.woken(self.neurons), whole, self._whole_step)
+
+    def _go_on_with(self, neurons: LoneNeurons, samples: SampleForces, force_step: ForceStep) -> None:
+        self.neurons, self.samples, self.force_step = neurons, samples, force_step
+        self._present = PresentForces(self.spanned, neurons, samples)
+        self.boundary.follow(neurons)
+        self._neuron_pulls = None
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def network(self) -> Network:
+        """The network here; `log_scale` is 0 where the neurons fit a double."""
+        neurons = self.neurons
+        network = network_of(neurons.shapes, neurons.log_norm, neurons.leak, neurons.weight)
+        network = network.replace(w=self._span.outward(network.w, network.log_scale, self.decayed))
+        return network if self._problem.trains_output_layer else with_outputs_of(self._problem.network, network)
+
+    def gradient(self) -> Gradient:
+        """Norms and angles of the gradient."""
+        neurons, pulls = self.neurons, self.pulls()
+        if not self._problem.is_plain:
+            z, outward = self._outward(pulls)
+            return gradient_of_variant(self._problem, z, neurons.mass, outward, 0.0)
+        a, mass = neurons.shapes[:, -1], neurons.mass
+        towards = np.einsum("ji,ji->j", neurons.shapes[:, :-1], pulls)
+        square = float(mass @ (towards**2 + a**2 * np.einsum("ji,ji->j", pulls, pulls)))
+        return Gradient.from_moments(square, float(2.0 * mass @ (a * towards)), float(np.sum(mass)), self.log_rate)
+
+    def is_settled(self) -> bool:
+        """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
+        pulls = self.pulls()
+        if not self._problem.is_plain:
+            return is_settled_variant(self._problem, *self._outward(pulls), self.all_outputs())
+        strengths = np.linalg.norm(pulls, axis=1) * np.exp(self.log_rate)
+        is_pulled = strengths > RESTING_PULL * self._start_strength
+        z = self.neurons.shapes[is_pulled]
+        return bool(np.all(shrinks_for_ever(z[:, :-1], z[:, -1], pulls[is_pulled])))
+
+    def misalignment(self) -> float:
+        """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
+        pulls, z = self.pulls(), self.neurons.shapes
+        is_pulled = np.any(pulls, axis=1)
+        return float(1.0 - np.min(cosines_with(z[:, :-1], z[:, -1], pulls)[is_pulled], initial=1.0))
+
+    def last_state(self) -> Limit:
+        """The state here as the end point of a run."""
+        return Limit(self.network(), self.gradient().norm, False, 0, "The last state of the run, not polished.")
+
+    def stationary_limit(self) -> Limit:
+        """Where the flow tends to, by Newton's method in the final pattern; the state here where that fails."""
+        here = self.last_state()
+        if not self._problem.is_plain:
+            return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
+        self.wake_all()
+        neurons, kept = self.neurons, self.neurons.shapes
+        neurons.shapes, num_iterations = polished(neurons, self.samples)
+        self.refresh()
+        heights = neurons.shapes[:, :-1] @ neurons.walls.normals.T
+        has_crossed = bool(np.any(neurons.sides * heights < -1e-9))
+        there = replace(
+            self.last_state(),
+            is_polished=True,
+            num_iterations=num_iterations,
+            reason="Polished by Newton's method in the final pattern.",
+        )
+        neurons.shapes = kept
+        self.refresh()
+        if has_crossed:
+            return replace(here, reason="Not polished: the rest of the way meets another boundary.")
+        if num_iterations == 0 or there.gradient_norm > here.gradient_norm:
+            return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
+        return there
+
+    def _outward(self, pulls: FloatArray) -> tuple[FloatArray, RelativePulls]:
+        """Shapes and pulls of the neurons in the coordinates of the given problem."""
+        z, log_norm = self.neurons.shapes, self.neurons.log_norm
+        z = np.column_stack([self._span.outward(z[:, :-1], log_norm, self.decayed), z[:, -1]])
+        return z, RelativePulls(self._span.pulls_outward(pulls), self.log_rate)
