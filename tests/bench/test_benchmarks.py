@@ -12,7 +12,7 @@ from reluflow.bench.registry import ALL, benchmarks_named
 from reluflow.bench.sweep import differing_rows
 from reluflow.data import Dataset, load
 from reluflow.data.mnist import has_full_mnist
-from reluflow.dynamics import EventDrivenFlow, TrainingProblem
+from reluflow.dynamics import CollocationFlow, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.cones import activation_cones
@@ -80,7 +80,7 @@ def test_a_run_that_goes_on_counts_the_time_until_all_are_right():
     data = load("mnist-0-1")
     few = data.subset(np.concatenate([np.flatnonzero(data.y > 0.0)[:6], np.flatnonzero(data.y < 0.0)[:6]]))
     network = balanced_initialization(few, width=8, scale=1e-2, rng=np.random.default_rng(0))
-    fitted, ended = right_and_on(TrainingProblem(few, LogisticLoss(), network), 1e-5)
+    fitted, ended = right_and_on(TrainingProblem(few, LogisticLoss(), network), CollocationFlow(rtol=1e-5))
     assert fitted.name == "dense/mnist-12"
     assert "12 of 12 images right" in fitted.agreement
     assert ended.ours_s > fitted.ours_s

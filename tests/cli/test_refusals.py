@@ -138,3 +138,16 @@ def test_an_interruption_is_said(reluflow, monkeypatch):
     result = reluflow("datasets")
     assert result.status == 130
     assert result.err == "Interrupted.\n"
+
+
+def test_an_accelerator_that_is_not_there(reluflow, tmp_path, monkeypatch):
+    import jax
+
+    monkeypatch.setattr(jax, "devices", lambda: jax.local_devices(backend="cpu"))
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((4000, 2))
+    path = tmp_path / "many.csv"
+    np.savetxt(path, np.column_stack([table, np.sign(table[:, 0])]), delimiter=",", header="a,b,y", comments="")
+    result = reluflow("train", path, "--width", "3", "--until", "0.1", "--device", "gpu")
+    assert_one_sentence(result)
+    assert "no accelerator" in result.err

@@ -171,6 +171,7 @@ OTHERWISE = {
     "epochs": 7,
     "seed": 5,
     "trains_output_layer": False,
+    "device": "gpu",
 }
 
 

@@ -20,7 +20,8 @@ from reluflow.cli.arguments import (
 from reluflow.cli.inputs import dataset_from, network_from, note
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import training_bar
-from reluflow.cli.train import Method, RidgeChoice, SolverChoice, descent_from, requested_times
+from reluflow.cli.solver_options import Method, RidgeChoice, SolverChoice
+from reluflow.cli.train import descent_from, requested_times
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import sweep_bar
-from reluflow.cli.train import Method, RidgeChoice
+from reluflow.cli.solver_options import Method, RidgeChoice
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +31,7 @@ from reluflow.cli.arguments import (
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import training_bar
+from reluflow.cli.solver_options import DeviceChoice, Method, RidgeChoice, SolverChoice
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -40,31 +40,6 @@ if TYPE_CHECKING:
     from reluflow.dynamics.stopping import AbstractStoppingRule
     from reluflow.dynamics.trajectory import Snapshot, Trajectory
     from reluflow.endings.limit import CertifiedLimit
-
-
-class Method(StrEnum):
-    """--method."""
-
-    FLOW = "flow"
-    GD = "gd"
-    SGD = "sgd"
-
-
-class SolverChoice(StrEnum):
-    """Values of `--solver`, as in `dynamics.flow.choice`."""
-
-    AUTO = "auto"
-    EVENT_DRIVEN = "event-driven"
-    COLLOCATION = "collocation"
-
-
-class RidgeChoice(StrEnum):
-    """--ridge."""
-
-    STOP = "stop"
-    POSITIVE = "positive"
-    NEGATIVE = "negative"
-    STAY = "stay"
 
 
 def command(
@@ -100,6 +75,9 @@ def command(
     flow: Annotated[
         SolverChoice, typer.Option("--solver", help="Solver of the flow; auto takes the faster one.")
     ] = SolverChoice.AUTO,
+    device: Annotated[
+        DeviceChoice, typer.Option("--device", help="Where collocation makes large products; gpu needs JAX.")
+    ] = DeviceChoice.CPU,
     ridge: Annotated[
         RidgeChoice, typer.Option("--ridge", help="What to do where the flow is not unique.")
     ] = RidgeChoice.STOP,
@@ -170,7 +148,14 @@ def command(
         from reluflow.endings.levelling import may_be_stiff
 
         to_the_end = until in (None, "direction") and may_be_stiff(problem)
-        chosen = choose_flow(problem, solver=flow.value, rtol=rtol, ridge=ridge.value, to_the_end=to_the_end)
+        chosen = choose_flow(
+            problem,
+            solver=flow.value,
+            rtol=rtol,
+            ridge=ridge.value,
+            to_the_end=to_the_end,
+            device=device.value,
+        )
         solver: AbstractSolver = chosen.solver
         name, reason = chosen.name.value, chosen.reason
     else:

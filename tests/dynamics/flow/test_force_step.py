@@ -5,8 +5,9 @@ import pytest
 
 from reluflow import CollocationFlow, Dataset, LogisticLoss, TrainingProblem, balanced_initialization
 from reluflow.dynamics.flow.fading_clock import FadingClock
-from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
+from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, stiff_samples
 from reluflow.dynamics.flow.force_step import StepStatus
+from reluflow.dynamics.flow.largest_modes import largest_modes
 from reluflow.dynamics.flow.sweep import RULE
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 from reluflow.geometry.boundary.walls import Walls

@@ -25,7 +25,9 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
   events.
 - `next_event_kernels`, `wall_survey_kernels`, `neuron_path_kernels`: the first event on a piece of its path; the walls
   that it may meet at all; its path through a step, wall by wall.
-- `output_kernels`, `sample_forces`: outputs from pre-activations; the samples as walls that pull.
+- `largest_modes`: the strongest modes of a large symmetric matrix.
+- `output_kernels`, `device_products`, `sample_forces`: outputs from pre-activations; large products on an accelerator;
+  the samples as walls that pull.
 - `tangent_kernels`, `tangent_kernel`, `force_newton`: how forces move the outputs; Newton's method for the forces.
 - `sweep`, `force_predictor`: the neurons carried through a step, and who must be again; the first guess of
   the forces.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import comb
 
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.sample_forces import Device
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.decision import Ridge
@@ -44,6 +45,7 @@ def choose_flow(
     ridge: Ridge = "stop",
     max_steps: int = MOST_STEPS,
     to_the_end: bool = False,
+    device: Device = "cpu",
 ) -> ChosenFlow:
     """The faster flow solver for a problem, or the one that is named.
 
@@ -64,6 +66,8 @@ def choose_flow(
     to_the_end
         Whether the run is to reach its end at all costs: of a classifier whose samples do not all fade that is stiff,
         with little weight decay too, and steps from event to event crawl there, on few samples too.
+    device
+        Of collocation.
 
     Examples
     --------
@@ -85,8 +89,8 @@ def choose_flow(
         exact = EventDrivenFlow(ridge=ridge, max_steps=max_steps)
         return ChosenFlow(exact if rtol is None else EventDrivenFlow(rtol, ridge, max_steps), name, reason)
     _check_memory(problem)
-    dense = CollocationFlow(ridge=ridge, max_steps=max_steps)
-    return ChosenFlow(dense if rtol is None else CollocationFlow(rtol, ridge, max_steps), name, reason)
+    dense = CollocationFlow(ridge=ridge, max_steps=max_steps, device=device)
+    return ChosenFlow(dense if rtol is None else replace(dense, rtol=rtol), name, reason)
 
 
 def _fastest(problem: TrainingProblem, rtol: float | None, *, may_be_stiff: bool) -> tuple[FlowSolver, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from reluflow.dynamics.flow.collocation_run import CollocationRun
 from reluflow.dynamics.flow.event_driven import AbstractFlow
+from reluflow.dynamics.flow.sample_forces import Device
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
+from reluflow.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class CollocationFlow(AbstractFlow):
         "negative" side, or "stay" on the boundary.
     max_steps
         Give up after this many macro steps.
+    device
+        Where large products are made: on the processor ("cpu"), or by JAX on the accelerator that it sees ("gpu"),
+        which is worth it from some thousands of samples on.
 
     Examples
     --------
@@ -44,11 +50,18 @@ class CollocationFlow(AbstractFlow):
     """
 
     rtol: float = 1e-7
+    device: Device = "cpu"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.device not in get_args(Device):
+            raise InvalidInputError(f"`device` must be 'cpu' or 'gpu', got {self.device!r}.")
 
     def start(self, problem: TrainingProblem) -> AbstractRun:
         """A run of the flow at time 0."""
-        return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps)
+        return CollocationRun(problem, rtol=self.rtol, ridge=self.ridge, max_steps=self.max_steps, device=self.device)
 
     def describe(self) -> str:
         """The method and its settings, in words."""
-        return f"gradient flow by collocation of the forces, rtol {self.rtol:g}, ridge {self.ridge}"
+        where = " on an accelerator" if self.device == "gpu" else ""
+        return f"gradient flow by collocation of the forces{where}, rtol {self.rtol:g}, ridge {self.ridge}"

@@ -12,6 +12,7 @@ from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, FadingClock
 from reluflow.dynamics.flow.force_step import Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.neuron_path_kernels import DONE
+from reluflow.dynamics.flow.sample_forces import Device
 from reluflow.dynamics.flow.sleeping_samples import Morning, SleepingSamples
 from reluflow.dynamics.flow.sweep import POINTS, RULE
 from reluflow.dynamics.gradient import Gradient
@@ -48,9 +49,11 @@ class CollocationRun(AbstractRun):
 
     has_own_threads = True
 
-    def __init__(self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int) -> None:
+    def __init__(
+        self, problem: TrainingProblem, *, rtol: float, ridge: Ridge, max_steps: int, device: Device = "cpu"
+    ) -> None:
         super().__init__(problem, last_step=max_steps)
-        self._state = CollocationState(problem, self.recorder, ridge)
+        self._state = CollocationState(problem, self.recorder, ridge, device)
         self._is_fading = self._state.samples.fades
         self._allowed = min(_LARGEST_MISFIT, _FORCE_SHARE * rtol)  # misfit of the forces while they pull
         self._rescaled_time = 0.0

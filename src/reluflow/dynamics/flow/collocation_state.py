@@ -15,7 +15,7 @@ from reluflow.dynamics.flow.force_step import ForceStep, Solution
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.present_forces import PresentForces
 from reluflow.dynamics.flow.resting_limit import polished
-from reluflow.dynamics.flow.sample_forces import SampleForces
+from reluflow.dynamics.flow.sample_forces import Device, SampleForces
 from reluflow.dynamics.flow.sleeping_samples import (
     FEW,
     Morning,
@@ -69,12 +69,12 @@ class CollocationState:
         How often the forces were computed.
     """
 
-    def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
+    def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge, device: Device) -> None:
         self._problem, self._ridge = problem, ridge
         self._span = SpannedProblem.of(problem)
         walls = Walls.of(self.spanned.dataset.X)
         self.neurons = LoneNeurons(self.spanned.network, walls, moves_outputs=problem.trains_output_layer)
-        self.samples = SampleForces(self.spanned, walls)
+        self.samples = SampleForces(self.spanned, walls, device=device)
         self.force_step = self._whole_step = ForceStep(self.samples)
         self._present = PresentForces(self.spanned, self.neurons, self.samples)
         self._start_strength = float(np.abs(problem.loss.label_forces(self.samples.labels)) @ walls.length)
@@ -119,7 +119,12 @@ class CollocationState:
     def pulls(self) -> FloatArray:
         """D of every neuron relative to R, shape (m, d)."""
         if self._neuron_pulls is None:
-            self._neuron_pulls = self.neurons.pulls(*self._wall_pulls())
+            neurons, (plus, minus), device = self.neurons, self._wall_pulls(), self.samples.on_device
+            if device is None:
+                self._neuron_pulls = neurons.pulls(plus, minus)
+            else:
+                felt = device.felt(device.sides(neurons.sides), plus[None], minus[None])
+                self._neuron_pulls = neurons.along_walls(felt[: neurons.num_neurons, 0])
         return self._neuron_pulls
 
     def first_step(self) -> float:

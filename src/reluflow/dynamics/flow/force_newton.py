@@ -10,9 +10,7 @@ from scipy.linalg import get_lapack_funcs
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.flow.radau import RadauRule
-from reluflow.threads import product
 
-_FEWEST_MODES = 32
 _SOFT = 1e3  # norm of H J up to which single precision steers the iteration as well as double
 _SOFT_SHARE = 0.02  # samples whose forces together answer by less than this within a step are left to plain iteration
 
@@ -92,30 +90,6 @@ class FewModes:
         if self._forces is not None:
             change -= np.outer(change @ self._labels, self._forces)
         return np.asarray(residual - change)
-
-
-def largest_modes(
-    kernel: FloatArray, smallest: float, guess: FloatArray | None
-) -> tuple[FloatArray, FloatArray] | None:
-    """Eigenvectors and eigenvalues of a symmetric kernel down to `smallest`, by subspace iteration; None if too many.
-
-    `guess` is what an earlier kernel had.
-    """
-    n = len(kernel)
-    rng = np.random.default_rng(0)
-    rank = _FEWEST_MODES if guess is None else guess.shape[1]
-    basis = np.zeros((n, 0), dtype=kernel.dtype) if guess is None else guess.astype(kernel.dtype)
-    while rank <= n // 3:
-        if basis.shape[1] < rank:
-            basis = np.hstack([basis, rng.standard_normal((n, rank - basis.shape[1])).astype(kernel.dtype)])
-        for _ in range(2):
-            basis, _ = np.linalg.qr(product(kernel, basis, np.empty_like(basis)))
-        values, vectors = np.linalg.eigh(basis.T @ product(kernel, basis, np.empty_like(basis)))
-        basis = basis @ vectors[:, ::-1]
-        if values[0] <= smallest:
-            return basis.astype(np.float64), values[::-1].astype(np.float64)
-        rank *= 2
-    return None
 
 
 class ForceNewton:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray, IntArray
-from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, largest_modes, stiff_samples
+from reluflow.dynamics.flow.force_newton import FewModes, ForceNewton, stiff_samples
+from reluflow.dynamics.flow.largest_modes import largest_modes
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.relative_forces import RelativeForces
@@ -26,7 +27,6 @@ _MANY_SAMPLES = 400  # where more than these matter, Newton's matrix uses the la
 _NEARLY_ALL = 0.6
 _ANOTHER_TRY = 16  # unless these were too many; matrices made until that is tried again
 _FEW_WEIGHTS = 0.7  # weights, per sample that matters, up to which Newton's matrix is made for them
-_LARGE = 3000
 _STIFF = 1e4  # norm of H J beyond which the tangent kernel is made in double precision
 _WEAK_MODE = 0.1  # a mode that bends the forces by less than this within a step is left to plain iteration
 _AT_START = 0.3  # how much the misfit at the start, an extrapolation, counts beside the misfits between the nodes
@@ -78,9 +78,7 @@ class ForceStep:
         self.samples, self.tolerance = samples, 0.0
         self.sweeps = 0
         self._event_room, self._team = _EVENT_ROOM, ThreadTeam()
-        # Newton's matrix only steers the iteration, so that single precision is enough for large ones unless very stiff
-        rows = samples.X if len(samples.X) <= _LARGE else samples.single_samples
-        self._gram: FloatArray = np.asarray(rows @ rows.T)
+        self._gram = samples.gram()
         is_large = len(samples.X) > _MANY_SAMPLES
         self._single_gram: NDArray[Any] = self._gram.astype(np.float32, copy=False) if is_large else self._gram
         self._room: NDArray[Any] = np.empty(0, dtype=self._single_gram.dtype)
@@ -194,6 +192,7 @@ class ForceStep:
         is_stiff = self._newton is not None and self._newton.stiffness > _STIFF
         kernel = TangentKernel(
             *(middles, mass, samples.walls, samples.leak, samples.X, self._gram if is_stiff else self._single_gram),
+            heights=samples.heights(middles[:, :-1]),
             moves_outputs=samples.moves_outputs,
         )
         forces = given_back.forces[_MIDDLE_NODE] if samples.fades else None
@@ -216,15 +215,18 @@ class ForceStep:
         self, kernel: TangentKernel, active: IntArray, weights: FloatArray, smallest: float
     ) -> tuple[FloatArray, FloatArray] | None:
         """Modes (n, r) of the kernel on active samples, seen through `weights`, and their strengths; None: too many."""
-        n = len(self._gram)
+        n, device = len(self._gram), self.samples.on_device
         which, seen = active, weights
-        if len(active) > _NEARLY_ALL * n:  # to pick some out of a large matrix takes longer than to go through all
+        if device is not None or len(active) > _NEARLY_ALL * n:  # to pick some out of a large matrix takes its time
             which, seen = np.arange(n), np.zeros(n)
             seen[active] = weights
-        if self._room.dtype != kernel.dtype or self._room.size < len(which) ** 2:
-            self._room = np.empty(len(which) ** 2, dtype=kernel.dtype)  # kept: fresh memory takes its time
         guess = None if self._modes is None else self._modes[which]
-        found = largest_modes(kernel.among(which, seen, self._room), smallest, guess)
+        if device is not None:
+            found = device.largest_modes(kernel.parts, seen, smallest, guess)
+        else:
+            if self._room.dtype != kernel.dtype or self._room.size < len(which) ** 2:
+                self._room = np.empty(len(which) ** 2, dtype=kernel.dtype)  # kept: fresh memory takes its time, too
+            found = largest_modes(kernel.among(which, seen, self._room), smallest, guess)
         if found is None:
             return None
         modes = self._modes = np.zeros((n, len(found[1])))

@@ -118,7 +118,10 @@ class LoneNeurons:
     def pulls(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """D of every neuron, from the pulls of the walls on their two sides, tangent to the walls it slides on."""
         strength = np.where(self.sides > 0, plus, np.where(self.sides < 0, minus, 0.0))
-        pull = strength @ self.walls.normals
+        return self.along_walls(strength @ self.walls.normals)
+
+    def along_walls(self, pull: FloatArray) -> FloatArray:
+        """Pulls on the neurons (m, d), which are changed, without what is normal to the walls that each slides on."""
         starts = self.slides()
         sliding = np.flatnonzero(starts.places >= 0)
         for _ in range(2):  # twice, so that the normal part is gone to rounding

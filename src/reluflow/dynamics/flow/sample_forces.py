@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,14 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.threads import product
 
+if TYPE_CHECKING:
+    from reluflow.dynamics.flow.device_products import DeviceProducts
+
+Device = Literal["cpu", "gpu"]
+
 _CHUNK = 2**24  # numbers in one block of pre-activations
+_MANY_SAMPLES = 3000  # beyond, tangent kernels are made in single precision
+_WORTH_A_DEVICE = 4000  # samples from which products on an accelerator are worth their compilation
 
 
 class SampleForces:
@@ -31,6 +38,8 @@ class SampleForces:
         The samples' hyperplanes.
     num_samples
         How many the loss is of, where these are a part of them.
+    device
+        Where large products are made.
 
     Attributes
     ----------
@@ -39,9 +48,13 @@ class SampleForces:
     shared_decay, own_decay
         Weight decay lambda where it shrinks whole neurons, z = e^(-lambda t) z~ with z~ moved by the pulls alone, and
         where it shrinks the w of neurons whose a is frozen. One of the two is 0.
+    on_device
+        The products on an accelerator, where one was asked for and the samples are many.
     """
 
-    def __init__(self, problem: TrainingProblem, walls: Walls, *, num_samples: int | None = None) -> None:
+    def __init__(
+        self, problem: TrainingProblem, walls: Walls, *, num_samples: int | None = None, device: Device = "cpu"
+    ) -> None:
         self.X, self.labels = np.asarray(problem.dataset.X), np.asarray(problem.dataset.y)
         self.loss, self.walls, self.leak = problem.loss, walls, problem.network.leak
         self.num_samples = num_samples or len(self.X)
@@ -52,6 +65,7 @@ class SampleForces:
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
         self._room = np.empty(0)
+        self.device, self.on_device = device, _on_device(self.X, walls, leak, device)
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
         for column, factor in enumerate(reversed(self._factors)):
             np.logical_and.at(self.is_silent[:, column], walls.wall_of_sample, factor == 0.0)
@@ -124,8 +138,21 @@ class SampleForces:
             has_off[self.walls.wall_of_sample[is_on], column] = False
         return np.asarray(has_off[walls, sides.astype(np.intp) + 1])
 
+    def heights(self, w: FloatArray) -> FloatArray:
+        """<w_j, normal_b> of every wall, shape (m, B)."""
+        return w @ self.walls.normals.T if self.on_device is None else self.on_device.heights(w)
+
+    def gram(self) -> NDArray[Any]:
+        """X X^T in the precision of tangent kernels."""
+        if self.on_device is not None:
+            return self.on_device.gram()
+        rows: NDArray[Any] = self.single_samples if kernel_precision(len(self.X)) == np.float32 else self.X
+        return np.asarray(rows @ rows.T)
+
     def outputs(self, places: FloatArray, mass: FloatArray) -> FloatArray:
         """h at P moments, shape (P, n), from places (m, P, d + 1) of neurons with given masses."""
+        if self.on_device is not None:
+            return self.on_device.outputs(places, mass)
         outputs = np.zeros((places.shape[1], len(self.X)))
         weights = places[:, :, -1] * mass[:, None]
         for part in self._blocks(places):
@@ -171,3 +198,16 @@ class SampleForces:
             self._room = np.empty(size)
         found = self._room.view(rows.dtype)[:size].reshape(len(rows), len(samples))
         return product(rows, samples.T, found)
+
+
+def _on_device(X: FloatArray, walls: Walls, leak: float, device: Device) -> DeviceProducts | None:
+    if device == "cpu" or len(X) < _WORTH_A_DEVICE:
+        return None
+    from reluflow.dynamics.flow.device_products import DeviceProducts  # JAX is an extra
+
+    return DeviceProducts(X, walls.normals, leak, kernel_precision(len(X)))
+
+
+def kernel_precision(n: int) -> np.dtype[Any]:
+    """Of the tangent kernel of n samples: it only steers an iteration, so that single is enough where they are many."""
+    return np.dtype(np.float64 if n <= _MANY_SAMPLES else np.float32)

@@ -89,7 +89,7 @@ class SleepingSamples:
         block = max(1, _CHUNK // max(1, len(walls.length)))
         for first in range(0, len(shapes), block):
             part = slice(first, first + block)
-            heights = shapes[part, :-1] @ walls.normals.T
+            heights = self.samples.heights(shapes[part, :-1])
             sides[part] = np.sign(heights)
             heights = heights[:, walls.wall_of_sample] * (walls.orientation * walls.length)
             outputs += weights[part] @ np.where(heights > 0.0, heights, neurons.leak * heights)
@@ -179,7 +179,9 @@ def awake_part(
 def _part(whole: SampleForces, problem: TrainingProblem, which: BoolArray) -> SampleForces:
     """Forces of some of the samples, as they are among all."""
     samples = problem.dataset.subset(np.flatnonzero(which))
-    part = SampleForces(replace(problem, dataset=samples), Walls.of(samples.X), num_samples=whole.num_samples)
+    part = SampleForces(
+        replace(problem, dataset=samples), Walls.of(samples.X), num_samples=whole.num_samples, device=whole.device
+    )
     if whole.counted is not None and not np.all(whole.counted[which]):
         part.counted = whole.counted[which]
     return part

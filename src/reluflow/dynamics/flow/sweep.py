@@ -72,6 +72,8 @@ class Sweep:
         self._law = samples.moves_outputs, samples.own_decay * length
         sides = neurons.sides[self.moving]
         self._is_up, self._is_down = (sides > 0).astype(np.float64), (sides < 0).astype(np.float64)
+        if samples.on_device is not None:
+            self._sides_there = samples.on_device.sides(sides)
         normals = samples.walls.normals
         self._start = StepStart(
             self.moving,
@@ -79,7 +81,7 @@ class Sweep:
             neurons.sides,
             neurons.pinned,
             neurons.can_change_sign,
-            neurons.shapes[self.moving, :-1] @ normals.T,
+            samples.heights(neurons.shapes[self.moving, :-1]),
         )
         slides = neurons.slides()
         self._slides = slides._replace(places=slides.places[self.moving])
@@ -112,6 +114,8 @@ class Sweep:
 
         Where that `is_rough` enough, in single precision.
         """
+        if self.samples.on_device is not None:
+            return self.samples.on_device.felt(self._sides_there, plus, minus)[: len(self.moving)]
         normals: NDArray[Any] = self.samples.walls.normals
         up: NDArray[Any] = self._is_up
         down: NDArray[Any] = self._is_down
@@ -189,7 +193,8 @@ class Sweep:
 
     def _outputs_at(self, which: BoolArray) -> FloatArray:
         places, starts = self.paths.places[:, which], self._start.z[self.moving, :-1]
-        if self._rough_way > 0.0 and self._way(places, starts) <= self._rough_way:
+        is_near = self.samples.on_device is None and self._rough_way > 0.0
+        if is_near and self._way(places, starts) <= self._rough_way:
             found = self.samples.outputs_near(starts, self._start.heights, places, self.mass)
         else:
             found = self.samples.outputs(places, self.mass)

@@ -31,6 +31,8 @@ class TangentKernel:
         The samples' hyperplanes, the negative slope and the samples.
     gram
         X X^T, in the precision that the kernel is to have.
+    heights
+        <w_j, normal_b>, shape (m, num_walls), where they are known.
     moves_outputs
         Whether output weights move; else the second term is not there.
     """
@@ -44,9 +46,10 @@ class TangentKernel:
         X: FloatArray,
         gram: FloatArray,
         *,
+        heights: FloatArray | None = None,
         moves_outputs: bool = True,
     ) -> None:
-        heights = z[:, :-1] @ walls.normals.T
+        heights = z[:, :-1] @ walls.normals.T if heights is None else heights
         sides = np.where(np.abs(heights) <= ROUNDING * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
         sides = sides.astype(np.int8)
         slopes = walls.slopes(sides, leak)
@@ -64,6 +67,11 @@ class TangentKernel:
         """K_kk, shape (n,)."""
         parts = [np.einsum("jk,jk->k", part, part) for part in (self._outer, self._inner, self._normal)]
         return np.asarray(parts[0] * np.diag(self._gram) + parts[1] - parts[2])
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """A, B, C, each with a column for every sample: K = (A^T A) o X X^T + B^T B - C^T C."""
+        return self._outer, self._inner, self._normal
 
     @property
     def dtype(self) -> np.dtype[Any]:
