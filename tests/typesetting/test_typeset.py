@@ -104,9 +104,15 @@ def test_no_statement_keeps_an_unset_formula():
 def test_scripts_fences_and_roots_have_their_elements():
     assert "<msubsup><mi>W</mi><mtext>max</mtext><mn>2</mn></msubsup>" in mathml("W_max^2")
     assert "<mo>⟨</mo><mi>w</mi>" in mathml("<w, x>")
-    assert "<msqrt><mi>m</mi></msqrt>" in mathml("sqrt(m) eps")
+    assert "<msqrt><mi>m</mi><mspace" in mathml("sqrt(m) eps")
     assert "<msup><mn>10</mn><mn>−6</mn></msup>" in mathml("t = 1e-6")
     assert "<mi>d</mi><msub><mi>w</mi><mi>j</mi></msub>" in mathml("dw_j/dt = a_j D")
+
+
+def test_the_bar_of_a_root_stands_clear_of_its_letter():
+    """Where no mathematical font is installed the bar ran through the n of 2/sqrt(n), which read as a root of pi."""
+    for source in ("2/sqrt(n)", "sqrt(d/n) = 0.1", "sqrt mu"):
+        assert re.search(r'<mspace width="0" height="0\.8em"/></msqrt>', mathml(source)), source
 
 
 def test_a_minus_before_a_bracket_keeps_the_bracket():
