@@ -169,7 +169,7 @@ def _claim(claim: Claim) -> str:
     if claim.finding and claim.holds is False:
         words += ", known"
     numbers = f"Measured {in_words(claim.measured)}; expected {in_words(claim.expected)}."
-    why = f'<span class="why">Why: {typeset(claim.why)}</span>' if claim.why else ""
+    why = f'<span class="why">{typeset(claim.remark)}</span>' if claim.why else ""
     ours = " <em>(ours, not the paper's)</em>" if claim.ours else ""
     return (
         f'<li class="{css}"><span class="mark"><span aria-hidden="true">{mark}</span> {words}:</span> '
