@@ -9,6 +9,7 @@ from reluflow.theory.registry import PAPERS, results_of
 from reluflow.theory.statements import Elsewhere
 from reluflow.typesetting import mathml, typeset
 from reluflow.typesetting.formula import NoFormula
+from reluflow.typesetting.picture_words import picture_lines
 from reluflow.typesetting.tokens import BIG, GREEK, tokens
 
 STATEMENTS = [
@@ -123,3 +124,15 @@ def test_a_minus_before_a_bracket_keeps_the_bracket():
 def test_prose_is_no_formula():
     with pytest.raises(NoFormula):
         mathml("the loss = small")
+
+
+def test_the_words_of_a_picture_are_set_by_matplotlib_and_break_no_formula():
+    """The report's picture of the assumptions had "<mu, z_i> > (1-leak)/(n leak) sum_j max(-<z_i, z_j>,"."""
+    mathtext = pytest.importorskip("matplotlib.mathtext")
+    parser = mathtext.MathTextParser("agg")
+    for statement in STATEMENTS:
+        lines = picture_lines(statement, 60)
+        assert all(line.replace(r"\$", "").count("$") % 2 == 0 for line in lines), lines
+        for line in lines:
+            parser.parse(line)
+    assert picture_lines("no w has |w|_2 > 1, as 5 $ say", 60) == [r"no $w$ has ${|w|}_{2}>1$, as 5 \$ say"]
