@@ -31,7 +31,7 @@ def picture_lines(text: str, letters: int) -> list[str]:
     r"""A text in lines of about so many letters, with `$` around its formulas; none of them is broken.
 
     >>> picture_lines("Assumption 4.5: <mu, x_i> != 0 for all i", 26)
-    ['Assumption 4.5: $\\langle μ,{x}_{i}\\rangle \\neq 0$', 'for all $i$']
+    ['Assumption 4.5: $\\langle μ,\\,{x}_{i}\\rangle \\neq 0$', 'for all $i$']
     """
     marked = typeset(text, keep=lambda prose: prose.replace("`", ""), store=lambda formula: _MARK + formula + _MARK)
     lines: list[str] = [""]
