@@ -121,9 +121,9 @@ def _summary(items: Sequence[Reproduction]) -> str:
 def _tally(item: Reproduction) -> str:
     if item.problem and not item.claims:
         return f"{typeset(item.title)} (could not be made)"
-    words = {True: "hold ✓", False: "do not ✗", None: "open ?"}
+    words = {True: ("holds ✓", "hold ✓"), False: ("does not ✗", "do not ✗"), None: ("open ?", "open ?")}
     counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in words}
-    parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
+    parts = [f"{count} {words[verdict][count > 1]}" for verdict, count in counts.items() if count]
     return f"{typeset(item.title)} (claims: {', '.join(parts) or 'none'})"
 
 
