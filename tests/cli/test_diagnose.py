@@ -23,6 +23,12 @@ def test_short_by_default(capsys):
     assert "the labels are not" not in text
 
 
+def test_a_width_that_is_asked_for_is_kept(capsys, monkeypatch):
+    """Written to a file with COLUMNS=80, the sentences were 80 wide and the tables 160."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(len(line) for line in printed(capsys).splitlines()[1:]) <= 80
+
+
 def test_everything_on_request(capsys):
     text = printed(capsys, "--all")
     row = next(line for line in text.splitlines() if line.startswith("linearly-separable"))

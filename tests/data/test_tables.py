@@ -240,7 +240,7 @@ def test_scikit_learns_own_data() -> None:
         cancer, iris, diabetes = datasets.load_breast_cancer(), datasets.load_iris(), datasets.load_diabetes()
     found = as_dataset(cancer)
     assert (found.n, found.d, int(np.sum(found.y > 0))) == (569, 30, 357)
-    assert "1 is benign, -1 is malignant" in found.provenance
+    assert "label benign is +1, label malignant is -1" in found.provenance
     assert as_dataset(datasets.load_breast_cancer(as_frame=True)) == found
     assert as_dataset(datasets.load_breast_cancer(as_frame=True).frame) == found
     assert as_dataset(*datasets.load_breast_cancer(return_X_y=True)) == found

@@ -75,6 +75,7 @@ def test_verdicts_are_words(page):
     assert "reluflow reproduce lyu2021/fig93" in text
     assert "3 figures and tables, 6 claims: 2 hold, 2 do not (2 of these known and explained), 2 not decided" in text
     assert "1 could not be made." in text
+    assert "(claims: 1 holds ✓, 1 does not ✗, 1 open ?)" in text
 
 
 def test_pictures_have_words_and_links_lead_somewhere(page):

@@ -26,7 +26,7 @@ def test_a_page_says_all_there_is(tmp_path):
     written = write_pages([made(tmp_path, files=(picture,))], tmp_path / "pages")
     assert [path.name for path in written] == ["lyu2021-fig1.md", "pages.md"]
     page = written[0].read_text()
-    assert "![Figure 1: a title](lyu2021-fig1.png)" in page
+    assert "[![Figure 1: a title](lyu2021-fig1.png)](lyu2021-fig1.png)" in page, "the picture opens at its own size"
     assert (tmp_path / "pages" / "lyu2021-fig1.png").is_file()
     assert "| ✓ | the loss \\|w_j\\| falls | at most 0.03 | 0.01 |" in page
     assert "*(ours)* *Why: It does not.*" in page
@@ -34,6 +34,13 @@ def test_a_page_says_all_there_is(tmp_path):
     assert "reluflow reproduce lyu2021/fig1 --full" in page
     assert "full size in 90.0 s of one core's time" in page
     assert "(pages/lyu2021-fig1.md)" in written[1].read_text()
+
+
+def test_what_is_said_of_a_statement_that_holds_is_a_note(tmp_path):
+    """Beside "no run diverges", which holds, stood "Why: some draws overflow in a few steps"."""
+    claim = Claim.below("no run diverges", 0, 0, why="At the edge of stability.")
+    (page, _) = write_pages([replace(made(tmp_path), claims=(claim,))], tmp_path / "pages")
+    assert "| ✓ | no run diverges *Note: At the edge of stability.* |" in page.read_text()
 
 
 def test_a_gpu_is_not_passed_over(tmp_path):
@@ -48,6 +55,7 @@ def test_a_picture_of_another_size_says_so(tmp_path):
     mixed = replace(made(tmp_path, files=(picture,)), picture_size=Size.QUICK)
     written = write_pages([mixed], tmp_path / "pages")
     assert "Drawn by reluflow at quick size.* *The numbers below are from a run at full size." in written[0].read_text()
+    assert "; of lyu2021/fig1 only the picture is at quick size." in written[1].read_text()
     (kept,) = read_record(tmp_path / "pages")
     assert (kept.picture_size, kept.files) == (Size.QUICK, (tmp_path / "pages" / "lyu2021-fig1.png",))
     write_pages([kept], tmp_path / "pages")  # its picture is there under its own name

@@ -18,7 +18,7 @@ from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
 from reluflow.study.plan import default_width
 from reluflow.study.scale_advice import power_of_ten, scale_advice
-from reluflow.study.sentences import best_linear_loss
+from reluflow.study.sentences import best_linear_loss, how_often
 from reluflow.study.story import main_theorems, study
 
 
@@ -64,6 +64,16 @@ def test_one_repetition_is_told_in_the_singular(three_points):
     """A study out of time said "from 1 draw at scales 1e-3: all 1 runs end"."""
     alone = replace(three_points, variations=three_points.variations[:1])
     assert alone.verdict()[-1] == "Repeated from 1 draw at scale 1e-2: it ends in the same function."
+
+
+def test_counts_of_one_and_of_several_are_told_as_such(three_points):
+    """A report said "1 of 9 runs end", "at scale 1e-1, 1e-6" and "met data boundaries 1 times"."""
+    first, *others = three_points.variations
+    astray = [replace(variation, difference=1.0) for variation in others]
+    told = replace(three_points, variations=(first, *astray)).verdict()[-1]
+    assert ": 1 of 4 runs ends in the same function; 3 end elsewhere (loss " in told
+    assert told.endswith(", at scales 1e-2, 1e-5).")
+    assert [how_often(count) for count in (0, 1, 2)] == ["0 times", "once", "2 times"]
 
 
 def test_a_large_start_tells_another_story():

@@ -9,6 +9,7 @@ from reluflow.theory.registry import PAPERS, results_of
 from reluflow.theory.statements import Elsewhere
 from reluflow.typesetting import mathml, typeset
 from reluflow.typesetting.formula import NoFormula
+from reluflow.typesetting.picture_words import picture_lines
 from reluflow.typesetting.tokens import BIG, GREEK, tokens
 
 STATEMENTS = [
@@ -104,9 +105,15 @@ def test_no_statement_keeps_an_unset_formula():
 def test_scripts_fences_and_roots_have_their_elements():
     assert "<msubsup><mi>W</mi><mtext>max</mtext><mn>2</mn></msubsup>" in mathml("W_max^2")
     assert "<mo>⟨</mo><mi>w</mi>" in mathml("<w, x>")
-    assert "<msqrt><mi>m</mi></msqrt>" in mathml("sqrt(m) eps")
+    assert "<msqrt><mi>m</mi><mspace" in mathml("sqrt(m) eps")
     assert "<msup><mn>10</mn><mn>−6</mn></msup>" in mathml("t = 1e-6")
     assert "<mi>d</mi><msub><mi>w</mi><mi>j</mi></msub>" in mathml("dw_j/dt = a_j D")
+
+
+def test_the_bar_of_a_root_stands_clear_of_its_letter():
+    """Where no mathematical font is installed the bar ran through the n of 2/sqrt(n), which read as a root of pi."""
+    for source in ("2/sqrt(n)", "sqrt(d/n) = 0.1", "sqrt mu"):
+        assert re.search(r'<mspace width="0" height="0\.8em"/></msqrt>', mathml(source)), source
 
 
 def test_a_minus_before_a_bracket_keeps_the_bracket():
@@ -117,3 +124,15 @@ def test_a_minus_before_a_bracket_keeps_the_bracket():
 def test_prose_is_no_formula():
     with pytest.raises(NoFormula):
         mathml("the loss = small")
+
+
+def test_the_words_of_a_picture_are_set_by_matplotlib_and_break_no_formula():
+    """The report's picture of the assumptions had "<mu, z_i> > (1-leak)/(n leak) sum_j max(-<z_i, z_j>,"."""
+    mathtext = pytest.importorskip("matplotlib.mathtext")
+    parser = mathtext.MathTextParser("agg")
+    for statement in STATEMENTS:
+        lines = picture_lines(statement, 60)
+        assert all(line.replace(r"\$", "").count("$") % 2 == 0 for line in lines), lines
+        for line in lines:
+            parser.parse(line)
+    assert picture_lines("no w has |w|_2 > 1, as 5 $ say", 60) == [r"no $w$ has ${|w|}_{2}>1$, as 5 \$ say"]

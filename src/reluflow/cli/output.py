@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, title: 
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     console = Console()
-    if not console.is_terminal:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_OF_A_FILE
     console.print(table)
 

@@ -64,7 +64,8 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     labels = labelling.y[labelling.is_kept]
     provenance = f"read from {table.source}"
     if labelling.positive not in ("", "1") or labelling.negative not in ("", "-1"):
-        provenance += f"; 1 is {labelling.positive}, -1 is {labelling.negative}"
+        rest = "the others are" if labelling.negative == "others" else f"label {labelling.negative} is"
+        provenance += f"; label {labelling.positive} is +1, {rest} -1"
     _check_finite(kept, label, labels)
     try:
         dataset = Dataset(samples, labels, task=task_of(labelling, choice), name=name, provenance=provenance)

@@ -66,6 +66,15 @@ class Claim:
         """Whether it fails without a known reason."""
         return self.holds is False and not self.finding
 
+    @property
+    def remark(self) -> str:
+        """`why` with its opening: beside a statement that holds it is what one should know, not a reason against it.
+
+        >>> Claim.below("no run diverges", 0, 0, why="Some draws would.").remark
+        'Note: Some draws would.'
+        """
+        return f"{'Note' if self.holds else 'Why'}: {self.why}" if self.why else ""
+
     @classmethod
     def near(
         cls, text: str, measured: Number, expected: Number, *, atol: float = 0.0, rtol: float = 0.0, **words: Any

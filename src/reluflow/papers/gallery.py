@@ -121,9 +121,9 @@ def _summary(items: Sequence[Reproduction]) -> str:
 def _tally(item: Reproduction) -> str:
     if item.problem and not item.claims:
         return f"{typeset(item.title)} (could not be made)"
-    words = {True: "hold ✓", False: "do not ✗", None: "open ?"}
+    words = {True: ("holds ✓", "hold ✓"), False: ("does not ✗", "do not ✗"), None: ("open ?", "open ?")}
     counts = {verdict: sum(claim.holds is verdict for claim in item.claims) for verdict in words}
-    parts = [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]
+    parts = [f"{count} {words[verdict][count > 1]}" for verdict, count in counts.items() if count]
     return f"{typeset(item.title)} (claims: {', '.join(parts) or 'none'})"
 
 
@@ -169,7 +169,7 @@ def _claim(claim: Claim) -> str:
     if claim.finding and claim.holds is False:
         words += ", known"
     numbers = f"Measured {in_words(claim.measured)}; expected {in_words(claim.expected)}."
-    why = f'<span class="why">Why: {typeset(claim.why)}</span>' if claim.why else ""
+    why = f'<span class="why">{typeset(claim.remark)}</span>' if claim.why else ""
     ours = " <em>(ours, not the paper's)</em>" if claim.ours else ""
     return (
         f'<li class="{css}"><span class="mark"><span aria-hidden="true">{mark}</span> {words}:</span> '

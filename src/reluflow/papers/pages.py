@@ -57,7 +57,7 @@ def figure_page(item: Reproduction) -> str:
     paper = item.key.partition("/")[0]
     lines = [f"# {item.title}", "", f"*{PAPERS[paper]}* [{paper}]. {_verdict(item)}", ""]
     for path in item.files:
-        lines += [f"![{html.escape(item.title, quote=False)}]({path.name})", ""]
+        lines += [f"[![{html.escape(item.title, quote=False)}]({path.name})]({path.name})", ""]  # opens at its own size
     if item.files:
         lines += [f"*Drawn by reluflow at {item.picture_size or item.size} size.*{_other_size(item)}", ""]
     lines += [item.shows, ""] if item.shows else []
@@ -81,6 +81,7 @@ def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
     claims = [claim for item in items for claim in item.claims]
     failing = [claim for claim in claims if claim.holds is False]
     quick = [item.key for item in items if item.size is Size.QUICK]
+    drawn = [item.key for item in items if item.size is Size.FULL and item.picture_size is Size.QUICK]
     lines = [
         "# Reproductions",
         "",
@@ -90,7 +91,8 @@ def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
         f"{sum(claim.holds is None for claim in claims)} are open at the size run. Each page has the picture, what the "
         "paper says beside what was measured, the time and the command. "
         "`reluflow reproduce --all --full --pages DIR` writes them"
-        + (f"; at quick size so far: {', '.join(quick)}." if quick else "."),
+        + (f"; at quick size so far: {', '.join(quick)}" if quick else "")
+        + (f"; of {', '.join(drawn)} only the picture is at quick size." if drawn else "."),
     ]
     for paper, words in PAPERS.items():
         chosen = [item for item in items if item.key.startswith(f"{paper}/")]
@@ -145,7 +147,7 @@ def _other_size(item: Reproduction) -> str:
 
 
 def _claim_row(claim: Claim) -> str:
-    text = claim.text + (" *(ours)*" if claim.ours else "") + (f" *Why: {claim.why}*" if claim.why else "")
+    text = claim.text + (" *(ours)*" if claim.ours else "") + (f" *{claim.remark}*" if claim.why else "")
     cells = (_MARKS[claim.holds], text, in_words(claim.expected), in_words(claim.measured))
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 

@@ -176,7 +176,7 @@ def _about_variations(found: Study) -> list[str]:
     words = f"Repeated from {draws} draw{'s' if draws > 1 else ''} at scale{plural} {scales}: "
     if len(same) == total:
         return [words + (f"all {total} runs end" if total > 1 else "it ends") + " in the same function."]
-    parts = [f"{len(same)} of {total} runs end in the same function"] if same else []
+    parts = [f"{len(same)} of {total} runs end{'s' if len(same) == 1 else ''} in the same function"] if same else []
     if other:
         parts.append(f"{len(other)} end{'s' if len(other) == 1 else ''} elsewhere ({_elsewhere(found, other)})")
     if unknown:
@@ -197,7 +197,8 @@ def _elsewhere(found: Study, other: list[Variation]) -> str:
     name = "margin" if has_margins else "loss"
     ends = list(dict.fromkeys(f"{value:.4g}" for value in (values[0], values[-1])))
     span = " to ".join(ends)
-    return f"{name} {span}, at scale {', '.join(dict.fromkeys(v.scale for v in other))}"
+    scales = list(dict.fromkeys(v.scale for v in other))
+    return f"{name} {span}, at scale{'s' if len(scales) > 1 else ''} {', '.join(scales)}"
 
 
 def _about_data(found: Study) -> list[str]:
@@ -285,9 +286,14 @@ def _about_phases(found: Study) -> list[str]:
     phases = [f"{p.name} from {p.start:.4g} to {p.end:.4g}" for p in found.flow.trajectory.phases]
     trajectory = found.flow.trajectory
     return [
-        f"Phases of the run: {'; '.join(phases)}. Neurons met data boundaries {trajectory.crossings} times"
-        f"{f', {trajectory.slides} times to slide along one' if trajectory.slides else ''}."
+        f"Phases of the run: {'; '.join(phases)}. Neurons met data boundaries {how_often(trajectory.crossings)}"
+        f"{f', {how_often(trajectory.slides)} to slide along one' if trajectory.slides else ''}."
     ]
+
+
+def how_often(count: int) -> str:
+    """A count of meetings in words."""
+    return "once" if count == 1 else f"{count} times"
 
 
 def _about_groups(found: Study) -> list[str]:

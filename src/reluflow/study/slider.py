@@ -97,8 +97,8 @@ def slider(motion: Motion, frames: FunctionFrames | None = None) -> str:
         f'<label>Moment of the run <input type="range" min="0" max="{last}" value="0" step="1"></label>'
         '<p><button type="button">Play</button> <output></output></p>'
         f"<p>{escape(motion.plane[0].upper() + motion.plane[1:])}. Distance from the inner circle is the size of a "
-        f"neuron; grey ticks are the samples' directions.{_function_words(frames)} Last, the loss, frame by frame."
-        "</p></div>"
+        f"neuron, filled where a &gt; 0; grey ticks are the samples' directions.{_function_words(frames)} Last, the "
+        "loss, frame by frame.</p></div>"
         f'<script type="application/json" id="motion-data">{embedded_json(data)}</script>'
         f"<script>{_SCRIPT}</script>"
     )

@@ -5,6 +5,7 @@
 - `cursor`: a place in the tokens, and what the tokens around it say.
 - `formula`: a run of tokens as a formula, or the answer that it is none.
 - `prose`: the formulas of a text, found and set; the rest escaped.
+- `picture_words`: the same for the words of a picture.
 """
 
 from reluflow.typesetting.formula import mathml

@@ -7,6 +7,7 @@ import re
 
 from reluflow.typesetting.tokens import FUNCTIONS, GREEK, Token
 
+_ROOM = '<mspace width="0" height="0.8em"/>'  # without a mathematical font the bar of a root strikes its letter
 _DERIVED = re.compile(r"d(" + "|".join(GREEK) + r"|[A-Za-z])")
 
 
@@ -33,6 +34,11 @@ def identifier(name: str) -> str:
     if len(name) == 4 and name.endswith("bar"):
         return f'<mover accent="true"><mi>{name[0]}</mi><mo>¯</mo></mover>'
     return f"<mi>{name}</mi>" if len(name) == 1 else f"<mtext>{html.escape(name)}</mtext>"
+
+
+def square_root(inner: str) -> str:
+    """A root whose bar stands clear of a small letter: that of n read as a root of pi."""
+    return f"<msqrt>{inner}{_ROOM}</msqrt>"
 
 
 def number(text: str) -> str:

@@ -10,7 +10,7 @@ import html
 from collections.abc import Sequence
 
 from reluflow.typesetting.cursor import ARTICLES, BINARY, RELATIONS, WORDS, Cursor
-from reluflow.typesetting.elements import derived, identifier, is_letter, is_variable, number, wrapped
+from reluflow.typesetting.elements import derived, identifier, is_letter, is_variable, number, square_root, wrapped
 from reluflow.typesetting.tokens import BIG, FUNCTIONS, GREEK, Token, tokens
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -234,7 +234,7 @@ class _Parser(Cursor):
         if token.text == "√":
             self.take()
             self.is_certain = True
-            return f"<msqrt>{self._atom(is_inside)[0]}</msqrt>", ""
+            return square_root(self._atom(is_inside)[0]), ""
         raise NoFormula
 
     def _name(self, token: Token, is_inside: bool) -> tuple[str, str]:
@@ -258,7 +258,7 @@ class _Parser(Cursor):
             else:
                 inner = self._atom(is_inside)[0]
             self.is_certain = True
-            return f"<msqrt>{inner}</msqrt>", ""
+            return square_root(inner), ""
         if name in FUNCTIONS:
             is_bare = is_inside and follows in ("|", ")", " ", ",")
             if (

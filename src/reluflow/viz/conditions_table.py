@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
+from reluflow.typesetting.picture_words import picture_lines
 from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, house_style, new_figure, setting_title
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
     groups: dict[str, list[Condition]] = {}
     for condition in diagnosis.conditions:
         groups.setdefault(condition.paper, []).append(condition)
-    wrapped = {
-        c.key: textwrap.wrap(c.statement, STATEMENT_LETTERS, break_on_hyphens=False) for c in diagnosis.conditions
-    }
+    wrapped = {c.key: picture_lines(c.statement, STATEMENT_LETTERS) for c in diagnosis.conditions}
     height = HEAD + FOOT + sum(LINE + 3 * GAP for _ in groups)
     height += sum(LINE * len(lines) + GAP for lines in wrapped.values())
     with house_style():
@@ -55,8 +53,8 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
         figure = new_figure(WIDTH, height)
 
         def write(x: float, y: float, words: str, size: float = 7.0, colour: str = DARK, **options: Any) -> None:
-            options = {"va": "top", "ha": "left", **options}
-            figure.text(x / WIDTH, y / height, words, fontsize=size, color=colour, parse_math=False, **options)
+            options = {"va": "top", "ha": "left", "parse_math": False, **options}
+            figure.text(x / WIDTH, y / height, words, fontsize=size, color=colour, **options)
 
         title = setting_title(diagnosis.dataset, diagnosis.loss, diagnosis.leak)
         write(WIDTH / 2, height - 0.08, title, 10.0, ha="center")
@@ -78,7 +76,7 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
                 write(MARK, y + 0.015, mark, 8.5, colour, ha="center", weight="bold")
                 write(KEY, y, condition.key, weight="bold" if condition.holds else "normal")
                 for number, line in enumerate(wrapped[condition.key]):
-                    write(STATEMENT, y - number * LINE, line)
+                    write(STATEMENT, y - (number + 0.6) * LINE, line, va="baseline", parse_math=True)
                 write(MARGIN, y, margin_words(condition.margin), ha="right")
                 y -= LINE * len(wrapped[condition.key]) + GAP
     return figure

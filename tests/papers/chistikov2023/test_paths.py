@@ -9,6 +9,7 @@ from reluflow.data.published.chistikov2023 import two_teachers
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.workbench import Workbench
 from reluflow.papers.chistikov2023 import figure_2, figure_3, figure_4, figure_5, figure_6, figure_9, figure_11
+from reluflow.papers.chistikov2023.bundle_run import crossing_iterations
 from reluflow.papers.chistikov2023.losses_figure import late_rates
 
 
@@ -28,6 +29,14 @@ def test_the_one_run_of_four_figures(one_run, figure, tmp_path):
     claims = figure.claims(settings, results)
     assert [claim.holds for claim in claims] == [True] * len(claims)
     assert figure.draw(settings, results, tmp_path)[0].exists()
+
+
+def test_a_crossing_is_found_between_two_moments():
+    """The first moment after it was told, up to 4 % late: two coordinates that cross one after the other tied."""
+    times = np.geomspace(1.0, 1e4, 60)
+    deviations = np.stack([np.log(500.0 / times), np.log(520.0 / times), np.ones(60)], axis=1)
+    found = crossing_iterations({"iterations": times, "deviations": deviations})
+    assert found == pytest.approx([500.0, 520.0, np.inf], rel=1e-9)
 
 
 def test_a_swapped_pair_of_coordinates_breaks_the_order(one_run):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from reluflow.certificates.network_margin import network_margin
+from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check
@@ -48,6 +49,17 @@ ROOT = Path(__file__).parents[3]
 )
 def test_assumptions(name, leak, key, holds):
     assert diagnose(load(name), leak=leak)[key].holds is holds
+
+
+def test_of_equal_lengths_neither_a3_nor_a8_holds():
+    """On standardised data of balanced classes A.8 held by 7.8e-16, which is rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    data = Dataset(X, np.where(np.arange(40) < 20, 1.0, -1.0)).centered()
+    found = diagnose(data)
+    for key in ("lyu-a3", "lyu-a8"):
+        assert (found[key].holds, found[key].margin) == (False, 0.0), found[key]
+    assert "up to rounding" in found["lyu-a3"].detail
 
 
 def test_flipping_the_labels_exchanges_a3_and_a8_a5_and_a9():

@@ -64,7 +64,12 @@ def _angles_to(rows: FloatArray, direction: FloatArray) -> FloatArray:
 
 
 def crossing_iterations(results: Results) -> FloatArray:
-    """When each coordinate of the bundle first passes the teacher's; infinite where it does not."""
-    passed = results["deviations"] < 0.0
-    first = np.argmax(passed, axis=0)
-    return np.where(passed.any(axis=0), results["iterations"][first], np.inf)
+    """When each coordinate of the bundle first passes the teacher's, between moments; infinite where it does not."""
+    deviations, logs = results["deviations"], np.log(results["iterations"])
+    passed = deviations < 0.0
+    after = np.maximum(np.argmax(passed, axis=0), 1)
+    every = np.arange(deviations.shape[1])
+    left, right = deviations[after - 1, every], deviations[after, every]
+    share = np.where(passed.any(axis=0), left / np.where(left > right, left - right, 1.0), 0.0)
+    times = np.exp(logs[after - 1] + np.clip(share, 0.0, 1.0) * (logs[after] - logs[after - 1]))
+    return np.where(passed.any(axis=0), times, np.inf)

@@ -50,7 +50,6 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             values[:, k],
             f"k = {k + 1}" if k < 4 or k == settings.d - 1 else "the others",
             look=k if k < 4 else 6 if k < settings.d - 1 else 7,
-            is_faint=4 <= k < settings.d - 1,
         )
         for k in range(settings.d)
     ]

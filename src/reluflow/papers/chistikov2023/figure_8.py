@@ -1,4 +1,4 @@
-"""Figure 8: the same three measures in one dimension, for three widths.
+"""Figure 8: the same three measures in a fixed dimension, for three widths.
 
 The paper repeats Figure 7 in dimension 1024 for m = 25, 50 and 200 neurons (Tables 7 to 12): the angles fall like the
 scale and the nuclear norm tends to 1, whatever the width. Here the training is the exact flow and the dimension is 64.

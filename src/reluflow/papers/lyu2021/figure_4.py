@@ -27,6 +27,7 @@ from reluflow.papers.lyu2021.gaussian_run import SIZES, Training, compared, spli
 from reluflow.papers.lyu2021.paper import sign_difference
 
 REACH = 3.6  # of the window in either direction; nearly all samples project inside
+COLUMNS = 4  # more, and the words are too small on a page
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
     truth = np.tile(ticks, (settings.num_points, 1))
     planes = [
         DecisionPlane(
-            f"n = {n}: SVM {results['svm_error'][place]:.1f}, net {results['net_error'][place]:.1f}",
+            f"n = {n}: {results['svm_error'][place]:.1f}, {results['net_error'][place]:.1f}",
             ticks,
             ticks,
             results[f"points_{n}"],
@@ -162,13 +163,14 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
                 DecisionBoundary(results["outputs"][place], "network", "black"),
                 DecisionBoundary(results["linear"][place], "SVM", "red"),
             ],
-            x_label="along the true normal",
-            y_label="orthogonal part of SVM",
+            x_label="along the true normal" if place + COLUMNS >= len(settings.sizes) else "",
+            y_label="orthogonal part of SVM" if place % COLUMNS == 0 else "",
         )
         for place, n in enumerate(settings.sizes)
     ]
-    title = f"{settings.training.width} leaky neurons, {settings.training.iterations:,} iterations; test errors in %"
-    figure = plot_decision_planes(planes, columns=5, title=title, plane_size=(2.7, 2.6))
+    run = f"{settings.training.width} leaky neurons, {settings.training.iterations:,} iterations"
+    title = f"{run}; test errors of SVM and network in %"
+    figure = plot_decision_planes(planes, columns=COLUMNS, title=title, plane_size=(2.2, 2.2))
     return (save_figure(figure, folder / "fig4.png"),)
 
 

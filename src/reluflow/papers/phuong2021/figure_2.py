@@ -1,9 +1,9 @@
 """Figure 2: a four-layer residual network learns rank-two layers, each with two directions of neurons.
 
 The paper trains f^1 = W_1 x, f^l = f^{l-1} + W_l s(f^{l-1}), f = W_4 s(f^3) of width 100 on the data and with the
-training of Figure 1, and shows above the ten largest singular values of W_1, W_2, W_3, below their rows in the plane
-of the two largest, and on the right for the rows of W_1 the larger of the cosines with w_+ and w_-. All three layers
-have rank two and their rows lie in two directions; those of W_1 are near the max-margin directions, which the paper
+training of Figure 1, and shows (a to c) the ten largest singular values of W_1, W_2, W_3, (d to f) their rows in the
+plane of the two largest, and (g) for the rows of W_1 the larger of the cosines with w_+ and w_-. All three layers have
+rank two and their rows lie in two directions; those of W_1 are near the max-margin directions, which the paper
 conjectures. For W_2 and W_3 the dashed rays are the two directions that fit the rows best.
 """
 
@@ -56,6 +56,10 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
         SingularValues(f"({letter}) $W_{layer}$", results["singular_values"][0, k], float(results["start_norms"][0, k]))
         for k, (letter, layer) in enumerate(zip("abc", LAYERS, strict=True))
     ]
+    for letter, layer in zip("def", LAYERS, strict=True):
+        names = ("$w_+$", "$w_-$") if layer == 1 else ("direction 1", "direction 2")
+        rays = list(zip(names, results[f"plane_directions_{layer}"], strict=True))
+        parts.append(DirectionsPlane(f"({letter}) rows of $W_{layer}$", results[f"plane_{layer}"], directions=rays))
     parts.append(
         SimilarityHistogram(
             "(g) rows of $W_1$",
@@ -68,11 +72,7 @@ def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]
             y_label="neurons",
         )
     )
-    for letter, layer in zip("def", LAYERS, strict=True):
-        names = ("$w_+$", "$w_-$") if layer == 1 else ("direction 1", "direction 2")
-        rays = list(zip(names, results[f"plane_directions_{layer}"], strict=True))
-        parts.append(DirectionsPlane(f"({letter}) rows of $W_{layer}$", results[f"plane_{layer}"], directions=rays))
-    return (save_figure(plot_parts(parts, columns=4, part_size=(2.9, 2.7)), folder / "fig2.png"),)
+    return (save_figure(plot_parts(parts, columns=3, part_size=(2.9, 2.6)), folder / "fig2.png"),)
 
 
 FIGURE = PaperFigure(

@@ -191,4 +191,4 @@ def _facet_margin(*, printed: bool) -> Measurement:
     dataset = FINDING_DATA if printed else load("three-point-box-worst:eta=0.09")
     margin = conditions.facet_condition(_facts(dataset)).margin
     value = float("nan") if margin is None else float(margin)
-    return at_least(value, 0.0, detail=f"margin of Assumption 5 {value:.4g} on {dataset.name}")
+    return at_least(value, 0.0, detail=f"margin of Assumption 5 {value:.4g} on `{dataset.name}`")

@@ -118,11 +118,13 @@ def pairwise_condition(facts: DatasetFacts) -> Judgement:
 
 
 def longer_mean(facts: DatasetFacts, sign: int) -> Judgement:
-    """Assumption A.3, |mu^+| > |mu^-|, or for sign -1 Assumption A.8, |mu^+| < |mu^-|."""
+    """Assumption A.3, |mu^+| > |mu^-|, or for sign -1 Assumption A.8, |mu^+| < |mu^-|; neither of equal lengths."""
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
     plus, minus = (float(np.linalg.norm(facts.leaky_mean(sign))) for sign in (1, -1))
     kappa = 1.0 - minus / plus if plus > 0 else -np.inf
+    if abs(plus - minus) <= ROUNDING * float(facts.norms.max()):
+        return positive(0.0, f"|mu^+| = |mu^-| = {plus:.6g} up to rounding, kappa = 0")
     return positive(sign * (plus - minus), f"|mu^+| = {plus:.6g}, |mu^-| = {minus:.6g}, kappa = {kappa:.6g}")
 
 
