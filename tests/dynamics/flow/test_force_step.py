@@ -1,5 +1,7 @@
 """The parts of a collocated step: the clock, Newton's matrices, the tangent kernel."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,22 @@ def test_forces_that_are_none_are_given_up(height):
     assert found.status is StepStatus.TOO_LONG
     assert not found.misfit < np.inf
     assert np.max(found.paths.num_events) <= 101 * (data.n + 1)
+
+
+def test_a_correction_that_makes_forces_none_is_not_followed(monkeypatch):
+    """No neuron is carried through forces larger than a whole of which they are shares."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    data = Dataset(X, np.sign(X[:, 0]))
+    network = balanced_initialization(data, width=20, scale=1e-1, rng=rng)
+    state = CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))._state
+    wild = SimpleNamespace(solve=lambda residual: 1e9 * residual)
+    monkeypatch.setattr(state.force_step, "_prepare", lambda *_, **__: wild)
+    guess = np.tile(state.forces, (len(RULE.nodes), 1))
+    found = state.force_step.solve(state.neurons, state.outputs, guess, state.step, 1e-9)
+    assert found.status is StepStatus.TOO_LONG
+    assert found.misfit == np.inf
+    assert state.force_step.sweeps == 1
 
 
 @pytest.mark.parametrize("num_samples", [40, 25])
