@@ -171,7 +171,7 @@ def test_study_of_a_dataset_in_three_dimensions_and_in_784(reluflow, tmp_path):
 
 def test_entry_point_runs_as_a_program():
     result = subprocess.run(
-        [sys.executable, "-c", "from reluflow.cli.main import run; run(['diagnose', 'nowhere.csv'])"],
+        [sys.executable, "-m", "reluflow", "diagnose", "nowhere.csv"],
         capture_output=True,
         text=True,
         check=False,

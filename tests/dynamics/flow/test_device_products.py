@@ -1,6 +1,7 @@
 """Large products by JAX: the same numbers wherever they are made. JAX's own processor stands in for an accelerator."""
 
 import pickle
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -79,6 +80,20 @@ def test_modes_are_those_of_the_kernel(any_device):
     np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-12 * expected[0])
     np.testing.assert_allclose(modes[:, :5] ** 2, expected_modes[:, :5] ** 2, atol=1e-9)
     assert device.on_device.largest_modes(kernel.parts, weights, -1.0, None) is None  # as many as there are
+
+
+def test_a_sliding_neuron_is_pulled_along_its_wall(any_device):
+    problem = some_problem(SquareLoss())
+    normal = Walls.of(problem.dataset.X).normals[3]
+    w = problem.network.w.copy()
+    w[0] -= (w[0] @ normal) * normal
+    problem = replace(problem, network=problem.network.replace(w=w))
+    host, device = (CollocationFlow(device=where).start(problem)._state for where in ("cpu", "gpu"))
+    for state in (host, device):
+        state.neurons.sides[0, 3] = 0  # held there, whatever the forces say
+        state.refresh()
+    assert abs(device.pulls()[0] @ normal) <= 1e-14 * np.linalg.norm(device.pulls()[0])
+    np.testing.assert_allclose(device.pulls(), host.pulls(), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [SquareLoss(), LogisticLoss()])

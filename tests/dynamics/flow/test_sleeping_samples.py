@@ -58,6 +58,16 @@ def lopsided(seed, n=40, d=4, m=8):
     return TrainingProblem(Dataset(X, y), ExponentialLoss(), Network(w, a, leak=0.1))
 
 
+def meets_an_ignored_sample():
+    """One neuron, which turns to the best direction of two samples and meets a third; five long ones sleep early."""
+    angle = np.arctan2(0.8, 1.0)
+    beyond = [np.sin(angle + 1e-3), -np.cos(angle + 1e-3)]
+    turns = angle + np.array([-0.2, -0.1, 0.05, 0.15, 0.3])
+    sleepers = 20.0 * np.column_stack([np.cos(turns), np.sin(turns)])
+    data = Dataset(np.vstack([sleepers, [[1.0, 0.0], [0.2, 1.0], beyond]]), np.ones(8))
+    return TrainingProblem(data, LogisticLoss(), Network([[0.1, 1.0]], [np.hypot(0.1, 1.0)]))
+
+
 def run_through(problem, times):
     """A run to some times: outputs at each, how few samples were in its steps, and the run."""
     run, outputs, fewest = CollocationFlow(rtol=RTOL).start(problem), [], problem.dataset.n
@@ -130,14 +140,21 @@ def test_a_run_goes_on_bit_by_bit_while_samples_sleep(let_sleep):
     assert events_of(run) == events_of(again)
 
 
+def test_an_ignored_sample_stays_out_of_the_rate_when_others_wake(let_sleep):
+    """Its force never fades: taken for one of the others it would send all of them to sleep."""
+    let_sleep(True)
+    run = CollocationFlow(rtol=1e-7).start(meets_an_ignored_sample())
+    while run._state.sleeping is None:
+        run.advance(np.inf, 1)
+    state = run._state
+    assert state.all_outputs()[-1] == 0.0
+    state._bring_back(state.sleeping)
+    assert state.samples.counted.tolist() == [True] * 7 + [False]
+
+
 def test_an_ignored_sample_is_met_while_others_sleep(let_sleep, monkeypatch):
     """The neuron turns to the best direction of two samples and meets a third at t = 1.6e12, as long ones sleep."""
-    angle = np.arctan2(0.8, 1.0)
-    beyond = [np.sin(angle + 1e-3), -np.cos(angle + 1e-3)]
-    turns = angle + np.array([-0.2, -0.1, 0.05, 0.15, 0.3])
-    sleepers = 20.0 * np.column_stack([np.cos(turns), np.sin(turns)])
-    data = Dataset(np.vstack([sleepers, [[1.0, 0.0], [0.2, 1.0], beyond]]), np.ones(8))
-    problem = TrainingProblem(data, LogisticLoss(), Network([[0.1, 1.0]], [np.hypot(0.1, 1.0)]))
+    problem = meets_an_ignored_sample()
     ends, did_sleep, wake = [], [], CollocationRun._wake
 
     def watched(run, found, soon):

@@ -1,0 +1,5 @@
+"""`python -m reluflow`: the command `reluflow`."""
+
+from reluflow.cli.main import run
+
+run()
