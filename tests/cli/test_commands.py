@@ -120,6 +120,16 @@ def test_margin(reluflow):
     assert answer["network"]["upper"] >= answer["network"]["margin"]
 
 
+def test_margin_of_a_class_that_is_undecided(reluflow, tmp_path):
+    """An open half-space holds the class, by products of size 1e-13; "neither w_+ nor w_- exists" was said of it."""
+    path = tmp_path / "nearly-on-a-line.csv"
+    rows = "41.01219330881976,50.22947341949844,1\n-33.941125496954285,-41.56921938165305,1\n"
+    path.write_text(f"x1,x2,y\n{rows}28.284271247461902,34.641016151378544,1\n0,1,-1\n0,-1,-1\n")
+    words = reluflow("margin", path, "--no-network").out
+    assert "neither w_+ nor w_- exists" not in words
+    assert "whether they exist could not be verified exactly" in words
+
+
 def test_margin_of_a_set_that_is_not_separable(reluflow, tmp_path):
     path = tmp_path / "xor.csv"
     path.write_text("x1,x2,y\n1,1,1\n-1,-1,1\n1,-1,-1\n-1,1,-1\n")

@@ -226,3 +226,28 @@ def test_labels_that_are_all_zero_are_judged():
     found = diagnose(Dataset([[1.0, 0.5], [0.2, 1.0], [-1.0, 0.3]], [0.0, 0.0, 0.0]))
     assert found["boursier-a4"].holds is False
     assert found["boursier-a4"].margin == 0.0
+
+
+NEARLY_ON_A_LINE = [  # all <w, x> < 0 for some w, by products of size 1e-13; a float sees one line through 0
+    [-48.083261120685236, -58.889727457340825],
+    [9.899494936611665, 12.12435565298314],
+    [-5.656854249492381, -6.928203230274509],
+    [-48.083261120685236, -58.88972745734173],
+]
+
+
+def test_a_dead_cone_is_not_empty_by_rounding():
+    """A combination that vanished to 1e-10 was taken for one that vanishes, and neurons for ones that cannot die."""
+    found = {c.key: c for c in diagnose(Dataset(NEARLY_ON_A_LINE, [1, -1, 1, -1]), LogisticLoss()).conditions}
+    assert found["dead-cone-empty"].holds is None
+    assert "to rounding, which proves nothing" in found["dead-cone-empty"].detail
+
+
+def test_a_class_is_not_called_without_vector_where_that_was_not_proved():
+    """Both signs of the class are one hair off a line: it has a max-margin vector, of length 1e13."""
+    samples = [[41.01219330881976, 50.22947341949844], [-33.941125496954285, -41.56921938165305]]
+    samples += [[28.284271247461902, 34.641016151378544], [0.0, -1.0], [1.0, -2.0]]
+    found = {c.key: c for c in diagnose(Dataset(samples, [1, 1, 1, -1, -1]), LogisticLoss()).conditions}
+    assert found["support-spans"].holds is not True
+    assert "no max-margin vector of the positive class" not in found["support-spans"].detail
+    assert "could not be verified exactly" in found["support-spans"].detail

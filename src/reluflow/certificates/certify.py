@@ -10,6 +10,7 @@ from reluflow.arrays import IndexArray
 from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.direction import certify_direction, certify_partial_direction, ignored_samples
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
+from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.minimum_norm_network import is_quick, minimum_norm_network, network_norm
@@ -47,7 +48,8 @@ def certify(
 
     A network that classifies every sample under a classification loss is judged by its direction (its loss only
     vanishes at infinity), and so is one that classifies every sample on which some neuron is active; any other by its
-    stationarity.
+    stationarity, in columns of like size: a force along a small column is small beside the others and may still
+    matter most.
 
     Parameters
     ----------
@@ -93,7 +95,9 @@ def certify(
         return certify_partial_direction(
             network, dataset, loss, ignored, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol
         )
-    point = _certify_point(network, dataset, loss, margin, linear, rtol, kink_rtol, zero_rtol)
+    even = even_columns(network, dataset)
+    point = _certify_point(even.network, even.dataset, loss, margin, linear, rtol, kink_rtol, zero_rtol)
+    point = replace(point, escape=even.brought_back(point.escape))
     return _with_norm(point, network, dataset, rtol) if with_norm and "fit" in point.residuals else point
 
 

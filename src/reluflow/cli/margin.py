@@ -95,8 +95,16 @@ def _print_separators(data: Dataset, separator: HardMargin, classes: OneClassVec
     if rows:
         print_table(("one class", "vector", "norm", "support samples", "rank of the support"), rows)
     else:
-        print("No class lies in an open half-space, so that neither w_+ nor w_- exists.")
+        print(_no_vectors(classes))
     sys.stdout.flush()
+
+
+def _no_vectors(classes: OneClassVectors) -> str:
+    """Why there is no w_+ and no w_- to print; what was not proved is not said."""
+    found = [vector for vector in (classes.positive, classes.negative) if vector is not None]
+    if any(vector.separator.status == "undecided" for vector in found):
+        return "Neither w_+ nor w_- was found; whether they exist could not be verified exactly."
+    return "No class lies in an open half-space, so that neither w_+ nor w_- exists."
 
 
 def _print(data: Dataset, status: str, margin: float, gap: float, w: Any) -> None:

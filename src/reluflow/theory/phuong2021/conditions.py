@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.certificates.hard_margin import hard_margin
+from reluflow.certificates.hard_margin import Separability, hard_margin
 from reluflow.theory.condition import Judgement, fails, positive, undecided
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
 
+ROUNDING = 1e-15  # relative error of a sum of products, a few units of the last place
 _MAX_DIMENSION, _MAX_ENTRIES = 100, 5_000_000  # beyond these the active-set solver takes minutes
 
 
@@ -22,8 +23,11 @@ def support_spans(facts: DatasetFacts) -> Judgement:
     if facts.dataset.X.size > MAX_SEPARATOR_ENTRIES:
         return undecided(f"the max-margin vectors are not attempted for n d = {facts.dataset.X.size}")
     d = facts.dataset.d
-    margin, details = np.inf, []
+    margin, details, open_classes = np.inf, [], []
     for name, vector in (("positive", facts.one_class.positive), ("negative", facts.one_class.negative)):
+        if vector is not None and vector.separator.status is Separability.UNDECIDED:
+            open_classes.append(f"whether the {name} class has a max-margin vector could not be verified exactly")
+            continue
         if vector is None or not vector.feasible:
             details.append(f"no max-margin vector of the {name} class")
             margin = min(margin, -float(d))
@@ -36,7 +40,9 @@ def support_spans(facts: DatasetFacts) -> Judgement:
         else:
             unit = facts.dataset.X[at_margin] / facts.norms[at_margin][:, None]
             margin = min(margin, float(np.linalg.svd(unit, compute_uv=False)[d - 1]))
-    return positive(margin, "; ".join(details))
+    if open_classes and margin > 0.0:
+        return undecided("; ".join([*open_classes, *details]))
+    return positive(margin, "; ".join([*details, *open_classes]))
 
 
 def dead_cone_is_empty(facts: DatasetFacts) -> Judgement:
@@ -45,7 +51,8 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Judgement:
     Equivalent to the samples positively spanning R^d: rank d and sum_k l_k x_k/|x_k| = 0 with every l_k > 0. One
     non-negative least-squares problem, min |sum_k (1 + m_k) x_k/|x_k|| over m >= 0, decides: its residual is 0, or
     its negative is a direction in which every neuron is dead. The margin is the smallest weight of the vanishing
-    combination, or minus the relative residual.
+    combination, or minus the relative residual. What rounding leaves of the combination must be within reach of changes
+    smaller than its weights: residual over the least singular value.
     """
     from scipy.optimize import nnls
 
@@ -61,4 +68,7 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Judgement:
     if residual > 1e-10 * n:
         return positive(-residual / n, "a direction makes no sample positive")
     weights = 1.0 + extra
+    left = float(np.linalg.norm(weights @ unit)) + ROUNDING * float(weights.sum())
+    if left >= float(weights.min() * np.linalg.svd(unit, compute_uv=False)[d - 1]):
+        return undecided("a combination with positive weights vanishes to rounding, which proves nothing")
     return positive(float(weights.min() / weights.sum()), "a combination of the samples with positive weights vanishes")
