@@ -12,6 +12,7 @@ from reluflow.certificates.direction import certify_direction, certify_partial_d
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.even_columns import even_columns
 from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.hidden_forces import TooLargeError, hidden_way, unanswered_share
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.minimum_norm_network import is_quick, minimum_norm_network, network_norm
 from reluflow.certificates.stationarity import (
@@ -163,10 +164,31 @@ def _certify_point(
             f"The forces on neuron {int(fading[0])} are small but do not cancel: it grows, and a minimum, if there is "
             "one, is far away.",
         )
+    try:
+        way = hidden_way(network, dataset, loss, point, rtol)
+    except TooLargeError as words:
+        open_points.append(
+            f"Whether small forces along directions in which samples hardly differ matter is open: {words}"
+        )
+    else:
+        if way is not None and way.share > rtol:
+            residuals["hidden_decrease"] = way.share
+            return verdict(
+                Kind.NOT_STATIONARY,
+                f"Zero is {point.residual:.3g} (relative) away from the subdifferential, but only as the samples "
+                f"hardly differ in some directions: along these a move of neuron {way.neuron} lowers the loss by "
+                f"{way.share:.3g} of itself, as tried. Train longer, or bring the inputs to like size.",
+            )
+        if way is not None:
+            open_points.append(
+                f"Neuron {way.neuron} should lower the loss along directions in which the samples hardly differ "
+                f"(it answers {way.answered:.3g} of the forces there), yet no trial step confirmed it."
+            )
     gains = best_new_neuron(network, dataset, point)
     scale = point.force_scale or 1.0
     residuals["new_neuron_gain"] = gains.upper / scale
-    if gains.upper <= rtol * scale:
+    unanswered = unanswered_share(dataset, point.forces, loss.label_forces(dataset.y), network.leak)
+    if gains.upper <= rtol * scale and unanswered**2 <= rtol:  # squared: what the loss could fall by, about
         return verdict(
             Kind.GLOBAL_MINIMUM,
             f"No neuron of either sign gains more than {residuals['new_neuron_gain']:.3g} of the total force, "
