@@ -18,6 +18,12 @@ settings.load_profile("reluflow")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    """Workers of pytest-xdist are told the width of a terminal, to which tables written to a file keep."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def rng():
     """One generator with a fixed seed."""

@@ -20,9 +20,7 @@ class Result:
 
 
 @pytest.fixture
-def reluflow(capsys, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)  # tests that share the machine have the width of its terminal
-
+def reluflow(capsys):
     def call(*words):
         with pytest.raises(SystemExit) as end:
             run([str(word) for word in words])
