@@ -71,7 +71,7 @@ def read_dataset(
     ...     _ = path.write_text("weight;kind\\n4,2;cat\\n21,5;dog\\n")
     ...     dataset = read_dataset(path, bias=True)
     >>> dataset, dataset.provenance.partition("; ")[2]
-    (Dataset('pets', n=2, d=2, classification), '1 is cat, -1 is dog; bias coordinate 1')
+    (Dataset('pets', n=2, d=2, classification), 'label cat is +1, label dog is -1; bias coordinate 1')
     """
     choice = TableChoice(
         target=target, features=features, drop=drop, labels=labels, drop_missing=drop_missing,
