@@ -10,8 +10,9 @@ from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of, shrinks_for_ever
+from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
-from reluflow.losses import SquareLoss
+from reluflow.losses import ExponentialLoss, SquareLoss
 from reluflow.network import Network
 
 DATA = Dataset([[1.0, 0.3], [0.4, 1.0]], [1.0, 0.7])
@@ -49,6 +50,22 @@ def test_a_balanced_neuron_straight_against_its_pull_shrinks_for_ever(solver):
     run = _run(solver, -1e-9 * PULL, 1e-9)
     assert run.outcome.code == "stationary"
     assert run.loss == pytest.approx(float(np.mean(DATA.y**2)) / 2.0)
+
+
+@pytest.mark.parametrize("solver", [EventDrivenFlow, CollocationFlow])
+@pytest.mark.parametrize("loss", [SquareLoss(), ExponentialLoss()])
+def test_a_neuron_at_zero_does_not_keep_a_run_from_its_end(solver, loss):
+    """Something pulls on it, and it stands still: the run went on for ever beside it.
+
+    The other neuron comes to w = 0 and is held there, between classes on both sides of it that contradict each other.
+    """
+    data = Dataset([[-2.0], [-1.0], [1.0], [2.0]], [-1.0, 0.9, 1.0, -1.0] if not loss.fades else [-1.0, 1.0, 1.0, -1.0])
+    problem = TrainingProblem(data, loss, Network([[0.0], [-0.1]], [0.0, 0.5]))
+    run = train(problem, solver(max_steps=2000), until=Stationary())
+    assert run.outcome.code == "stationary"
+    assert run.network.w[0].tolist() == [0.0]
+    assert run.network.a[0] == 0.0
+    assert not shrinks_for_ever(np.zeros((1, 1)), np.array([1e-9]), np.ones((1, 1))).any()
 
 
 def test_rounding_is_forgiven_and_nothing_more(rng):

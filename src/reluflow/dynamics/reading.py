@@ -103,10 +103,11 @@ def cosines_with(w: FloatArray, a: FloatArray, pulls: FloatArray) -> FloatArray:
 
 
 def shrinks_for_ever(w: FloatArray, a: FloatArray, pulls: FloatArray) -> BoolArray:
-    """Which neurons point straight against a_j D_j and have |a_j| = |w_j|, both to rounding.
+    """Which neurons point straight against a_j D_j and have |a_j| = |w_j|, both to rounding, or are zero already.
 
     Any other one turns in the end, however little it is off: what it has across the pull stays while the rest shrinks,
-    and where |a_j| and |w_j| differ the smaller one goes through zero. It then grows.
+    and where |a_j| and |w_j| differ the smaller one goes through zero. It then grows. One at zero stands still whatever
+    pulls on it.
 
     >>> w, pull = np.array([[-1.0, 0.0], [-1.0, 1e-6], [-1.0, 0.0]]), np.array([[1.0, 0.0]])
     >>> shrinks_for_ever(w, np.array([1.0, 1.0, 1.1]), pull)
@@ -117,7 +118,8 @@ def shrinks_for_ever(w: FloatArray, a: FloatArray, pulls: FloatArray) -> BoolArr
     along = np.sign(a) * np.einsum("jd,jd->j", w, units)
     across = np.hypot.reduce(w - (np.sign(a) * along)[:, None] * units, axis=1)
     is_balanced = np.abs(np.abs(a) - size) <= ROUNDING * size
-    return np.asarray((along < 0.0) & (across <= ROUNDING * size) & is_balanced)
+    is_zero = (size == 0.0) & (a == 0.0)
+    return np.asarray(is_zero | ((along < 0.0) & (across <= ROUNDING * size) & is_balanced))
 
 
 def drift_between(start: Network, now: Network) -> float:
