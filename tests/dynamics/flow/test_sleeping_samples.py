@@ -152,6 +152,22 @@ def test_an_ignored_sample_stays_out_of_the_rate_when_others_wake(let_sleep):
     assert state.samples.counted.tolist() == [True] * 7 + [False]
 
 
+def test_a_step_is_one_by_another_clock_too(let_sleep):
+    """Where an ignored sample comes to count, the rate is e^20 times what it was, and the old step no step at all."""
+    let_sleep(False)
+    run = CollocationFlow(rtol=1e-7).start(meets_an_ignored_sample())
+    while run.log_time < 20.0:
+        run.advance(np.inf, 1)
+    state = run._state
+    before, slow = state.step, state.log_rate
+    state.refresh(counts_all=True)
+    assert state.log_rate > slow + 15.0
+    assert 0.1 * state.first_step() <= state.step <= max(before, state.first_step())
+    state.refresh()
+    assert state.log_rate == pytest.approx(slow)
+    assert 0.1 * state.first_step() <= state.step <= max(before, state.first_step())
+
+
 def test_an_ignored_sample_is_met_while_others_sleep(let_sleep, monkeypatch):
     """The neuron turns to the best direction of two samples and meets a third at t = 1.6e12, as long ones sleep."""
     problem = meets_an_ignored_sample()
