@@ -50,6 +50,14 @@ def test_a_minimum_of_samples_that_hardly_differ_is_still_one():
     assert certificate.is_proved
 
 
+def test_a_neuron_held_on_a_wall_is_asked_along_it_only():
+    """Off the wall it would answer a sixth of the forces, if the sample there did not hold it."""
+    dataset = Dataset([[1.0, 1.0], [1.0, -0.5], [0.0, 1.0]], [1.2, 0.8, -0.6])
+    certificate = certify(Network([[1.0, 0.0]], [1.0]), dataset, SquareLoss())
+    assert certificate.kind is Kind.LOCAL_MINIMUM
+    assert certificate.is_proved
+
+
 @pytest.mark.parametrize("length", [1.0, 1e-4, 1e-7, 1e-12])
 def test_a_short_sample_that_is_not_fitted_is_no_global_minimum(length):
     """At 1e-7 no network "of any width" had a smaller loss; one with a neuron (-1, -1) / 2e-7 has none at all."""
