@@ -13,6 +13,7 @@ from reluflow.data.registry import load
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
@@ -236,6 +237,7 @@ def test_on_large_data_a_direction_that_is_left_later_is_not_waited_for_without_
         outputs=lambda: 1e3 * data.y,
         network=lambda: network,
         gradient=lambda: SimpleNamespace(turning=turning),
+        farthest_margin=AbstractRun.farthest_margin,
     )
     assert LimitIdentified().start()(seen) is expected
     assert "meets an ignored sample of its own sign" in met.sentence()

@@ -14,6 +14,7 @@ from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
@@ -244,5 +245,6 @@ def test_a_takeover_ends_a_run_where_it_is_far_and_foreseen_from_near(
         outputs=lambda: margin * problem.dataset.y,
         network=lambda: problem.network,
         gradient=lambda: SimpleNamespace(turning=1.0),
+        farthest_margin=AbstractRun.farthest_margin,
     )
     assert LimitIdentified().start()(run) is (Outcome.TAKEOVER_AHEAD if ends else None)

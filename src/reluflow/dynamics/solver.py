@@ -61,10 +61,13 @@ class AbstractRun(ABC):
     passed
         Moments within the last steps that are known anyway: time, log time and outputs, in order. A solver of long
         steps may add to it; whoever records takes them out.
+    farthest_margin
+        Outputs up to which the method follows a classifier that grows for ever, with some room for what happens there.
     has_own_threads
         Whether the method shares its work between threads itself, so that matrix products keep to one core.
     """
 
+    farthest_margin: ClassVar[float] = 1e4
     has_own_threads: ClassVar[bool] = False
 
     def __init__(self, problem: TrainingProblem, *, last_step: float = np.inf) -> None:

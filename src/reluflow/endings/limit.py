@@ -14,12 +14,15 @@ from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.certificates.regularised import certify_variant
+from reluflow.certificates.steepest_ascent import steepest_multipliers
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.flow.far_growth import FADED, FAR
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.endings.takeover import Prospects, prospects
+from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 from reluflow.tables import html_table
 
@@ -30,7 +33,8 @@ _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabyte
 _CLOSE_TO_TAKEOVER, _FARTHER = 0.1, 1e3
 _MANY_SAMPLES, _FIRST_SAMPLES, _MOST_ROUNDS = 1_000, 250, 6  # from how many on few are tried first, which, how often
 _IS_KKT, _ROUNDING = 1e-9, 1e-9  # residual of a KKT direction, and by how much a margin may be off, relative
-_GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next
+_GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
+_FAR_GROWTH = 1.15  # beyond `FAR`, of its logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +219,7 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
         rest = np.setdiff1d(np.arange(dataset.n), ignored)
         kept, walls, outputs = dataset.subset(rest), dataset.subset(ignored), outputs[rest]
     last = unit_norm(network)
-    log_force = problem.loss.log_force(outputs, kept.y)
-    strengths = np.exp(log_force - np.max(log_force))
+    strengths = _strengths(last, kept, outputs, problem.loss, walls)
 
     def solutions() -> Iterator[tuple[Network | None, bool]]:
         if is_hasty and kept.n > _MANY_SAMPLES:
@@ -237,6 +240,16 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
         if best.kkt.residual <= _IS_KKT or not is_hasty:
             break
     return best
+
+
+def _strengths(
+    last: Network, kept: Dataset, outputs: FloatArray, loss: AbstractLoss, walls: Dataset | None
+) -> FloatArray:
+    """Forces |dl/dh| of a classifier as shares of the strongest, shape (n,); beyond `FAR` those of infinite norm."""
+    if np.min(outputs * kept.y) > FAR:
+        return steepest_multipliers(last, kept, close=2.0 * FADED / FAR, walls=walls)
+    log_force = loss.log_force(outputs, kept.y)
+    return np.asarray(np.exp(log_force - np.max(log_force)))
 
 
 def _on_few_samples(
@@ -294,7 +307,8 @@ class LimitIdentified(AbstractStoppingRule):
     smallest_margin
         Outputs y h must all exceed this before the first attempt; the loss is then below exp(-smallest_margin).
     farthest_margin
-        A takeover that is expected beyond this output is not waited for.
+        A takeover that is expected beyond this output is not waited for; None: what the method of training follows
+        (`AbstractRun.farthest_margin`).
     patience
         Where no inequality decides about a light neuron, the run goes on until the outputs are this many times
         `smallest_margin`, and then stops with the question open. From there on a direction farther than `close` is
@@ -316,7 +330,7 @@ class LimitIdentified(AbstractStoppingRule):
     close: float = 0.03
     kkt: float = _IS_KKT
     smallest_margin: float = 10.0
-    farthest_margin: float = 1e4
+    farthest_margin: float | None = None
     patience: float = 10.0
     turning: float = 2e-3
 
@@ -346,19 +360,22 @@ class _LimitSearch:
         if not acting.size or margin < self.next_margin:
             return None
         self.next_margin = (_COSTLY_GROWTH if is_costly else _GROWTH) * margin
+        if margin > FAR:
+            self.next_margin = max(self.next_margin, margin**_FAR_GROWTH)
         near = nearest_direction(run.network(), run.problem, is_hasty=is_costly)
         if near is None or near.kkt.residual > rule.kkt:
             return None
         ahead = near.prospects()
         is_patient = margin >= rule.patience * rule.smallest_margin
         is_near = near.distance <= rule.close
+        farthest = run.farthest_margin if rule.farthest_margin is None else rule.farthest_margin
         if ahead.takeovers and (is_near or (not near.is_whole and near.distance <= _CLOSE_TO_TAKEOVER)):
             log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
-            farthest = rule.farthest_margin if near.is_whole else _FARTHER * rule.farthest_margin
+            farthest *= 1.0 if near.is_whole else _FARTHER
             return Outcome.TAKEOVER_AHEAD if log_margin > np.log(farthest) else None
         if is_costly and is_patient and ahead.takeovers:
             folds = near.distance / max(run.gradient().turning, 1e-300)  # of the norm, at least, as it turns now
-            if np.log(margin) + 2.0 * folds > np.log(_FARTHER * rule.farthest_margin):
+            if np.log(margin) + 2.0 * folds > np.log(_FARTHER * farthest):
                 return Outcome.TAKEOVER_AHEAD
         if not is_near:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)

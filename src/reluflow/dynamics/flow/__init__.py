@@ -34,6 +34,7 @@ The flow at the size of real data, by collocation of the forces, stands on `bern
 - `force_step`: one step, solved.
 - `present_forces`: how exactly the forces of now are known, how much they cancel, how they change.
 - `sleeping_samples`: samples that a classifier fits so well that they move nobody, left out of its steps.
+- `far_growth`: growth of a classifier beyond all times that doubles hold, taken out of its neurons.
 - `resting_limit`: where a run near its end tends to.
 - `collocation_state`: the one owner of what changes, with the invariants and the order in which it may change.
 - `collocation_run`: the run: steps, events, the clock.

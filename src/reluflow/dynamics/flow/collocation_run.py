@@ -8,7 +8,8 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.collocation_state import CollocationState
-from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, FadingClock
+from reluflow.dynamics.flow.fading_clock import LARGEST_LOG, ORDINARY, FadingClock
+from reluflow.dynamics.flow.far_growth import MOST_GROWN
 from reluflow.dynamics.flow.force_step import Solution, StepStatus
 from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.flow.neuron_path_kernels import DONE
@@ -47,6 +48,7 @@ _THERE = 1e-8  # a pre-activation or output weight below this fraction of |z|, w
 class CollocationRun(AbstractRun):
     """The flow in the rescaled time s with ds = R dt; R = 1 for the square loss (see `relative_forces`)."""
 
+    farthest_margin = float(np.exp(2.0 * MOST_GROWN))
     has_own_threads = True
 
     def __init__(
@@ -76,7 +78,7 @@ class CollocationRun(AbstractRun):
 
     def log_sizes(self) -> FloatArray | None:
         """ln |(w_j, a_j)| now, where some neurons are too light for `network` to hold their sizes; else None."""
-        return sizes_beyond_doubles(self._state.neurons.log_norm)
+        return sizes_beyond_doubles(self._state.log_sizes)
 
     def gradient(self) -> Gradient:
         """Norms and angles of the gradient now."""
@@ -112,14 +114,24 @@ class CollocationRun(AbstractRun):
             self.outcome = Outcome.MAX_STEPS
             return
         self.steps += 1
-        if self._is_fading and state.rounding() > self._allowed:
+        if np.isinf(limit):
+            state.take_out_growth()
+        if self._is_fading and (state.rounding() > self._allowed or state.grown > MOST_GROWN):
             self.outcome = Outcome.ROUNDED
-        elif state.rounding() > _NOISE and not np.isinf(limit) and self.problem.weight_decay == 0.0:
-            self.time, self.log_time = limit, float(np.log(limit))  # a fit to the last digit: nothing moves any more
+        elif self._stands_still_until(limit):
+            self.time, self.log_time = limit, float(np.log(limit))
         elif not self._jump(limit):
             self._macro_step(limit)
         self.force_evaluations = state.num_evaluations
         self._see_ridge()
+
+    def _stands_still_until(self, limit: float) -> bool:
+        """Whether nothing moves up to a time: at a fit to the last digit, or where all forces have faded by then."""
+        if np.isinf(limit) or self.problem.weight_decay != 0.0:
+            return False
+        if self._is_fading:
+            return self._state.log_rate + float(np.log(limit - self.time)) < -ORDINARY
+        return self._state.rounding() > _NOISE
 
     def _jump(self, limit: float) -> bool:
         """While the outputs are negligible, jump in closed form instead of stepping; whether it was done."""
@@ -242,9 +254,11 @@ class CollocationRun(AbstractRun):
         return FadingClock(RULE.nodes, log_rates, length)
 
     def _log_elapsed(self, found: Solution, length: float) -> float:
-        """ln of the time that a step takes."""
+        """ln of the time that a step takes; where growth has been taken out it is beyond all that are asked for."""
         if not self._is_fading:
             return float(np.log(length))
+        if self._state.grown > 0.0:
+            return np.inf
         return float(self._clock(found, length).log_elapsed(np.ones(1))[0]) - self._state.log_rate
 
     def _arrive(self, found: Solution, length: float, log_elapsed: float, morning: Morning | None) -> None:
@@ -256,15 +270,19 @@ class CollocationRun(AbstractRun):
             state.sleeping = replace(state.sleeping, now=morning)
         state.neurons.take(found.moving, found.paths.ends, found.paths.sides, found.paths.pinned)
         state.decay(length)
-        self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
-        self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._rescaled_time += length
         self._waking = max(0, self._waking - 1)
         state.refresh(counts_all=self._waking > 0)
+        if state.grown > 0.0:  # so late, ln t is -ln R up to the logarithm of what is left of it
+            log_elapsed = -state.log_total_force()
+        self.log_time = float(np.logaddexp(self.log_time, log_elapsed))
+        self.time += float(np.exp(log_elapsed)) if log_elapsed < LARGEST_LOG else np.inf
         self._settle_paths(found)
 
     def _times_at(self, taus: FloatArray, found: Solution, length: float) -> tuple[FloatArray, FloatArray]:
         """Times and their logarithms at places of a step that starts now."""
+        if self._state.grown > 0.0:
+            return np.full(len(taus), np.inf), np.full(len(taus), self.log_time)
         with np.errstate(divide="ignore"):
             logs = np.log(taus * length)
         if self._is_fading:
@@ -280,7 +298,7 @@ class CollocationRun(AbstractRun):
         taus = np.concatenate([POINTS[is_inner], paths.event_taus[is_event]])
         times, log_times = self._times_at(taus, found, length)
         outputs = found.outputs[is_inner]
-        if self._state.sleeping is None:
+        if self._state.sleeping is None and self._state.grown == 0.0:
             moments = slice(len(outputs))
             self.passed.extend(zip(times[moments].tolist(), log_times[moments].tolist(), outputs, strict=True))
         if len(taus) > len(outputs):

@@ -10,6 +10,7 @@ from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.fading_clock import ORDINARY
+from reluflow.dynamics.flow.far_growth import FAR, head_starts_after
 from reluflow.dynamics.flow.force_predictor import ForcePredictor
 from reluflow.dynamics.flow.force_step import ForceStep, Solution
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
@@ -48,7 +49,9 @@ class CollocationState:
     1. `neurons`, `samples`, `force_step` and what is said of the forces are about the same samples: all of them, or
        those awake while others are `sleeping`. They change together, in `_go_on_with`.
     2. `outputs`, `forces` and `log_rate` belong to the neurons as they are. So whoever moves neurons calls `refresh`.
-    3. `step` and `predictor` are told in the present clock: where `refresh` counts other samples in its rate, it tells
+    3. Neurons, `outputs` and those of `sleeping` are without the growth that was taken out, by `take_out_growth` alone;
+       `all_outputs`, `network` and what is read off the state are with it.
+    4. `step` and `predictor` are told in the present clock: where `refresh` counts other samples in its rate, it tells
        the step anew and lets the predictor forget.
 
     Attributes
@@ -65,6 +68,8 @@ class CollocationState:
         Length of the next step in rescaled time; what is known of the forces on it.
     decayed
         Weight decay so far: what no pull moves has shrunk by e to minus this.
+    grown
+        ln of the growth that has been taken out of the neurons (see `far_growth`).
     num_evaluations
         How often the forces were computed.
     """
@@ -83,7 +88,7 @@ class CollocationState:
         self._may_sleep = may_sleep(self.samples, self.neurons)
         self._num_awake = problem.dataset.n  # when they were last chosen
         self.outputs: FloatArray = np.zeros(problem.dataset.n)
-        self.log_rate, self.decayed, self.num_evaluations = 0.0, 0.0, 0
+        self.log_rate, self.decayed, self.grown, self.num_evaluations = 0.0, 0.0, 0.0, 0
         self.step, self.predictor = 1.0, ForcePredictor(RULE)
         self.boundary = BoundaryEvents(self.neurons, recorder, ridge)
         self.refresh()
@@ -108,7 +113,24 @@ class CollocationState:
 
     def all_outputs(self) -> FloatArray:
         """h(x_k), of those that sleep too, shape (n,)."""
+        return np.asarray(np.exp(2.0 * self.grown) * self._outputs_of_all())
+
+    def _outputs_of_all(self) -> FloatArray:
+        """The same without the growth that was taken out."""
         return np.asarray(self.outputs) if self.sleeping is None else self.sleeping.outputs(self.outputs)
+
+    def _counted_of_all(self) -> BoolArray | None:
+        """Which samples are in the rate, those that sleep among them; None: all."""
+        if self.sleeping is None or self.samples.counted is None:
+            return self.samples.counted
+        counted = self.sleeping.is_asleep.copy()
+        counted[~self.sleeping.is_asleep] = self.samples.counted
+        return counted
+
+    @property
+    def log_sizes(self) -> FloatArray:
+        """ln |(w_j, a_j)|, shape (m,)."""
+        return np.asarray(self.neurons.log_norm + self.grown)
 
     def wall_names(self) -> IntArray:
         """The first sample of every wall of the steps, by its number among all samples."""
@@ -171,6 +193,29 @@ class CollocationState:
         self.decayed += self._problem.weight_decay * duration
         self.neurons.decay(self.samples.shared_decay * duration)
 
+    def take_out_growth(self) -> None:
+        """Where all margins of a classifier have grown beyond `FAR`, shrink its neurons until the smallest is that."""
+        margins = self.outputs * self.samples.labels
+        smallest = float(np.min(margins if self.samples.counted is None else margins[self.samples.counted]))
+        if not (self.samples.fades and self._problem.is_plain and smallest > FAR):
+            return
+        ratio = FAR / smallest
+        whole = self.samples if self.sleeping is None else self.sleeping.whole
+        head_starts = np.zeros(len(whole.labels)) if whole.head_starts is None else whole.head_starts
+        counted = self._counted_of_all()
+        whole.head_starts = head_starts_after(
+            self._outputs_of_all() * whole.labels + head_starts,
+            head_starts,
+            np.ones(len(whole.labels), dtype=bool) if counted is None else counted,
+            ratio,
+        )
+        if self.sleeping is not None:
+            self.samples.head_starts = whole.head_starts[~self.sleeping.is_asleep]
+            self.sleeping = self.sleeping.shrunk(ratio)
+        self.neurons.decay(-0.5 * float(np.log(ratio)))
+        self.grown -= 0.5 * float(np.log(ratio))
+        self.refresh()
+
     def settle(self, j: int, walls: list[int], time: float, *, is_initial: bool = False) -> None:
         """Decide where a neuron that stands on walls goes, and put it there."""
         neurons = self.neurons
@@ -192,7 +237,7 @@ class CollocationState:
         sleeping, samples = self.sleeping, self.samples
         assert sleeping is not None
         morning = sleeping.at_end(self.neurons, found.moving, found.paths.ends)
-        logs = samples.loss.log_force(found.outputs[-1], samples.labels)
+        logs = samples.log_forces(found.outputs[-1])
         strongest = np.max(logs if samples.counted is None else logs[samples.counted])
         if not np.any(waking := sleeping.waking(morning, float(strongest))):
             return morning
@@ -227,11 +272,8 @@ class CollocationState:
     def _bring_back(self, sleeping: SleepingSamples) -> None:
         """Go on with all samples; forces and what was foretold of them are still about those that were awake."""
         whole = sleeping.whole
-        whole.counted = None
-        if self.samples.counted is not None:
-            whole.counted = sleeping.is_asleep.copy()
-            whole.counted[~sleeping.is_asleep] = self.samples.counted
-        self.outputs, self.sleeping = self.all_outputs(), None
+        whole.counted = self._counted_of_all()
+        self.outputs, self.sleeping = self._outputs_of_all(), None
         self._go_on_with(sleeping.woken(self.neurons), whole, self._whole_step)
 
     def _go_on_with(self, neurons: LoneNeurons, samples: SampleForces, force_step: ForceStep) -> None:
@@ -245,7 +287,7 @@ class CollocationState:
     def network(self) -> Network:
         """The network here; `log_scale` is 0 where the neurons fit a double."""
         neurons = self.neurons
-        network = network_of(neurons.shapes, neurons.log_norm, neurons.leak, neurons.weight)
+        network = network_of(neurons.shapes, self.log_sizes, neurons.leak, neurons.weight)
         network = network.replace(w=self._span.outward(network.w, network.log_scale, self.decayed))
         return network if self._problem.trains_output_layer else with_outputs_of(self._problem.network, network)
 
@@ -258,7 +300,18 @@ class CollocationState:
         a, mass = neurons.shapes[:, -1], neurons.mass
         towards = np.einsum("ji,ji->j", neurons.shapes[:, :-1], pulls)
         square = float(mass @ (towards**2 + a**2 * np.einsum("ji,ji->j", pulls, pulls)))
-        return Gradient.from_moments(square, float(2.0 * mass @ (a * towards)), float(np.sum(mass)), self.log_rate)
+        along, size = float(2.0 * mass @ (a * towards)), float(np.sum(mass))
+        return Gradient.from_moments(square, along, size, self.log_total_force(), self.grown)
+
+    def log_total_force(self) -> float:
+        """ln R, with the growth that was taken out."""
+        if self.grown == 0.0:
+            return self.log_rate
+        samples = self.samples if self.sleeping is None else self.sleeping.whole
+        logs = samples.loss.log_force(self.all_outputs(), samples.labels)
+        counted = self._counted_of_all()
+        strongest = float(np.max(logs if counted is None else logs[counted]))  # so far out it is all there is
+        return strongest + float(np.log(samples.loss.sample_weight(len(logs))))
 
     def is_settled(self) -> bool:
         """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""

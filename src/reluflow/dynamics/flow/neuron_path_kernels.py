@@ -89,6 +89,7 @@ class Paths(NamedTuple):
     event_walls: IntArray  # (m, E)
     event_taus: FloatArray  # (m, E)
     event_kinds: SignArray  # (m, E)
+    event_sides: SignArray  # (m, E) of the wall, on which the event leaves the neuron; 0: it slides, or there is none
     event_kinks: FloatArray  # (m, E) jump of a D, times a: what the event bends the outputs by
     num_events: IntArray  # (m,)
     statuses: SignArray  # (m,)
@@ -286,6 +287,7 @@ def carry_neuron(
                     out.event_walls[row, num_events] = b
                     out.event_taus[row, num_events] = tau
                     out.event_kinds[row, num_events] = SLIDE_EXIT
+                    out.event_sides[row, num_events] = side[b]
                     out.event_kinks[row, num_events] = 0.0
                     num_events += 1
         take_off(w, slide, along)
@@ -300,6 +302,7 @@ def carry_neuron(
             out.event_walls[row, num_events] = wall
             out.event_taus[row, num_events] = tau
             out.event_kinds[row, num_events] = kind
+            out.event_sides[row, num_events] = side[wall] if wall >= 0 else 0
             out.event_kinks[row, num_events] = bend
             num_events += 1
         if tau >= 1.0:

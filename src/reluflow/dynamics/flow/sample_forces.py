@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.arrival_kernels import SLIDE_ENTRY, SLIDE_EXIT
+from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.flow.neuron_path_kernels import Paths
 from reluflow.dynamics.flow.output_kernels import add_changed_outputs, add_outputs
 from reluflow.dynamics.flow.relative_forces import RelativeForces, relative_forces
@@ -64,6 +63,7 @@ class SampleForces:
         self.shared_decay, self.own_decay = (decay, 0.0) if self.moves_outputs else (0.0, decay)
         self._factors = (walls.pull_factors(1, leak), walls.pull_factors(-1, leak))
         self.counted: BoolArray | None = None  # samples in the rate of a fading loss; None: all
+        self.head_starts: FloatArray | None = None  # what margins y h are ahead by beyond the outputs; None: nothing
         self._room = np.empty(0)
         self.device, self.on_device = device, _on_device(self.X, walls, leak, device)
         self.is_silent = np.ones((len(walls.normals), 2), dtype=bool)  # which walls pull nothing, on - and on +
@@ -85,11 +85,19 @@ class SampleForces:
     def relative(self, outputs: FloatArray, *, with_curvatures: bool = True) -> RelativeForces:
         """Forces relative to the rate at outputs of shape (P, n)."""
         return relative_forces(
-            *(outputs, self.labels, self.loss, self.counted),
+            *(self._ahead(outputs), self.labels, self.loss, self.counted),
             num_samples=self.num_samples,
             fades=self.fades,
             with_curvatures=with_curvatures,
         )
+
+    def log_forces(self, outputs: FloatArray) -> FloatArray:
+        """ln |dl/dh| of every sample at outputs (n,)."""
+        return self.loss.log_force(self._ahead(outputs), self.labels)
+
+    def _ahead(self, outputs: FloatArray) -> FloatArray:
+        """Outputs with the head starts."""
+        return outputs if self.head_starts is None else outputs + self.labels * self.head_starts
 
     def largest(self, forces: FloatArray) -> float:
         """Largest |force| at some moments, shape (P, n), of the samples in the rate."""
@@ -116,27 +124,16 @@ class SampleForces:
     def _is_waking(self, paths: Paths) -> BoolArray:
         """Which events let a neuron act on a sample that was not counted, in the shape of the paths' events.
 
-        Not those by which it comes to slide along the wall of one, or leaves that wall on the side where it is off.
+        Not those that leave it sliding along the wall of one, or on the side where it is off.
         """
         if self.counted is None:
             return np.zeros(paths.event_walls.shape, dtype=bool)
         is_event = np.arange(paths.event_walls.shape[1]) < paths.num_events[:, None]
-        walls = np.where(is_event, paths.event_walls, 0)
-        is_asleep = np.isin(paths.event_walls, self.walls.wall_of_sample[~self.counted])
-        rows = np.arange(len(walls))[:, None]
-        is_left_off = (paths.event_kinds == SLIDE_EXIT) & self._is_off(walls, paths.sides[rows, walls])
-        return np.asarray(is_event & is_asleep & (paths.event_kinds != SLIDE_ENTRY) & ~is_left_off)
-
-    def _is_off(self, walls: IntArray, sides: SignArray) -> BoolArray:
-        """Whether a neuron on these sides of walls acts on none of the samples there that are not counted."""
-        assert self.counted is not None
         uncounted = ~self.counted & (self.walls.orientation != 0)
-        has_off = np.zeros((len(self.walls.normals), 3), dtype=bool)  # on -, on the wall, on +
-        has_off[:, [0, 2]] = self.leak == 0.0
+        acts = np.zeros((len(self.walls.normals) + 1, 3), dtype=bool)  # on -, on the wall, on +; last, of no wall
         for column, side in ((0, -1), (2, 1)):
-            is_on = uncounted & (self.walls.orientation == side)
-            has_off[self.walls.wall_of_sample[is_on], column] = False
-        return np.asarray(has_off[walls, sides.astype(np.intp) + 1])
+            acts[self.walls.wall_of_sample[uncounted & (self.walls.orientation == side)], column] = True
+        return np.asarray(is_event & acts[paths.event_walls, paths.event_sides.astype(np.intp) + 1])
 
     def heights(self, w: FloatArray) -> FloatArray:
         """<w_j, normal_b> of every wall, shape (m, B)."""

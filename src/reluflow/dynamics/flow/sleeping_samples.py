@@ -98,9 +98,15 @@ class SleepingSamples:
     def waking(self, morning: Morning, strongest: float) -> BoolArray:
         """Which samples have come within reach of the strongest force, given by its logarithm, shape (n,)."""
         found = np.zeros(len(self.is_asleep), dtype=bool)
-        logs = self.whole.loss.log_force(morning.outputs, self.samples.labels)
+        logs = self.samples.log_forces(morning.outputs)
         found[self.is_asleep] = logs > strongest - _AWAKE
         return found
+
+    def shrunk(self, ratio: float) -> SleepingSamples:
+        """The same at a `ratio` of all outputs, with the head starts that all samples have by then."""
+        assert self.whole.head_starts is not None
+        self.samples.head_starts = self.whole.head_starts[self.is_asleep]
+        return replace(self, now=replace(self.now, outputs=ratio * self.now.outputs))
 
     def crossings(self, morning: Morning, moved: IntArray, taus: FloatArray, places: FloatArray) -> list[Crossing]:
         """Which of their walls the neurons have crossed, from places (len(moved), P, d + 1) at `taus`, 0 the first.
@@ -134,7 +140,7 @@ def may_sleep(samples: SampleForces, neurons: LoneNeurons) -> bool:
 
 def is_awake(samples: SampleForces, outputs: FloatArray) -> BoolArray:
     """Which samples may move somebody before long at these outputs, shape (n,)."""
-    logs = samples.loss.log_force(outputs, samples.labels)
+    logs = samples.log_forces(outputs)
     strongest = int(np.argmax(logs if samples.counted is None else np.where(samples.counted, logs, -np.inf)))
     far = _ASLEEP + _AND_MORE * max(0.0, float(outputs[strongest] * samples.labels[strongest]))
     return np.asarray(logs > logs[strongest] - far)
@@ -184,4 +190,6 @@ def _part(whole: SampleForces, problem: TrainingProblem, which: BoolArray) -> Sa
     )
     if whole.counted is not None and not np.all(whole.counted[which]):
         part.counted = whole.counted[which]
+    if whole.head_starts is not None:
+        part.head_starts = whole.head_starts[which]
     return part

@@ -283,6 +283,7 @@ def _roomier(paths: Paths) -> Paths:
         event_walls=widened(paths.event_walls),
         event_taus=widened(paths.event_taus),
         event_kinds=widened(paths.event_kinds),
+        event_sides=widened(paths.event_sides),
         event_kinks=widened(paths.event_kinks),
     )
 
@@ -296,6 +297,7 @@ def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Path
         event_walls=np.zeros((num_neurons, num_events), dtype=np.int64),
         event_taus=np.zeros((num_neurons, num_events)),
         event_kinds=np.zeros((num_neurons, num_events), dtype=np.int8),
+        event_sides=np.zeros((num_neurons, num_events), dtype=np.int8),
         event_kinks=np.zeros((num_neurons, num_events)),
         num_events=np.zeros(num_neurons, dtype=np.int64),
         statuses=np.full(num_neurons, DONE, dtype=np.int8),
