@@ -7,7 +7,7 @@ import pytest
 
 from reluflow.data import Dataset, load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.event import EventKind, EventRecorder
+from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
@@ -26,12 +26,6 @@ from reluflow.network import Network, balanced_initialization, circle_quadrature
 def problem(three_points):
     network = balanced_initialization(three_points, width=30, scale=1e-2, rng=np.random.default_rng(0))
     return TrainingProblem(three_points, SquareLoss(), network)
-
-
-def test_asking_for_snapshots_does_not_change_the_run(problem):
-    plain = train(problem, EventDrivenFlow(), until=AtTime(9.0))
-    watched = train(problem, EventDrivenFlow(), until=AtTime(9.0), times=np.linspace(0.0, 9.0, 37))
-    np.testing.assert_allclose(watched.network.w, plain.network.w, atol=1e-9)
 
 
 def test_requested_times_come_before_stopping(problem):
@@ -126,13 +120,6 @@ def test_neurons_may_start_with_silent_output(three_points):
     assert np.all(np.abs(ends[0].a) > 0.1)
 
 
-def test_a_zero_neuron_stays(three_points):
-    network = Network(w=[[0.0, 0.0], [0.1, 0.2]], a=[0.0, 0.3])
-    trajectory = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow(), until=AtTime(3.0))
-    np.testing.assert_array_equal(trajectory.network.w[0], [0.0, 0.0])
-    assert trajectory.network.a[0] == 0.0
-
-
 def test_the_newton_limit_is_where_the_flow_goes(problem):
     early = train(problem, EventDrivenFlow(), until=Stationary(1e-5))
     late = train(problem, EventDrivenFlow(rtol=1e-12), until=AtTime(600.0))
@@ -148,10 +135,6 @@ def test_events_are_in_order_and_counted(problem):
     assert {event.kind for event in trajectory.events} <= set(EventKind)
     assert len(trajectory.events.of_kind("death")) == trajectory.events.count("death")
     assert trajectory.events[:3].times.shape == (3,)
-
-
-def test_an_empty_log():
-    assert len(EventRecorder().log()) == 0
 
 
 def test_phases_of_a_run_without_training():

@@ -124,9 +124,3 @@ def test_a_name_is_given_once():
             register_loss(type("Other", (SquareLoss,), {"name": "mine"}))
     finally:
         LOSSES.pop("mine")
-
-
-def test_the_command_line_offers_the_losses():
-    from reluflow.cli.arguments import LossName
-
-    assert [name.value for name in LossName] == list(LOSSES)

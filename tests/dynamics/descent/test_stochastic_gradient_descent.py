@@ -64,23 +64,6 @@ def test_frozen_output_layer(rng):
     assert history.losses[-1] < history.losses[0]
 
 
-def test_orthogonally_separable_data_give_two_directions(rng):
-    """Phuong & Lampert (2021), Sec. 5.1, Fig. 1 in small: W becomes nearly of rank two."""
-    h = np.abs(rng.standard_normal((100, 6)))
-    y = np.where(rng.random(100) < 0.5, -1.0, 1.0)
-    alternate = np.array([1.0, -1.0] * 3)
-    wrong = y * (h @ alternate) < 0
-    h[wrong] = h[wrong][:, [1, 0, 3, 2, 5, 4]]
-    dataset = Dataset(y[:, None] * h, y)
-    bounds = 1 / np.sqrt(6), 1 / np.sqrt(40)
-    network = Network(rng.uniform(-bounds[0], bounds[0], (40, 6)), rng.uniform(-bounds[1], bounds[1], 40))
-    problem = TrainingProblem(dataset, LogisticLoss(), network.scaled(np.log(0.01)))
-    history = descend(problem, StochasticGradientDescent(lr=0.1, batch=10, epochs=300), iterations=[3000])
-    singular = np.linalg.svd(history.networks[0].w, compute_uv=False)
-    assert history.losses[-1] < 1e-2
-    assert singular[1] > 3 * singular[2]
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

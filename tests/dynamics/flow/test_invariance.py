@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamics.flow.problems_at_random import random_problem
+from reluflow.data import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
@@ -121,8 +122,6 @@ def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, m
 
 def test_clear_steps_use_up_the_slack_of_neurons(monkeypatch):
     """A step found clear of crossings by a bound once moved neurons without noting it, and some crossed unseen."""
-    from reluflow.data import Dataset
-
     rng = np.random.default_rng(1001104)
     dataset = Dataset(rng.standard_normal((6, 1)), rng.standard_normal(6))
     w = rng.standard_normal((100, 1))
@@ -173,19 +172,11 @@ def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance(
     assert fine.balancedness_drift < 1e-12
 
 
-def test_samples_on_one_line_are_one_wall():
-    """A doubled sample and the pair x, -x behave like their merged or mirrored problem; Lyu et al. (2021), Sec. 4.1."""
-    from reluflow.data import Dataset
-
+def test_mirrored_samples_keep_a_mirrored_network_mirrored():
+    """The pair x, -x with labels y, -y; Lyu et al. (2021), Sec. 4.1."""
     X, y = np.array([[1.0, 0.3], [0.2, -1.0]]), np.array([1.0, -0.5])
     network = Network(w=[[0.1, 0.2], [-0.3, 0.1], [0.2, -0.2]], a=[0.3, -0.35, 0.3], leak=0.2)
-    twice = TrainingProblem(Dataset(np.vstack([X, X]), np.tile(y, 2), task="regression"), SquareLoss(), network)
-    once = TrainingProblem(Dataset(X, y), SquareLoss(), network)
-    np.testing.assert_allclose(run(twice, 9.0).network.w, run(once, 9.0).network.w, atol=1e-10)
-    mirrored = TrainingProblem(
-        Dataset(np.vstack([X, -X]), np.concatenate([y, -y]), task="regression"), SquareLoss(), network
-    )
-    flipped = mirrored.network.replace(w=-np.asarray(network.w), a=-np.asarray(network.a))
-    end = run(mirrored, 9.0).network
-    other = run(TrainingProblem(mirrored.dataset, mirrored.loss, flipped), 9.0).network
-    np.testing.assert_allclose(other.w, -end.w, atol=1e-9)
+    mirrored = Dataset(np.vstack([X, -X]), np.concatenate([y, -y]), task="regression")
+    flipped = network.replace(w=-np.asarray(network.w), a=-np.asarray(network.a))
+    ends = [run(TrainingProblem(mirrored, SquareLoss(), start), 9.0).network for start in (network, flipped)]
+    np.testing.assert_allclose(ends[1].w, -ends[0].w, atol=1e-9)
