@@ -11,7 +11,7 @@ from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.flow.flow_kernels import Layout, wall_forces
+from reluflow.dynamics.flow.flow_kernels import Layout, add_wall_pulls, wall_forces
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -114,23 +114,13 @@ def scan_frames(
     for g in range(num_groups):
         if growth[g] > 0.0:
             limit[g] = path[g] + growth[g]
-    num_looked = 0
-    for j in range(group.shape[0]):
-        if expiry[j] <= limit[group[j]]:
-            num_looked += 1
-    looked = np.empty(num_looked, dtype=np.int64)
-    num_looked = 0
-    for j in range(group.shape[0]):
-        if expiry[j] <= limit[group[j]]:
-            looked[num_looked] = j
-            num_looked += 1
-    crossers = np.empty(num_looked, dtype=np.int64)
-    walls = np.empty(num_looked, dtype=np.int64)
-    thetas = np.empty(num_looked)
+    looked = np.flatnonzero(expiry <= limit[group])
+    crossers = np.empty_like(looked)
+    walls = np.empty_like(looked)
+    thetas = np.empty(looked.shape[0])
     num_crossers = 0
     polynomial = np.empty(8)
-    for index in range(num_looked):
-        j = looked[index]
+    for j in looked:
         g = group[j]
         size = 0.0
         for e in range(width):
@@ -160,7 +150,7 @@ def scan_frames(
             walls[num_crossers] = wall
             thetas[num_crossers] = best
             num_crossers += 1
-    return growth, looked[:num_looked], crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
+    return growth, looked, crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
 
 
 @njit(cache=True)
@@ -209,12 +199,7 @@ def slide_margins(
     for row in range(pairs.shape[0]):
         g, wall = pairs[row, 0], pairs[row, 1]
         pull[:] = 0.0
-        for b in range(plus.shape[0]):
-            side = layout.sides[g, b]
-            if side != 0:
-                strength = plus[b] if side > 0 else minus[b]
-                for i in range(d):
-                    pull[i] += strength * layout.normals[b, i]
+        add_wall_pulls(g, plus, minus, layout, pull)
         q = 0.0
         for i in range(d):
             q -= solvers[row, i] * pull[i]
