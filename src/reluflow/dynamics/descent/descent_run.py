@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS
+from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS, Descent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome
@@ -35,19 +35,17 @@ class DescentRun(AbstractRun):
     ----------
     problem
         What is trained.
-    lr
-        Learning rate.
+    descent
+        The constants of its iterations. Their rate is lr loss_threshold / L once L is below; 0 for a constant rate.
     iterations
         How many at most.
-    loss_threshold
-        The rate is lr loss_threshold / L once L is below; 0 for a constant rate.
     """
 
-    def __init__(self, problem: TrainingProblem, *, lr: float, iterations: int, loss_threshold: float = 0.0) -> None:
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, last_step=iterations)
-        self.lr = lr
         self.iterations = iterations
-        self.loss_threshold = loss_threshold
+        self._descent = descent
+        self.lr, self.loss_threshold = descent.lr, descent.loss_threshold
         self.start_network = materialized(problem.network)
         self._clock = np.zeros(2)  # iteration and time, written by the kernels together with the neurons
         self._chunk = 1

@@ -98,8 +98,7 @@ class FusedRun(DescentRun):
     """One pass over the neurons per iteration, in machine code."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._loss = compiled(problem.loss)
         self._blocks = to_blocks(np.column_stack([self.start_network.w, self.start_network.a]))
         self._outputs = outputs_of_blocks(self._blocks, problem.network.num_neurons, descent)
@@ -136,8 +135,7 @@ class DenseRun(DescentRun):
     """Matrix products over all neurons and samples, for high dimension."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._state = (self.start_network.w, self.start_network.a)
         self._products = self.start_network.pre_activations(problem.dataset.X)
 

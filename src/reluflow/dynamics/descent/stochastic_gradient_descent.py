@@ -89,8 +89,7 @@ class StochasticRun(DescentRun):
     """A run of stochastic gradient descent."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, batch: int, iterations: int, seed: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._batch = batch
         self._batches_per_epoch = -(-problem.dataset.n // batch)
         self._rng = np.random.default_rng(seed)
