@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamics.flow.problems_at_random import random_problem
+from problems import small_problem
 from reluflow.data import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.losses import SquareLoss
-from reluflow.network import Network, balanced_initialization, unbalanced_initialization
+from reluflow.network import Network
 
 SEEDS = st.integers(min_value=1000, max_value=3000)
 
@@ -101,11 +102,10 @@ def test_data_scaling_law(seed, log_factor):
     np.testing.assert_allclose(first.predictions, second.predictions, atol=1e-8 * size)
 
 
-@pytest.mark.parametrize("draw", [balanced_initialization, unbalanced_initialization])
-def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, monkeypatch):
+@pytest.mark.parametrize("init", ["balanced", "unbalanced"])
+def test_wide_networks_agree_with_neurons_taken_one_by_one(init, monkeypatch):
     """Propagators per group and light crossers, against every neuron as its own column with every crossing exact."""
-    network = draw(three_points, width=300, scale=0.3, rng=np.random.default_rng(5))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=300, scale=0.3, seed=5, init=init)
     wide = run(problem, 6.0, ridge="stay")
     monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._WIDE", 10**9)
     monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._FRAME_FROM", 10**9)
@@ -163,9 +163,8 @@ def test_groups_agree_with_single_neurons(seed):
     np.testing.assert_allclose(grouped.predictions, single.predictions, atol=1e-7)
 
 
-def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance(three_points):
-    network = balanced_initialization(three_points, width=2000, scale=1e-3, rng=np.random.default_rng(1))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance():
+    problem = small_problem(width=2000, scale=1e-3, seed=1)
     fine, coarse = run(problem, 12.0, rtol=1e-12), run(problem, 12.0, rtol=1e-9)
     assert fine.crossings == coarse.crossings
     np.testing.assert_allclose(coarse.predictions, fine.predictions, rtol=1e-7)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from reluflow.data import Dataset
+from problems import small_problem
+from reluflow.data import Dataset, load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, DirectionConverged, Stationary
 from reluflow.dynamics.train import train
@@ -15,40 +17,38 @@ from reluflow.network import Network, balanced_initialization, circle_quadrature
 
 
 @pytest.mark.parametrize("width", [60, 200, 2000])
-def test_three_points_end_at_least_squares(three_points, width):
+def test_three_points_end_at_least_squares(width):
     """Boursier & Flammarion (2024), Fig. 2: every width ends at the least-squares line, a spurious stationary point."""
-    network = balanced_initialization(three_points, width=width, scale=1e-3, rng=np.random.default_rng(0))
-    trajectory = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow())
-    beta, *_ = np.linalg.lstsq(three_points.X, three_points.y, rcond=None)
+    problem = small_problem(width=width, scale=1e-3)
+    X, trajectory = problem.dataset.X, train(problem, EventDrivenFlow())
+    beta, *_ = np.linalg.lstsq(X, problem.dataset.y, rcond=None)
     assert trajectory.outcome is Outcome.STATIONARY
     assert trajectory.limit.is_polished
     assert trajectory.limit.gradient_norm < 1e-14
-    np.testing.assert_allclose(trajectory.predictions, three_points.X @ beta, atol=1e-12)
+    np.testing.assert_allclose(trajectory.predictions, X @ beta, atol=1e-12)
     assert trajectory.loss == pytest.approx(0.0875213675, abs=1e-10)
     assert [phase.name for phase in trajectory.phases] == ["alignment", "growth", "fitting", "convergence"]
-    pre = trajectory.network.pre_activations(three_points.X)
+    pre = trajectory.network.pre_activations(X)
     pre[np.abs(pre) < 1e-12 * np.linalg.norm(trajectory.network.w, axis=1)[:, None]] = 0.0  # dead on the boundary
     assert np.all(np.all(pre >= 0, axis=1) | np.all(pre <= 0, axis=1))
     assert trajectory.force_evaluations < (5000 if width <= 200 else 8000)
 
 
-def test_three_points_cross_where_the_closed_form_says(three_points):
+def test_three_points_cross_where_the_closed_form_says():
     """While outputs are negligible the crossing times are those of the closed-form alignment."""
-    network = balanced_initialization(three_points, width=200, scale=1e-9, rng=np.random.default_rng(0))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=200, scale=1e-9)
     trajectory = train(problem, EventDrivenFlow(), until=AtTime(6.0), times=[0.5, 3.0])
-    forces = problem.loss.label_forces(three_points.y)
-    state = align_until(three_points.X, forces, network.w, network.a, 6.0)
+    forces = problem.loss.label_forces(problem.dataset.y)
+    state = align_until(problem.dataset.X, forces, problem.network.w, problem.network.a, 6.0)
     ours = sorted((e.neuron, e.sample, e.time) for e in trajectory.events)
     theirs = sorted(zip(state.events.neurons, state.events.samples, state.events.times, strict=True))
     assert len(ours) == len(theirs) > 100
     assert max(abs(a[2] - b[2]) for a, b in zip(ours, theirs, strict=True)) < 1e-10
 
 
-def test_crossing_times_are_right_to_the_tolerance(three_points):
+def test_crossing_times_are_right_to_the_tolerance():
     """At width 200 every crossing time agrees with a run at a thousandth of the tolerance to 1e-10."""
-    network = balanced_initialization(three_points, width=200, scale=1e-3, rng=np.random.default_rng(0))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=200, scale=1e-3)
     usual, fine = (train(problem, EventDrivenFlow(rtol=rtol), until=AtTime(30.0)) for rtol in (1e-10, 1e-13))
     ours = sorted((e.neuron, e.sample, e.time) for e in usual.events)
     exact = sorted((e.neuron, e.sample, e.time) for e in fine.events)
@@ -56,18 +56,13 @@ def test_crossing_times_are_right_to_the_tolerance(three_points):
     assert max(abs(a[2] - b[2]) for a, b in zip(ours, exact, strict=True)) < 1e-10
 
 
-def frozen(monkeypatch):
-    """Make the closed-form start unavailable, so that the same run goes through ordinary steps."""
-    monkeypatch.setattr("reluflow.dynamics.flow.frozen_start.FrozenStart.is_worthwhile", lambda self, neurons: False)
-
-
 @pytest.mark.parametrize("scale", ["1e-9", "1e-30"])
-def test_jumps_equal_steps(three_points, scale, monkeypatch):
-    network = balanced_initialization(three_points, width=40, scale=scale, rng=np.random.default_rng(2))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+def test_jumps_equal_steps(scale, monkeypatch):
+    """With the closed-form start made unavailable the same run goes through ordinary steps."""
+    problem = small_problem(width=40, scale=scale, seed=2)
     times = [3.0, 20.0]
     jumped = train(problem, EventDrivenFlow(), until=AtTime(25.0), times=times)
-    frozen(monkeypatch)
+    monkeypatch.setattr(FrozenStart, "is_worthwhile", lambda self, neurons: False)
     stepped = train(problem, EventDrivenFlow(), until=AtTime(25.0), times=times)
     assert jumped.steps < stepped.steps
     assert jumped.crossings == stepped.crossings
@@ -80,13 +75,12 @@ def test_jumps_equal_steps(three_points, scale, monkeypatch):
         )
 
 
-def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm(three_points):
+def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm():
     """Growth rate 0.7149689 = |D*| of the one extremal vector: Boursier & Flammarion (2024), golden numbers."""
     rate = 0.7149689
     runs = {}
     for scale in ("1e-3", "1e-300", "1e-4000"):
-        network = balanced_initialization(three_points, width=200, scale=scale, rng=np.random.default_rng(0))
-        runs[scale] = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow())
+        runs[scale] = train(small_problem(width=200, scale=scale), EventDrivenFlow())
         assert runs[scale].outcome is Outcome.STATIONARY
         assert runs[scale].balancedness_drift < 1e-12
     assert runs["1e-300"].force_evaluations < 2 * runs["1e-3"].force_evaluations
@@ -97,33 +91,20 @@ def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm(three
     assert length["1e-300"] == pytest.approx(length["1e-4000"], rel=5e-3)
 
 
-def test_infinite_width_is_the_limit_of_wide(three_points):
-    node = train(
-        TrainingProblem(three_points, SquareLoss(), circle_quadrature(three_points, num_nodes=400, scale=1e-3)),
-        EventDrivenFlow(),
-        until=AtTime(10.0),
+def test_infinite_width_is_the_limit_of_wide():
+    def at_ten(problem, **settings):
+        return train(problem, EventDrivenFlow(**settings), until=AtTime(10.0)).predictions
+
+    data = load("three-points")
+    nodes, finer = (
+        at_ten(TrainingProblem(data, SquareLoss(), circle_quadrature(data, num_nodes=num_nodes, scale=1e-3)))
+        for num_nodes in (400, 800)
     )
-    finer = train(
-        TrainingProblem(three_points, SquareLoss(), circle_quadrature(three_points, num_nodes=800, scale=1e-3)),
-        EventDrivenFlow(),
-        until=AtTime(10.0),
-    )
-    np.testing.assert_allclose(node.predictions, finer.predictions, rtol=1e-4)
+    np.testing.assert_allclose(nodes, finer, rtol=1e-4)
     errors = []
     for width in (1000, 100_000):
-        draws = [
-            train(
-                TrainingProblem(
-                    three_points,
-                    SquareLoss(),
-                    balanced_initialization(three_points, width=width, scale=1e-3, rng=np.random.default_rng(seed)),
-                ),
-                EventDrivenFlow(rtol=1e-7),
-                until=AtTime(10.0),
-            ).predictions
-            for seed in range(3)
-        ]
-        errors.append(np.sqrt(np.mean(np.square(np.array(draws) - finer.predictions))))
+        draws = [at_ten(small_problem(width=width, scale=1e-3, seed=seed), rtol=1e-7) for seed in range(3)]
+        errors.append(np.sqrt(np.mean(np.square(np.array(draws) - finer))))
     assert 3.0 < errors[0] / errors[1] < 33.0  # Monte Carlo: a factor 10 on average
 
 
