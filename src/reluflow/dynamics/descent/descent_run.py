@@ -189,18 +189,10 @@ def materialized(network: Network) -> Network:
     return network.materialized()
 
 
-def checked_rate(lr: float) -> float:
-    """A positive learning rate, or a refusal."""
-    if not (np.isfinite(lr) and lr > 0):
-        raise InvalidInputError(f"`lr` must be positive and finite, got {lr}.")
-    return float(lr)
-
-
-def checked_count(value: int, name: str) -> int:
-    """A whole number of at least 1, or a refusal."""
+def check_count(value: int, name: str) -> None:
+    """Refuse what is no whole number of at least 1."""
     if value != int(value) or value < 1:
         raise InvalidInputError(f"`{name}` must be a whole number of at least 1, got {value}.")
-    return int(value)
 
 
 def slope_value(slope_at_zero: SlopeAtZero, leak: float) -> float:

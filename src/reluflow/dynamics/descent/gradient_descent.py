@@ -17,7 +17,7 @@ from reluflow.dynamics.descent.descent_kernels import (
     outputs_of_blocks,
 )
 from reluflow.dynamics.descent.descent_kernels import descend as descend_on_one_core
-from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
+from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, check_count, slope_value
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.trajectory import Law
@@ -191,8 +191,9 @@ def network_outputs(products: FloatArray, a: FloatArray, network: Network) -> Fl
 
 def check_descent(lr: float, iterations: int, slope_at_zero: SlopeAtZero) -> None:
     """Refuse what no descent method takes."""
-    checked_rate(lr)
-    checked_count(iterations, "iterations")
+    if not (np.isfinite(lr) and lr > 0):
+        raise InvalidInputError(f"`lr` must be positive and finite, got {lr}.")
+    check_count(iterations, "iterations")
     if isinstance(slope_at_zero, str) and slope_at_zero != "minimum-norm":
         raise InvalidInputError(f"`slope_at_zero` must be a number or 'minimum-norm', got {slope_at_zero!r}.")
 

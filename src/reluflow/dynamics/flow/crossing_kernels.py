@@ -91,6 +91,12 @@ def reach_of_rows(rows: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
+def _limits(path: FloatArray, growth: FloatArray) -> FloatArray:
+    """Neurons of a group are looked at up to this expiry; none, as expiries are not negative, where it stands still."""
+    return np.where(growth > 0.0, path + growth, -1.0)
+
+
+@njit(cache=True)
 def scan_frames(
     coefficients: FloatArray, layout: Layout, members: Members
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
@@ -110,11 +116,7 @@ def scan_frames(
             rows[g] = wall_rows(coefficients, layout.starts[g], layout.normals)
             reach[g] = reach_of_rows(rows[g])
             growth[g] = np.max(reach[g])
-    limit = np.full(num_groups, -1.0)  # expiries are not negative: groups that do not move are never looked at
-    for g in range(num_groups):
-        if growth[g] > 0.0:
-            limit[g] = path[g] + growth[g]
-    looked = np.flatnonzero(expiry <= limit[group])
+    looked = np.flatnonzero(expiry <= _limits(path, growth)[group])
     crossers = np.empty_like(looked)
     walls = np.empty_like(looked)
     thetas = np.empty(looked.shape[0])
@@ -249,10 +251,7 @@ def may_cross(
                     return True, reach
     reach = np.sqrt(reach)
     if has_frames:
-        limit = np.full(reach.shape[0], -1.0)  # expiries are not negative
-        for g in range(reach.shape[0]):
-            if reach[g] > 0.0:
-                limit[g] = members.path[g] + reach[g]
+        limit = _limits(members.path, reach)
         for j in range(members.group.shape[0]):
             if members.expiry[j] <= limit[members.group[j]]:
                 return True, reach
