@@ -20,7 +20,6 @@ from reluflow.network import Network
 
 FIXTURES = Path(__file__).parent / "fixtures"
 DENSE = ("regression-80-8-120", "separable-200-40-40", "wine-130-13-40")
-KINDS = ("refraction", "slide-entry", "slide-exit", "death", "ridge", "sign-change")
 
 
 def distance(one, two):

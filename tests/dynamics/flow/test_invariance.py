@@ -22,11 +22,6 @@ def run(problem, end, **options):
     return train(problem, EventDrivenFlow(**options), until=AtTime(end))
 
 
-def until_the_same_time(first, second):
-    """Both runs cut at the earlier end, where one has stopped at a ridge."""
-    return min(first.time, second.time)
-
-
 @given(seed=SEEDS)
 @settings(max_examples=20)
 def test_balancedness_is_kept_and_the_loss_never_rises(seed):
