@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from dynamics.descent.descents import descend
+from dynamics.descent.descents import descend, random_problem
 from problems import small_problem
 from reluflow.data import Dataset
 from reluflow.dynamics.descent.gradient_descent import DenseRun, GradientDescent, descent_of
@@ -22,15 +22,6 @@ from reluflow.network import Network
 from reluflow.network.initialization import unbalanced_initialization
 
 LOSSES = [SquareLoss(factor=2.0), LogisticLoss(), LogisticLoss(reduction="sum"), ExponentialLoss(factor=0.5)]
-
-
-def random_problem(rng, *, loss, leak=0.0, d=3, n=6, width=40, scale=0.3) -> TrainingProblem:
-    y = np.where(rng.random(n) < 0.5, -1.0, 1.0) if loss.is_classification else rng.standard_normal(n)
-    dataset = Dataset(rng.standard_normal((n, d)), y)
-    network = Network(
-        rng.standard_normal((width, d)), rng.standard_normal(width), leak=leak, log_scale=np.log(scale / np.sqrt(width))
-    )
-    return TrainingProblem(dataset, loss, network.replace(weight=rng.uniform(0.5, 2.0, width)))
 
 
 def straightforward(problem, lr, iterations):
