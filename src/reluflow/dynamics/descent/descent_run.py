@@ -36,7 +36,7 @@ class DescentRun(AbstractRun):
     problem
         What is trained.
     descent
-        The constants of its iterations. Their rate is lr loss_threshold / L once L is below; 0 for a constant rate.
+        The constants of its iterations; a `loss_threshold` of 0 stands for a constant rate.
     iterations
         How many at most.
     """

@@ -120,7 +120,7 @@ def _all_walking(neurons: FloatArray, descent: Descent, *, room: int) -> Groups:
 def _with_twice_the_room(groups: Groups) -> Groups:
     """The same groups with room for twice as many cones, and the hash table made anew."""
     first, last = Groups._fields.index("is_on"), Groups._fields.index("heads")
-    per_cone = Groups._fields[first : last + 1]
+    per_cone = Groups._fields[first : last + 1]  # they stand together
     changes = {name: np.concatenate([getattr(groups, name)] * 2) for name in per_cone}
     grown = groups._replace(**changes, table=np.full(2 * len(groups.table), -1))
     grown.population[groups.counters[CONES] :] = 0
