@@ -5,24 +5,19 @@ import time
 import numpy as np
 import pytest
 
-from reluflow.data.registry import load
+from problems import small_problem
 from reluflow.dynamics.checkpoint import Checkpoint
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
-from reluflow.losses import SquareLoss
-from reluflow.network import balanced_initialization
 
 
 @pytest.fixture
 def problem():
-    data = load("three-points")
-    network = balanced_initialization(data, width=20, scale=1e-2, rng=np.random.default_rng(1))
-    return TrainingProblem(data, SquareLoss(), network)
+    return small_problem(width=20, scale=1e-2, seed=1)
 
 
 def test_steps_end_a_run_whatever_was_asked(problem):

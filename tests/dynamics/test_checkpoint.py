@@ -6,25 +6,17 @@ from functools import partial
 import numpy as np
 import pytest
 
+from problems import small_problem
 from reluflow import numerics_version
-from reluflow.data.registry import load
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.network import balanced_initialization
-
-
-def problem(width=20, loss=None, name="three-points"):
-    data = load(name)
-    network = balanced_initialization(data, width=width, scale=1e-3, rng=np.random.default_rng(1))
-    return TrainingProblem(data, loss or SquareLoss(), network)
 
 
 def interrupt(run):
@@ -32,15 +24,16 @@ def interrupt(run):
         raise KeyboardInterrupt
 
 
-FLOW = {"problem": problem(), "solver": EventDrivenFlow(), "until": AtTime(5.0), "keep": Keep(times=[1.0])}
+PROBLEM = small_problem(width=20, scale=1e-3, seed=1)
+FLOW = {"problem": PROBLEM, "solver": EventDrivenFlow(), "until": AtTime(5.0), "keep": Keep(times=[1.0])}
 DESCENT = FLOW | {"solver": GradientDescent(lr=0.1, iterations=40)}
 
 
 @pytest.mark.parametrize(
     ("first", "changes", "names"),
     [
-        (FLOW, {"problem": problem(width=21)}, "another `problem`;"),
-        (FLOW, {"problem": problem(loss=SquareLoss(factor=2.0))}, "another `problem`;"),
+        (FLOW, {"problem": small_problem(width=21, scale=1e-3, seed=1)}, "another `problem`;"),
+        (FLOW, {"problem": dataclasses.replace(PROBLEM, loss=SquareLoss(factor=2.0))}, "another `problem`;"),
         (FLOW, {"solver": EventDrivenFlow(rtol=1e-9)}, "another `solver`;"),
         (FLOW, {"solver": EventDrivenFlow(max_steps=7)}, "another `solver`;"),
         (FLOW, {"until": AtTime(6.0)}, "another `until`;"),
@@ -84,9 +77,12 @@ def test_every_number_of_an_array_among_the_settings_counts():
     others = [weights.copy() for _ in range(2)]
     others[0][2500] += 0.1  # in the middle, which a long array does not print
     others[1][0] += 1e-14
-    one, *rest = (settings_of(problem(loss=WeighedLoss(weights=w)), EventDrivenFlow()) for w in (weights, *others))
+    one, again, *rest = (
+        settings_of(dataclasses.replace(PROBLEM, loss=WeighedLoss(weights=w)), EventDrivenFlow())
+        for w in (weights, weights.copy(), *others)
+    )
     assert all(other["problem"] != one["problem"] for other in rest)
-    assert one == settings_of(problem(loss=WeighedLoss(weights=weights.copy())), EventDrivenFlow())
+    assert one == again
 
 
 def test_what_cannot_be_known_again_is_refused_beside_a_checkpoint(tmp_path):
@@ -124,7 +120,8 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path):
 
 def test_the_state_of_a_rule_goes_on(tmp_path):
     """What `LimitIdentified` has to remember, its next attempt, is in the file."""
-    task, rule = problem(8, LogisticLoss(), "min-toy"), LimitIdentified()
+    task = small_problem("min-toy", width=8, scale=1e-3, seed=1, loss=LogisticLoss())
+    rule = LimitIdentified()
     whole = train(task, EventDrivenFlow(), until=rule)
     checkpoint = Checkpoint(tmp_path / "run.checkpoint")
 

@@ -3,13 +3,15 @@
 import ast
 import importlib
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reluflow
-from reluflow import EventDrivenFlow, LogisticLoss, SquareLoss, TrainingProblem, balanced_initialization, load, train
+from problems import small_problem
+from reluflow import EventDrivenFlow, LogisticLoss, SquareLoss, train
 from reluflow.bench.dense import EverySampleRight
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Exhausted, FirstOf, LossBelow, Stationary
 from reluflow.dynamics.trajectory import Outcome
@@ -36,10 +38,7 @@ RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows
 )
 
 
-def problem(loss=None):
-    data = load("min-toy")
-    network = balanced_initialization(data, width=8, scale=1e-3, rng=np.random.default_rng(0))
-    return TrainingProblem(data, loss or LogisticLoss(), network)
+PROBLEM = small_problem("min-toy", width=8, scale=1e-3, loss=LogisticLoss())
 
 
 def test_every_rule_of_the_house_is_here():
@@ -62,7 +61,7 @@ def test_a_rule_is_settings_and_serves_twice(rule, outcome):
     """
     hash(rule)
     as_given = pickle.dumps(rule)
-    runs = [train(problem(), EventDrivenFlow(), until=rule, log_horizon=500.0) for _ in range(2)]
+    runs = [train(PROBLEM, EventDrivenFlow(), until=rule, log_horizon=500.0) for _ in range(2)]
     assert pickle.dumps(rule) == as_given
     assert [run.outcome for run in runs] == [outcome, outcome]
     assert runs[0].steps == runs[1].steps
@@ -71,7 +70,7 @@ def test_a_rule_is_settings_and_serves_twice(rule, outcome):
 
 def test_a_loss_that_was_reached_is_no_direction_that_converged():
     """Theorem B.19's run stopped at a loss level and said that its direction had stopped turning."""
-    run = train(problem(SquareLoss()), EventDrivenFlow(), until=LossBelow(0.2))
+    run = train(replace(PROBLEM, loss=SquareLoss()), EventDrivenFlow(), until=LossBelow(0.2))
     assert run.outcome is Outcome.REACHED
     assert run.losses[-1] <= 0.2 < run.losses[-2]
     assert not run.outcome.is_limit

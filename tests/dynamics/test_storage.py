@@ -3,22 +3,18 @@
 import numpy as np
 import pytest
 
-from reluflow.data.registry import load
+from problems import small_problem
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.storage import from_xarray, load_trajectory, save_trajectory, to_xarray
 from reluflow.dynamics.train import train
 from reluflow.errors import InvalidInputError
 from reluflow.losses import SquareLoss
-from reluflow.network import balanced_initialization
 
 
 @pytest.fixture(scope="module")
 def trajectory():
-    data = load("three-points")
-    network = balanced_initialization(data, width=12, scale="1e-400", rng=np.random.default_rng(0))
-    problem = TrainingProblem(data, SquareLoss(factor=2.0), network)
+    problem = small_problem(width=12, scale="1e-400", loss=SquareLoss(factor=2.0))
     return train(problem, EventDrivenFlow(), until=AtTime(700.0), times=[0.0, 1.5, 650.0])
 
 
@@ -71,9 +67,7 @@ def test_file_round_trip(trajectory, tmp_path, name):
 
 
 def test_without_snapshots_or_events(tmp_path):
-    data = load("three-points")
-    network = balanced_initialization(data, width=2, scale=1e-3, rng=np.random.default_rng(0))
-    short = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(), until=AtTime(1e-3))
+    short = train(small_problem(width=2, scale=1e-3), EventDrivenFlow(), until=AtTime(1e-3))
     assert_same(load_trajectory(save_trajectory(short, tmp_path / "short.nc")), short)
 
 

@@ -1,13 +1,15 @@
 """The loop: snapshots, stopping, outcomes, phases, refusals, and the contract every solver meets."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from problems import small_problem
 from reluflow.data import Dataset, load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.event import EventKind, EventRecorder
+from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
@@ -18,20 +20,14 @@ from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Stat
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.errors import InvalidInputError
+from reluflow.geometry.alignment import align_until
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization, circle_quadrature
 
 
 @pytest.fixture
-def problem(three_points):
-    network = balanced_initialization(three_points, width=30, scale=1e-2, rng=np.random.default_rng(0))
-    return TrainingProblem(three_points, SquareLoss(), network)
-
-
-def test_asking_for_snapshots_does_not_change_the_run(problem):
-    plain = train(problem, EventDrivenFlow(), until=AtTime(9.0))
-    watched = train(problem, EventDrivenFlow(), until=AtTime(9.0), times=np.linspace(0.0, 9.0, 37))
-    np.testing.assert_allclose(watched.network.w, plain.network.w, atol=1e-9)
+def problem():
+    return small_problem(width=30, scale=1e-2)
 
 
 def test_requested_times_come_before_stopping(problem):
@@ -71,17 +67,15 @@ def test_outcomes(problem):
     assert str(Outcome.DIRECTION_CONVERGED) == "direction-converged"
 
 
-def test_aligned_is_when_the_closed_form_says(three_points):
-    from reluflow.geometry.alignment import align_until
-
-    network = balanced_initialization(three_points, width=20, scale=1e-12, rng=np.random.default_rng(3))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+def test_aligned_is_when_the_closed_form_says():
+    problem = small_problem(width=20, scale=1e-12, seed=3)
+    data, network = problem.dataset, problem.network
     trajectory = train(problem, EventDrivenFlow(), until=Aligned(1e-4))
     assert trajectory.outcome is Outcome.ALIGNED
-    forces = problem.loss.label_forces(three_points.y)
-    state = align_until(three_points.X, forces, network.w, network.a, trajectory.time)
-    slope = np.where(state.w @ three_points.X.T > 1e-14, 1.0, 0.0)
-    pull = (slope * forces) @ three_points.X
+    forces = problem.loss.label_forces(data.y)
+    state = align_until(data.X, forces, network.w, network.a, trajectory.time)
+    slope = np.where(state.w @ data.X.T > 1e-14, 1.0, 0.0)
+    pull = (slope * forces) @ data.X
     moving = np.linalg.norm(pull, axis=1) > 0
     cosine = np.sum(state.w * pull, axis=1)[moving] * np.sign(state.a[moving])
     cosine /= np.linalg.norm(state.w, axis=1)[moving] * np.linalg.norm(pull, axis=1)[moving]
@@ -114,23 +108,16 @@ def test_a_dead_network_is_stationary_at_once():
     np.testing.assert_array_equal(trajectory.network.w, [[-1.0, 0.3]])
 
 
-def test_neurons_may_start_with_silent_output(three_points):
+def test_neurons_may_start_with_silent_output(problem):
     """a = 0 is left at once, to the side that <w, D> decides; w and a then follow the same boost as from a = 1e-14."""
     silent = Network(w=[[0.4, 0.3], [-0.2, 0.5]], a=[0.0, 0.0])
     nearly = Network(w=[[0.4, 0.3], [-0.2, 0.5]], a=[1e-14, 1e-14])
     ends = [
-        train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow(), until=AtTime(20.0)).network
+        train(replace(problem, network=network), EventDrivenFlow(), until=AtTime(20.0)).network
         for network in (silent, nearly)
     ]
     np.testing.assert_allclose(ends[0].w, ends[1].w, atol=1e-10)
     assert np.all(np.abs(ends[0].a) > 0.1)
-
-
-def test_a_zero_neuron_stays(three_points):
-    network = Network(w=[[0.0, 0.0], [0.1, 0.2]], a=[0.0, 0.3])
-    trajectory = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow(), until=AtTime(3.0))
-    np.testing.assert_array_equal(trajectory.network.w[0], [0.0, 0.0])
-    assert trajectory.network.a[0] == 0.0
 
 
 def test_the_newton_limit_is_where_the_flow_goes(problem):
@@ -148,10 +135,6 @@ def test_events_are_in_order_and_counted(problem):
     assert {event.kind for event in trajectory.events} <= set(EventKind)
     assert len(trajectory.events.of_kind("death")) == trajectory.events.count("death")
     assert trajectory.events[:3].times.shape == (3,)
-
-
-def test_an_empty_log():
-    assert len(EventRecorder().log()) == 0
 
 
 def test_phases_of_a_run_without_training():
@@ -216,18 +199,14 @@ def test_labels_that_are_all_zero_have_an_end():
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-6])
 def test_every_tolerance_comes_to_rest(solver, rtol):
     """`train three-points --rtol 1e-4` never ended: the errors of its steps kept the gradient above the rule's 1e-8."""
-    data = load("three-points")
-    network = balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
-    problem = TrainingProblem(data, SquareLoss(), network)
+    problem = small_problem(width=20, scale=1e-3)
     run = train(problem, choose_flow(problem, solver=solver, rtol=rtol, max_steps=2000).solver)
     assert run.outcome is Outcome.STATIONARY
     assert run.loss == pytest.approx(0.0875213675, abs=1e-8)
 
 
 def test_snapshots_are_had_by_their_time():
-    data = load("three-points")
-    network = balanced_initialization(data, width=5, scale=1e-2, rng=np.random.default_rng(0))
-    run = train(TrainingProblem(data, SquareLoss(), network), EventDrivenFlow(), times=[1.0, 2.0], until=3.0)
+    run = train(small_problem(width=5, scale=1e-2), EventDrivenFlow(), times=[1.0, 2.0], until=3.0)
     assert run.snapshot_at(2.0) is run.snapshots[1]
     with pytest.raises(InvalidInputError, match=r"`time` must be one at which a snapshot was taken \(1, 2\), got 1.5"):
         run.snapshot_at(1.5)
@@ -255,7 +234,5 @@ def test_products_keep_to_one_core_beside_threads_of_the_solver(solver, has_own,
         yield
 
     monkeypatch.setattr("reluflow.dynamics.train.matrix_threads", noted)
-    data = load("three-points")
-    network = balanced_initialization(data, width=4, scale=0.1, rng=np.random.default_rng(0))
-    train(TrainingProblem(data, SquareLoss(), network), solver, max_steps=2)
+    train(small_problem(width=4, scale=0.1), solver, max_steps=2)
     assert asked == [has_own]

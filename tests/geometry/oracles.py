@@ -72,6 +72,22 @@ def facet_mask(X, patterns):
     return masks
 
 
+def ways_on(normals, plus, minus, rest, sign, tol=0.0):
+    """Every choice of sides of the walls stood on whose own pull keeps it, with that pull, by trying all of them."""
+    ways = []
+    for sides in product((1, -1, 0), repeat=len(plus)):
+        side = np.array(sides, dtype=int)
+        pull = rest + np.where(side > 0, plus, np.where(side < 0, minus, 0.0)) @ normals
+        slides = side == 0
+        q = np.linalg.lstsq(normals[slides].T, -pull, rcond=None)[0]
+        pull = pull + q @ normals[slides]
+        low, high = np.minimum(plus, minus)[slides] - tol, np.maximum(plus, minus)[slides] + tol
+        is_held = np.all((low < q) & (q < high)) and np.all(np.abs(normals[slides] @ pull) <= 1e-9)
+        if is_held and np.all((sign * (normals @ pull) * side)[~slides] > 0.01 * tol):
+            ways.append((sides, pull))
+    return ways
+
+
 def bounded_subgradient(X, forces, pattern, leak):
     """Minimum-norm subgradient by SciPy's bounded least squares."""
     u = np.asarray(pattern)

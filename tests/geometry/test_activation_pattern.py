@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
-from reluflow.geometry.activation_pattern import activation_pattern, label_cones
+from reluflow.geometry.activation_pattern import activation_pattern
 
 
 def test_signs_of_many_weights():
@@ -24,19 +24,6 @@ def test_tolerance_is_relative_to_both_lengths():
 
 def test_zero_weight_has_zero_pattern():
     assert not np.any(activation_pattern(np.zeros(2), np.eye(2)))
-
-
-def test_label_cones():
-    X, y = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]), np.array([1.0, 1.0, -1.0])
-    w = np.array([[1.0, 0.0], [-1.0, 0.5], [-1.0, -2.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]])
-    cones = label_cones(w, X, y)
-    assert cones.positive.tolist() == [True, False, False, False, False, True]  # <= 0 on negatives is enough
-    assert cones.negative.tolist() == [False, True, False, False, False, False]
-    assert cones.dead.tolist() == [False, False, True, False, False, False]
-    one_class = label_cones(w, X[:2], y[:2])
-    np.testing.assert_array_equal(one_class.negative[:4], one_class.dead[:4])
-    with pytest.raises(InvalidInputError, match="`y` must hold one label for each of the 3 rows"):
-        label_cones(w, X, y[:2])
 
 
 def test_refusals():

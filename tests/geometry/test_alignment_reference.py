@@ -9,30 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from geometry.neurons_at_random import INITIALISATIONS, random_neurons, random_problem
+from geometry.oracles import ways_on
 from reluflow.geometry.alignment import DEAD, STATUS_NAMES, align, align_until
 
 # An independent reference: DOP853 with events, restarted from the state; every continuation is tried by brute force.
-
-
-def continuations(X, forces, sign, sides, on, leak):
-    """All (D, sides) that a neuron on the boundaries `on` can follow: each to its plus side, minus side, or staying."""
-    found = []
-    for choice in itertools.product((1, -1, 0), repeat=len(on)):
-        trial = sides.copy()
-        trial[on] = choice
-        D = (np.where(trial > 0, 1.0, np.where(trial < 0, leak, 0.0)) * forces) @ X
-        zero = np.flatnonzero(trial == 0)
-        if zero.size:
-            eta, *_ = np.linalg.lstsq((forces[zero, None] * X[zero]).T, -D, rcond=None)
-            if np.any(eta < leak - 1e-9) or np.any(eta > 1 + 1e-9):
-                continue
-            D = D + (eta * forces[zero]) @ X[zero]
-            if np.max(np.abs(X[zero] @ D)) > 1e-9:
-                continue
-        moved = [k for k in on if trial[k] != 0]
-        if all(sign * trial[k] * (X[k] @ D) > 1e-11 for k in moved):
-            found.append((D, trial))
-    return found
 
 
 def reference(X, forces, w, a, leak, end):
@@ -43,10 +23,12 @@ def reference(X, forces, w, a, leak, end):
     while True:
         slopes = np.where(sides > 0, 1.0, np.where(sides < 0, leak, 0.0))
         sign = np.sign(z[d]) if z[d] != 0 else np.sign(z[:d] @ ((slopes * forces) @ X))  # da/dt = <w, D> where a = 0
-        ways = continuations(X, forces, sign, sides, sorted(set(on) | set(np.flatnonzero(sides == 0))), leak)
+        at = sorted(set(on) | set(np.flatnonzero(sides == 0)))
+        slopes[at] = 0.0
+        ways = ways_on(X[at], forces[at], leak * forces[at], (slopes * forces) @ X, sign, tol=1e-9)
         if len(ways) != 1:
             return events, z[:d] / np.linalg.norm(z[:d]), z[d] / np.linalg.norm(z[:d]), "ridge", time
-        D, sides = ways[0]
+        sides[at], D = ways[0]
         speed = np.linalg.norm(D)
         if speed < 1e-11:
             return events, z[:d] / np.linalg.norm(z[:d]), z[d] / np.linalg.norm(z[:d]), "dead", time

@@ -1,4 +1,4 @@
-"""Exact arcs against the closed-form flow, against geometry known by hand, and against sampling."""
+"""Exact arcs against the closed-form flow and against geometry known by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import END_NAMES, align
-from reluflow.geometry.basins import basin_shares, circle_basins, sampled_basins
+from reluflow.geometry.basins import circle_basins
 
 THREE_POINTS = np.array([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]])
 THREE_FORCES = np.array([1.1, 0.1, 0.8]) / 3
@@ -76,34 +76,8 @@ def test_no_force_is_dead_everywhere():
     assert (basin.end, basin.probability) == ("dead", 1.0)
 
 
-def test_sampling_agrees_with_arcs_within_its_errors():
-    rng = np.random.default_rng(4)
-    X, forces = rng.normal(size=(8, 2)), rng.normal(size=8)
-    exact = circle_basins(X, forces, sign=1, leak=0.1)
-    sampled = sampled_basins(X, forces, sign=1, leak=0.1, rng=rng, num_neurons=40_000)
-    assert len(sampled) == len(exact) > 1
-    for basin in exact:
-        (match,) = [other for other in sampled if np.allclose(other.vector, basin.vector, atol=1e-12)]
-        assert match.end == basin.end
-        assert abs(match.probability - basin.probability) < 4 * match.standard_error
-        assert 0 < match.standard_error < 0.004
-
-
-def test_shares_of_any_initialisation_add_up():
-    rng = np.random.default_rng(9)
-    X, forces = rng.normal(size=(6, 3)), rng.normal(size=6)
-    outcome = align(X, forces, rng.normal(size=(5000, 3)), rng.normal(size=5000))
-    shares = basin_shares(outcome)
-    assert sum(share.probability for share in shares) == pytest.approx(1.0, abs=1e-12)
-    for name, count in outcome.counts.items():
-        total = sum(share.probability for share in shares if share.end == name)
-        assert total == pytest.approx(count / 5000, abs=1e-12)
-
-
 def test_refusals():
     with pytest.raises(InvalidInputError, match="`sign` must be 1 or -1"):
         circle_basins(THREE_POINTS, THREE_FORCES, sign=0)
-    with pytest.raises(InvalidInputError, match="d = 2 columns for exact arcs, got 3; `sampled_basins`"):
+    with pytest.raises(InvalidInputError, match="d = 2 columns for exact arcs, got 3; `align`"):
         circle_basins(np.eye(3), np.ones(3), sign=1)
-    with pytest.raises(InvalidInputError, match="`num_neurons` must be at least 1"):
-        sampled_basins(np.eye(3), np.ones(3), sign=1, rng=np.random.default_rng(0), num_neurons=0)

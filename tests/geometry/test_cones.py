@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.oracles import dimension, facet_mask, realisable_patterns, three_points
+from geometry.oracles import dimension, facet_mask, realisable_patterns
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.activation_pattern import activation_pattern
 from reluflow.geometry.cones import activation_cones, num_cones, num_open_cones
@@ -78,7 +78,7 @@ def test_doubly_degenerate_arrangement_recurses():
     check_witnesses(cones, X)
 
 
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (7, 2), (40, 2), (9, 3), (60, 3), (20, 4), (10, 5), (9, 6)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (7, 2), (1000, 2), (9, 3), (60, 3), (20, 4), (10, 5), (9, 6)])
 def test_counts_match_the_formulas_in_general_position(n, d):
     X = np.random.default_rng(n + 100 * d).standard_normal((n, d))
     cones = activation_cones(X)
@@ -89,28 +89,6 @@ def test_counts_match_the_formulas_in_general_position(n, d):
     # Euler: the faces of a central arrangement of rank r, the smallest one included, have alternating sum (-1)^r.
     codimensions = cones.dimensions - max(d - n, 0)
     assert np.sum((-1) ** codimensions) + (n >= d) == (-1) ** min(n, d)
-
-
-def test_published_counts():
-    """Boursier & Flammarion (2024), Sec. 6: 40 points on a line with a bias give 80 open cones."""
-    rng = np.random.default_rng(3)
-    X = np.column_stack([rng.uniform(-1, 1, 40), np.ones(40)])
-    assert activation_cones(X).num_open == 80
-
-
-def test_boundaries_of_the_three_points():
-    X, _ = three_points()
-    cones = activation_cones(X)
-    rays = cones.witnesses[cones.dimensions == 1]
-    angles = np.sort(np.degrees(np.arctan2(rays[:, 1], rays[:, 0])) % 360)
-    np.testing.assert_allclose(angles, [26.565, 36.870, 172.875, 206.565, 216.870, 352.875], atol=5e-4)
-
-
-def test_many_samples_in_the_plane():
-    X = np.random.default_rng(5).standard_normal((1000, 2))
-    cones = activation_cones(X)
-    assert (cones.num_open, len(cones)) == (2000, 4000)
-    check_witnesses(cones, X)
 
 
 def test_order_is_by_dimension_then_pattern():

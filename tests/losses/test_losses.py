@@ -16,22 +16,14 @@ huge = st.floats(-1e6, 1e6)
 signs = st.sampled_from([-1.0, 1.0])
 
 
+@pytest.mark.parametrize(("below", "slope"), [("value", "force"), ("force", "curvature")])
 @pytest.mark.parametrize("name", LOSSES)
 @given(h=moderate, y=signs)
-def test_force_is_minus_the_derivative_of_value(name, h, y):
-    loss = loss_named(name)
-    step = 1e-5
-    difference = (loss.value(h - step, y) - loss.value(h + step, y)) / (2 * step)
-    assert float(loss.force(h, y)) == pytest.approx(float(difference), rel=1e-6, abs=1e-9)
-
-
-@pytest.mark.parametrize("name", LOSSES)
-@given(h=moderate, y=signs)
-def test_curvature_is_minus_the_derivative_of_force(name, h, y):
-    loss = loss_named(name)
-    step = 1e-5
-    difference = (loss.force(h - step, y) - loss.force(h + step, y)) / (2 * step)
-    assert float(loss.curvature(h, y)) == pytest.approx(float(difference), rel=1e-6, abs=1e-9)
+def test_each_formula_is_minus_the_derivative_of_the_one_before(name, below, slope, h, y):
+    loss, step = loss_named(name), 1e-5
+    formula = getattr(loss, below)
+    difference = (formula(h - step, y) - formula(h + step, y)) / (2 * step)
+    assert float(getattr(loss, slope)(h, y)) == pytest.approx(float(difference), rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import reluflow
+from problems import small_problem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LOSSES, AbstractLoss, Formulas, LogisticLoss, SquareLoss, loss_named, register_loss
@@ -77,13 +78,10 @@ def test_a_wide_huber_loss_is_the_square_loss(page):
 @pytest.mark.parametrize("width", [12, 400])
 @pytest.mark.parametrize("temperature", [0.1, 3.0])
 def test_a_temperature_is_a_change_of_units(temperature, width):
-    data = reluflow.load("min-toy")
-    network = reluflow.balanced_initialization(data, width=width, scale=1e-2, rng=np.random.default_rng(1))
-    root = np.sqrt(temperature)
-    warm = reluflow.TrainingProblem(
-        data, WarmLogisticLoss(temperature=temperature), network.replace(w=root * network.w, a=root * network.a)
-    )
-    plain = reluflow.TrainingProblem(data, LogisticLoss(), network)
+    plain = small_problem("min-toy", width=width, scale=1e-2, seed=1, loss=LogisticLoss())
+    root, network = np.sqrt(temperature), plain.network
+    scaled = network.replace(w=root * network.w, a=root * network.a)
+    warm = replace(plain, loss=WarmLogisticLoss(temperature=temperature), network=scaled)
     ours, theirs = (
         reluflow.train(p, reluflow.EventDrivenFlow(), until=AtTime(1e6), times=[20.0]) for p in (warm, plain)
     )
@@ -124,9 +122,3 @@ def test_a_name_is_given_once():
             register_loss(type("Other", (SquareLoss,), {"name": "mine"}))
     finally:
         LOSSES.pop("mine")
-
-
-def test_the_command_line_offers_the_losses():
-    from reluflow.cli.arguments import LossName
-
-    assert [name.value for name in LossName] == list(LOSSES)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reluflow.arrays import BoolArray, SignArray
+from reluflow.arrays import SignArray
 from reluflow.errors import InvalidInputError
 
 
@@ -54,49 +52,3 @@ def activation_pattern(w: ArrayLike, X: ArrayLike, *, rtol: float = 0.0) -> Sign
         lengths = np.linalg.norm(shapes, axis=-1)[..., None] * np.linalg.norm(samples, axis=1)
         pattern[np.abs(shapes @ samples.T) <= rtol * lengths] = 0
     return pattern
-
-
-@dataclass(frozen=True, eq=False)
-class LabelCones:
-    """Membership of weight vectors in the three cones of Min et al. (2024), each of shape (...,).
-
-    Parameters
-    ----------
-    positive
-        S_+: active on exactly the samples with positive label.
-    negative
-        S_-: active on exactly the samples with negative label.
-    dead
-        S_dead: nonzero and active on no sample.
-    """
-
-    positive: BoolArray
-    negative: BoolArray
-    dead: BoolArray
-
-
-def label_cones(w: ArrayLike, X: ArrayLike, y: ArrayLike) -> LabelCones:
-    """Which weight vectors are active on exactly one class, or on no sample.
-
-    Active means <w, x_k> > 0, compared exactly. Where a class is absent its cone is the dead one, the origin included.
-
-    References
-    ----------
-    Min et al. (2024), Sec. 3, with S_dead as the digest corrects it [min2024].
-
-    Examples
-    --------
-    >>> cones = label_cones([[1.0, -1.0], [-1.0, -1.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
-    >>> cones.positive, cones.dead
-    (array([ True, False, False]), array([False,  True, False]))
-    """
-    pattern = activation_pattern(w, X)
-    labels = np.asarray(y, dtype=np.float64)
-    if labels.shape != pattern.shape[-1:]:
-        raise InvalidInputError(f"`y` must hold one label for each of the {pattern.shape[-1]} rows of `X`.")
-    is_active = pattern > 0
-    return LabelCones(
-        positive=np.all(is_active == (labels > 0), axis=-1),
-        negative=np.all(is_active == (labels < 0), axis=-1),
-        dead=~np.any(is_active, axis=-1) & np.any(np.asarray(w, dtype=np.float64), axis=-1),
-    )

@@ -1,7 +1,6 @@
 """Basins of the alignment phase: which initial directions flow to which extremal vector, and with what probability.
 
-In the plane the basins of balanced neurons are arcs, found exactly from the sign of the angular velocity; in any
-dimension, and for any initialisation, they are estimated by carrying random neurons to their end.
+In the plane the basins of balanced neurons are arcs, found exactly from the sign of the angular velocity.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
-from reluflow.geometry.alignment import END_NAMES, Alignment, align
+from reluflow.geometry.alignment import END_NAMES
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import PulledWalls
 
@@ -31,18 +30,16 @@ class Basin:
         One of `END_NAMES`.
     vector, direction
         The extremal vector D, shape (d,), and the unit limit of w; both zero for the dead, saddles and open neurons.
-    probability, standard_error
-        Share of the initial neurons; the error is 0 where the share is exact.
+    probability
+        Share of the initial neurons.
     arcs
-        Angles (start, stop) of initial directions in radians, shape (k, 2), 0 <= start < 2 pi and start < stop; none if
-        the basin was sampled.
+        Angles (start, stop) of initial directions in radians, shape (k, 2), 0 <= start < 2 pi and start < stop.
     """
 
     end: str
     vector: FloatArray
     direction: FloatArray
     probability: float
-    standard_error: float
     arcs: FloatArray
 
 
@@ -68,56 +65,12 @@ def circle_basins(X: ArrayLike, forces: ArrayLike, *, sign: int, leak: float = 0
     pulled = PulledWalls.of(X, forces, leak)
     if pulled.normals.shape[1] != 2:
         raise InvalidInputError(
-            f"`X` must have d = 2 columns for exact arcs, got {pulled.normals.shape[1]}; `sampled_basins` takes any d."
+            f"`X` must have d = 2 columns for exact arcs, got {pulled.normals.shape[1]}; `align` takes any d."
         )
     circle = _Circle.of(pulled, sign)
     fates = [circle.fate(i) for i in range(circle.angles.size)]
     basins = [_basin(circle, fates, fate) for fate in dict.fromkeys(fates)]
     return tuple(sorted(basins, key=lambda basin: (basin.end == "dead", -basin.probability, *basin.direction)))
-
-
-def sampled_basins(
-    X: ArrayLike,
-    forces: ArrayLike,
-    *,
-    sign: int,
-    rng: np.random.Generator,
-    num_neurons: int = 100_000,
-    leak: float = 0.0,
-) -> tuple[Basin, ...]:
-    """Basins of balanced neurons with uniform directions in any dimension, from `num_neurons` carried to their end."""
-    if np.ndim(X) != 2:
-        raise InvalidInputError(f"`X` must have shape (n, d), got {np.shape(X)}.")
-    if num_neurons < 1:
-        raise InvalidInputError(f"`num_neurons` must be at least 1, got {num_neurons}.")
-    if sign not in (-1, 1):
-        raise InvalidInputError(f"`sign` must be 1 or -1, the sign of the output weight, got {sign}.")
-    w = rng.standard_normal((num_neurons, np.asarray(X).shape[1]))
-    return basin_shares(align(X, forces, w, sign * np.linalg.norm(w, axis=1), leak=leak))
-
-
-def basin_shares(outcome: Alignment) -> tuple[Basin, ...]:
-    """Shares of the ends among the neurons of an alignment, whatever initialisation they were drawn from.
-
-    The standard error is that of a share shrunk towards 1/2 by two successes and two failures, so that it does not
-    vanish for a share of 1 (Agresti & Coull 1998).
-    """
-    m, d = outcome.w.shape
-    none = np.zeros(d)
-    groups = [
-        (END_NAMES[end], vector, side * vector / np.linalg.norm(vector), int(np.sum(outcome.indices == i)))
-        for i, (end, vector, side) in enumerate(
-            zip(outcome.extremal_ends, outcome.extremal, outcome.extremal_sides, strict=True)
-        )
-    ]
-    rest = outcome.ends[outcome.indices < 0]
-    groups += [(END_NAMES[end], none, none, int(np.sum(rest == end))) for end in np.unique(rest)]
-    basins = []
-    for end, vector, direction, count in groups:
-        shrunk = (count + 2.0) / (m + 4.0)
-        error = float(np.sqrt(shrunk * (1.0 - shrunk) / (m + 4.0)))
-        basins.append(Basin(end, vector, direction, count / m, error, np.zeros((0, 2))))
-    return tuple(basins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +170,6 @@ def _basin(circle: _Circle, fates: list[tuple[int, str, int]], fate: tuple[int, 
     share = sum(stop - start for start, stop in arcs) / FULL_TURN
     node, end, through = fate
     if node < 0:
-        return Basin(end, np.zeros(2), np.zeros(2), share, 0.0, np.array(arcs))
+        return Basin(end, np.zeros(2), np.zeros(2), share, np.array(arcs))
     vector = circle.inside[through] if through >= 0 else circle.staying[node]
-    return Basin(end, vector, _unit(angles[node]), share, 0.0, np.array(arcs))
+    return Basin(end, vector, _unit(angles[node]), share, np.array(arcs))

@@ -115,6 +115,7 @@ class _Landing:
     side: int
     projection: FloatArray
     line_values: FloatArray
+    rank: int  # of the lines with sign 0
     normal_slopes: FloatArray
     is_bound: bool
     is_critical: bool
@@ -275,7 +276,7 @@ def _land(directions: DistinctDirections, coefficients: LineCoefficients, signs:
     ends = np.stack([coefficients.plus[zeros], coefficients.minus[zeros]])
     of_potential, _ = box_minimum_norm(base, U[zeros], ends.min(axis=0), ends.max(axis=0), ROUNDING * scale)
     is_critical = bool(np.linalg.norm(of_potential - shortest) <= TIE * scale)
-    return _Landing(signs, side, shortest, line_values, slopes, is_bound, is_critical)
+    return _Landing(signs, side, shortest, line_values, rank, slopes, is_bound, is_critical)
 
 
 def _kind(landing: _Landing, dimension: int, slack: float) -> Kind:
@@ -307,7 +308,7 @@ def _collect(
     n, d = directions.line.size, directions.basis.shape[1]
     landings = _longest_first(landings)
     slack = TIE * coefficients.scale
-    dimensions = [d - _rank_of_zeros(directions, landing) for landing in landings]
+    dimensions = [d - landing.rank for landing in landings]
     kinds = tuple(_kind(landing, size, slack) for landing, size in zip(landings, dimensions, strict=True))
     patterns = directions.sample_signs(_stack([landing.signs for landing in landings], directions.U.shape[0]))
     etas = [
@@ -338,11 +339,6 @@ def _collect(
             _stack([landing.signs for landing in dead_saddles], directions.U.shape[0])
         ),
     )
-
-
-def _rank_of_zeros(directions: DistinctDirections, landing: _Landing) -> int:
-    zeros = landing.signs == 0
-    return int(np.linalg.matrix_rank(directions.U[zeros], tol=TIE)) if np.any(zeros) else 0
 
 
 def _stack(rows: list[SignArray], width: int) -> SignArray:

@@ -13,15 +13,21 @@ from reluflow.geometry.boundary.tolerance import ROUNDING
 
 
 @njit(cache=True)
+def _remove_frame(v: FloatArray, frame: FloatArray, size: int) -> None:
+    """Subtract from `v` its projection on the first orthonormal rows, in place; twice, for rounding."""
+    for _ in range(2):
+        for j in range(size):
+            v -= np.dot(frame[j], v) * frame[j]
+
+
+@njit(cache=True)
 def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: float) -> int:
     """Orthonormal rows spanning the directions whose sign is 0; their number."""
     size = 0
     for t in range(signs.size):
         if signs[t] == 0 and size < U.shape[1]:
             v = U[t].copy()
-            for _ in range(2):
-                for j in range(size):
-                    v -= np.dot(frame[j], v) * frame[j]
+            _remove_frame(v, frame, size)
             norm = np.sqrt(np.dot(v, v))
             if norm > tie:
                 frame[size] = v / norm
@@ -64,9 +70,7 @@ def critical_faces(
                 base -= even[t]
         size = _frame_of_zeros(U, signs[face], frame, tie)
         p = base.copy()
-        for _ in range(2):
-            for j in range(size):
-                p -= np.dot(frame[j], p) * frame[j]
+        _remove_frame(p, frame, size)
         norm = np.sqrt(np.dot(p, p))
         code, least = 2, np.inf
         if norm > tie * scale:
@@ -107,29 +111,18 @@ def _cosine_to_cone(
     floor: float,
 ) -> float:
     """Largest cosine of the target with a vector of the closed cone, 0 if it is plainly at most `floor` >= 0."""
-    m, r = U.shape
     norm = np.sqrt(np.dot(target, target))
     inside = target / norm
-    for _ in range(2):
-        for j in range(size):
-            inside = inside - np.dot(frame[j], inside) * frame[j]
+    _remove_frame(inside, frame, size)
     if np.dot(inside, inside) <= floor * floor:  # the cone is no closer than its span
         return 0.0
-    count = 0
-    for t in range(m):
-        if facets[t]:
-            count += 1
-    rows = np.empty((count, r))
-    position = 0
-    for t in range(m):
-        if facets[t]:
-            v = U[t] * signs[t]
-            for _ in range(2):
-                for j in range(size):
-                    v = v - np.dot(frame[j], v) * frame[j]
-            rows[position] = v
-            position += 1
-    nearest, _z = box_minimum_norm(inside, rows, np.zeros(count), np.full(count, np.inf), ROUNDING)
+    bounding = np.flatnonzero(facets)
+    rows = np.empty((bounding.size, U.shape[1]))
+    for position, t in enumerate(bounding):
+        rows[position] = U[t] * signs[t]
+        _remove_frame(rows[position], frame, size)
+    nothing, everything = np.zeros(bounding.size), np.full(bounding.size, np.inf)
+    nearest, _z = box_minimum_norm(inside, rows, nothing, everything, ROUNDING)
     return float(np.sqrt(np.dot(nearest, nearest)))
 
 

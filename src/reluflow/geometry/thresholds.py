@@ -200,9 +200,8 @@ def subgradient_range(
     coefficients = line_coefficients(directions, loss.label_forces(dataset.y), leak)
     if coefficients.scale == 0:
         return 0.0, np.inf
-    columns = np.stack([coefficients.plus, coefficients.minus, coefficients.lower, coefficients.upper], axis=1)
     faces = arrangement_faces(directions.U)
-    d_max, d_min = gradient_range(directions.U, faces.signs, columns, TIE, coefficients.scale)
+    d_max, d_min = gradient_range(directions.U, faces.signs, coefficients.table, TIE, coefficients.scale)
     return float(d_max), float(d_min)
 
 

@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from dynamics.descent.descents import descend
+from dynamics.descent.descents import descend, random_problem
+from problems import small_problem
 from reluflow.data import Dataset
-from reluflow.dynamics.descent.descent_run import DescentRun, geometric_iterations
-from reluflow.dynamics.descent.gradient_descent import DenseRun, FusedRun, GradientDescent, descent_of
+from reluflow.dynamics.descent.gradient_descent import DenseRun, GradientDescent, descent_of
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
@@ -19,32 +19,16 @@ from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
-from reluflow.network.initialization import balanced_initialization, unbalanced_initialization
+from reluflow.network.initialization import unbalanced_initialization
 
 LOSSES = [SquareLoss(factor=2.0), LogisticLoss(), LogisticLoss(reduction="sum"), ExponentialLoss(factor=0.5)]
 
 
-def three_points() -> Dataset:
-    """Boursier & Flammarion (2024), Sec. 6."""
-    return Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8])
-
-
-def random_problem(rng, *, loss, leak=0.0, d=3, n=6, width=40, scale=0.3) -> TrainingProblem:
-    y = np.where(rng.random(n) < 0.5, -1.0, 1.0) if loss.is_classification else rng.standard_normal(n)
-    dataset = Dataset(rng.standard_normal((n, d)), y)
-    network = Network(
-        rng.standard_normal((width, d)), rng.standard_normal(width), leak=leak, log_scale=np.log(scale / np.sqrt(width))
-    )
-    return TrainingProblem(dataset, loss, network.replace(weight=rng.uniform(0.5, 2.0, width)))
-
-
-def straightforward(problem, lr, iterations, dtype=np.float64, slope_at_zero=None):
+def straightforward(problem, lr, iterations):
     """Gradient descent as one would write it down: (w, a) after the last iteration."""
-    network, (X, y) = problem.network.materialized(), (problem.dataset.X.astype(dtype), problem.dataset.y.astype(dtype))
-    w, a, weight = network.w.astype(dtype), network.a.astype(dtype), network.weight.astype(dtype)
-    leak = dtype(network.leak)
-    at_zero = leak if slope_at_zero is None else dtype(slope_at_zero)
-    c = dtype(problem.loss.factor) / (len(y) if problem.loss.reduction == "mean" else 1)
+    network, X, y = problem.network.materialized(), problem.dataset.X, problem.dataset.y
+    w, a, weight, leak = network.w, network.a, network.weight, network.leak
+    c = problem.loss.factor / (len(y) if problem.loss.reduction == "mean" else 1)
     for _ in range(iterations):
         z = w @ X.T
         h = (weight * a) @ np.where(z > 0, z, leak * z)
@@ -54,8 +38,8 @@ def straightforward(problem, lr, iterations, dtype=np.float64, slope_at_zero=Non
             force = c * y / (1 + np.exp(y * h))
         else:
             force = c * y * np.exp(-y * h)
-        D = (np.where(z > 0, 1, np.where(z < 0, leak, at_zero)) * force) @ X
-        w, a = w + dtype(lr) * a[:, None] * D, a + dtype(lr) * np.sum(w * D, axis=1)
+        D = (np.where(z > 0, 1, leak) * force) @ X
+        w, a = w + lr * a[:, None] * D, a + lr * np.sum(w * D, axis=1)
     return w, a
 
 
@@ -69,8 +53,12 @@ def end_of(problem, solver) -> Network:
 @pytest.mark.parametrize("leak", [0.0, 0.3])
 @pytest.mark.parametrize("d", [1, 2, 3, 20])
 def test_equals_a_straightforward_implementation(rng, loss, leak, d):
+    """One pass over the neurons up to 16 dimensions, matrix products beyond."""
     problem = random_problem(rng, loss=loss, leak=leak, d=d, width=700)  # two blocks, the second not full
-    network = end_of(problem, GradientDescent(lr=0.02, iterations=200))
+    run = GradientDescent(lr=0.02, iterations=200).start(problem)
+    run.iterate_to(200)
+    network = run.network()
+    assert run.outputs() == pytest.approx(network.outputs(problem.dataset.X), rel=1e-13, abs=1e-15)
     w, a = straightforward(problem, 0.02, 200)
     assert np.max(np.abs(network.w - w)) <= 1e-13 * np.max(np.abs(w))
     assert np.max(np.abs(network.a - a)) <= 1e-13 * np.max(np.abs(a))
@@ -78,25 +66,8 @@ def test_equals_a_straightforward_implementation(rng, loss, leak, d):
     assert np.array_equal(network.weight, problem.network.weight)
 
 
-def test_fused_and_dense_forms_agree(rng):
-    for loss in LOSSES:
-        problem = random_problem(rng, loss=loss, leak=0.2, d=4)
-        descent = descent_of(problem, 0.05, None)
-        runs = [kind(problem, descent, iterations=300) for kind in (FusedRun, DenseRun)]
-        for run in runs:
-            run.iterate_to(300)
-        first, second = (np.column_stack([run.network().w, run.network().a]) for run in runs)
-        assert np.max(np.abs(first - second)) <= 1e-12 * np.max(np.abs(first))
-        assert runs[0].outputs() == pytest.approx(runs[1].outputs(), rel=1e-11, abs=1e-13)
-        assert runs[0].outputs() == pytest.approx(runs[0].network().outputs(problem.dataset.X), rel=1e-13, abs=1e-15)
-
-
-def test_bit_identical_again_in_chunks_and_on_all_cores(rng, monkeypatch):
-    problem = TrainingProblem(
-        three_points(),
-        SquareLoss(factor=2.0),
-        balanced_initialization(three_points(), width=5000, scale=1e-2, rng=rng),
-    )
+def test_bit_identical_again_in_chunks_and_on_all_cores(monkeypatch):
+    problem = small_problem(width=5000, scale=1e-2, loss=SquareLoss(factor=2.0))
     reference = end_of(problem, GradientDescent(lr=1e-2, iterations=50))
     monkeypatch.setattr("reluflow.dynamics.descent.gradient_descent._SMALLEST_SHARED_WIDTH", 1)
     shared = GradientDescent(lr=1e-2, iterations=50).start(problem)
@@ -104,60 +75,6 @@ def test_bit_identical_again_in_chunks_and_on_all_cores(rng, monkeypatch):
         shared.iterate_to(stop)
     assert np.array_equal(reference.w, shared.network().w)
     assert np.array_equal(reference.a, shared.network().a)
-
-
-def test_balancedness_changes_by_the_formula_of_lemma_1(rng):
-    """Boursier & Flammarion (2024), Lemma 1: per step exactly lr^2 (<w, D>^2 - a^2 |D|^2)."""
-    problem = random_problem(rng, loss=SquareLoss(), leak=0.1, scale=1.0)
-    lr = 0.1
-    run = GradientDescent(lr=lr, iterations=5).start(problem)
-    X, y = problem.dataset.X, problem.dataset.y
-    for iteration in range(1, 6):
-        before = run.network()
-        forces = problem.loss.forces(before.outputs(X), y)
-        D = (np.where(before.pre_activations(X) > 0, 1.0, before.leak) * forces) @ X
-        expected = lr**2 * (np.sum(before.w * D, axis=1) ** 2 - before.a**2 * np.sum(D**2, axis=1))
-        run.iterate_to(iteration)
-        change = run.network().balancedness() - before.balancedness()
-        assert np.max(np.abs(expected)) > 1e-6
-        assert change == pytest.approx(expected, abs=1e-15)
-    assert run.balancedness_drift() > 0.0
-
-
-def test_permuted_neurons_give_permuted_iterates(rng):
-    problem = random_problem(rng, loss=LogisticLoss(), width=600)
-    order = rng.permutation(600)
-    solver = GradientDescent(lr=0.05, iterations=200)
-    network = end_of(problem, solver)
-    permuted = end_of(TrainingProblem(problem.dataset, problem.loss, problem.network.permuted(order)), solver)
-    assert permuted.w == pytest.approx(network.w[order], rel=1e-12, abs=1e-15)
-
-
-def test_splitting_a_neuron_commutes_with_descent(rng):
-    """Lyu et al. (2021), Lemma 5.3: parts b_k (w, a) with sum b_k^2 = 1 stay such parts, for descent step by step."""
-    problem = random_problem(rng, loss=LogisticLoss(), leak=0.2, width=3)
-    share = np.array([0.6, 0.48, 0.64])  # squares sum to 1
-    network = problem.network.replace(weight=np.ones(3))
-    split = network.replace(
-        w=np.vstack([share[:, None] * network.w[0], network.w[1:]]),
-        a=np.concatenate([share * network.a[0], network.a[1:]]),
-        weight=np.ones(5),
-    )
-    solver = GradientDescent(lr=0.05, iterations=500)
-    whole = end_of(TrainingProblem(problem.dataset, problem.loss, network), solver)
-    parts = end_of(TrainingProblem(problem.dataset, problem.loss, split), solver)
-    assert parts.w[:3] == pytest.approx(share[:, None] * whole.w[0], rel=1e-11)
-    assert parts.w[3:] == pytest.approx(whole.w[1:], rel=1e-11)
-
-
-def test_weight_two_is_two_equal_neurons(rng):
-    problem = random_problem(rng, loss=SquareLoss(), width=4)
-    heavy = problem.network.replace(weight=np.array([2.0, 1.0, 1.0, 1.0]))
-    twice = heavy.replace(w=heavy.w[[0, 0, 1, 2, 3]], a=heavy.a[[0, 0, 1, 2, 3]], weight=np.ones(5))
-    solver = GradientDescent(lr=0.05, iterations=300)
-    first = end_of(TrainingProblem(problem.dataset, problem.loss, heavy), solver)
-    second = end_of(TrainingProblem(problem.dataset, problem.loss, twice), solver)
-    assert second.w[1:] == pytest.approx(first.w, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [2, 20])
@@ -213,16 +130,10 @@ def test_loss_scaled_rate(rng):
         assert 0.0 < run.loss() < 1e-280
 
 
-def test_geometric_iterations():
-    assert geometric_iterations(2_000_000 - 1)[-4:] == [1637907, 1801698, 1981868, 1999999]
-
-
 @pytest.mark.parametrize("method", [GradientDescent, GroupedGradientDescent])
-def test_control_c_ends_training_in_a_consistent_state(rng, method):
+def test_control_c_ends_training_in_a_consistent_state(method):
     """The signal comes while machine code runs; the run then stands at a whole iteration."""
-    dataset = three_points()
-    network = balanced_initialization(dataset, width=2000, scale=1e-2, rng=rng)
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    problem = small_problem(width=2000, scale=1e-2, loss=SquareLoss(factor=2.0))
     descend(problem, method(lr=1e-3, iterations=20))  # compile first
     timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
@@ -234,20 +145,6 @@ def test_control_c_ends_training_in_a_consistent_state(rng, method):
     assert trajectory.time == pytest.approx(1e-3 * trajectory.steps)
     replayed = end_of(problem, method(lr=1e-3, iterations=trajectory.steps))
     assert np.array_equal(trajectory.network.w, replayed.w)
-
-
-def test_advance_stops_at_the_limit(rng):
-    run = GradientDescent(lr=0.1, iterations=1000).start(random_problem(rng, loss=SquareLoss()))
-    assert isinstance(run, DescentRun)
-    for limit, iteration in ((0.3, 3), (0.35, 3), (0.4, 4), (2.0, 20)):
-        while run.time < limit and run.iteration < iteration:
-            run.advance(limit, 1000)
-        run.advance(limit, 1000)
-        assert run.iteration == iteration
-        assert run.time == pytest.approx(limit)
-        assert run.outcome is None
-    run.iterate_to(1000)
-    assert run.outcome is Outcome.HORIZON
 
 
 def test_loss_scaled_advance_never_passes_the_limit(rng):
@@ -311,19 +208,6 @@ def test_overflow_ends_the_run_at_the_last_finite_iterate(rng, solver, d):
     assert np.max(np.abs(w)) < 1e70
     assert not np.max(np.abs(beyond)) < 1e50
     assert network.w == pytest.approx(w, rel=1e-6)
-
-
-def test_three_points_follow_the_published_timeline(rng):
-    """Boursier & Flammarion (2024), Fig. 2: ends at least squares, not at the global minimum."""
-    dataset = three_points()
-    network = balanced_initialization(dataset, width=500, scale=1e-3, rng=rng)
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
-    history = descend(problem, GradientDescent(lr=1e-3, iterations=60_000), iterations=[2000, 60_000])
-    assert np.max(np.abs(history.outputs[0])) < 0.03
-    least_squares = dataset.X @ np.linalg.lstsq(dataset.X, dataset.y, rcond=None)[0]
-    assert history.outputs[1] == pytest.approx(least_squares, abs=1e-3)
-    assert history.losses[1] == pytest.approx(0.1750427, abs=1e-5)
-    assert np.all(np.sign(history.networks[1].a) == np.sign(network.a))
 
 
 @pytest.mark.parametrize(

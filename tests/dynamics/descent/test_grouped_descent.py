@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dynamics.descent.descents import descend
-from reluflow.data import Dataset
+from problems import small_problem
+from reluflow.data import Dataset, load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.problem import TrainingProblem
@@ -16,11 +17,6 @@ from reluflow.network import Network
 from reluflow.network.initialization import INITIALIZATIONS
 
 TOLERANCE = 1e-12
-
-
-def three_points() -> Dataset:
-    """Boursier & Flammarion (2024), Sec. 6."""
-    return Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8])
 
 
 def signs_of(dataset: Dataset) -> Dataset:
@@ -57,7 +53,7 @@ def distances(first, second):
     ],
 )
 def test_ten_thousand_iterations_equal_plain_descent(init, loss, leak, rng):
-    dataset = signs_of(three_points()) if loss.is_classification else three_points()
+    dataset = signs_of(load("three-points")) if loss.is_classification else load("three-points")
     network = INITIALIZATIONS[init](dataset, width=2000, scale=1e-3, rng=rng, leak=leak)
     problem = TrainingProblem(dataset, loss, network)
     stops = range(0, 10_001, 1000)
@@ -116,9 +112,9 @@ def test_distance_to_plain_descent_is_the_rounding_of_plain_descent():
 
     Neurons that shrink before they grow magnify rounding by e^(2 path), so no fixed tolerance serves each of them.
     """
-    dataset, lr, iterations = three_points(), 1e-3, 6000
-    network = INITIALIZATIONS["balanced"](dataset, width=400, scale=1e-3, rng=np.random.default_rng(1)).materialized()
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    lr, iterations = 1e-3, 6000
+    problem = small_problem(width=400, scale=1e-3, seed=1, loss=SquareLoss(factor=2.0))
+    dataset, network = problem.dataset, problem.network.materialized()
     X, y = dataset.X.astype(np.longdouble), dataset.y.astype(np.longdouble)
     w, a = network.w.astype(np.longdouble), network.a.astype(np.longdouble)
     rate, c = np.longdouble(lr), np.longdouble(problem.loss.sample_weight(3))
@@ -177,9 +173,7 @@ def test_weights_loss_scaling_zero_neurons_and_exact_zeros():
 
 
 def test_chunks_do_not_matter_and_the_same_run_gives_the_same_bits():
-    dataset = three_points()
-    network = INITIALIZATIONS["unbalanced"](dataset, width=3000, scale=1e-2, rng=np.random.default_rng(2))
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    problem = small_problem(width=3000, scale=1e-2, seed=2, init="unbalanced", loss=SquareLoss(factor=2.0))
     solver = GroupedGradientDescent(lr=1e-3, iterations=5000)
     once = descend(problem, solver, iterations=[5000])
     often = descend(problem, solver, iterations=[*range(0, 5000, 7), 5000])
@@ -188,9 +182,8 @@ def test_chunks_do_not_matter_and_the_same_run_gives_the_same_bits():
 
 def test_long_run_reaches_least_squares_cheaply():
     """Boursier & Flammarion (2024), Fig. 2 at m = 20,000: two cones are left, at the least-squares fit."""
-    dataset = three_points()
-    network = INITIALIZATIONS["balanced"](dataset, width=20_000, scale=1e-3, rng=np.random.default_rng(0))
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+    problem = small_problem(width=20_000, scale=1e-3, loss=SquareLoss(factor=2.0))
+    dataset = problem.dataset
     run = GroupedGradientDescent(lr=1e-3, iterations=400_000).start(problem)
     run.iterate_to(400_000)
     least_squares = dataset.X @ np.linalg.lstsq(dataset.X, dataset.y, rcond=None)[0]
@@ -199,10 +192,8 @@ def test_long_run_reaches_least_squares_cheaply():
     assert run.outputs() == pytest.approx(run.network().outputs(dataset.X), abs=1e-12)
 
 
-def test_train_runs_it_and_stops_it(rng):
-    dataset = three_points()
-    network = INITIALIZATIONS["balanced"](dataset, width=500, scale=1e-3, rng=rng)
-    problem = TrainingProblem(dataset, SquareLoss(factor=2.0), network)
+def test_train_runs_it_and_stops_it():
+    problem = small_problem(width=500, scale=1e-3, loss=SquareLoss(factor=2.0))
     trajectories = [
         train(problem, method(lr=1e-3, iterations=1_000_000), until=Stationary(atol=1e-6), times=[1.0, 6.504])
         for method in (GroupedGradientDescent, GradientDescent)

@@ -3,25 +3,16 @@
 import numpy as np
 import pytest
 
-from dynamics.descent.descents import descend
-from reluflow.data import Dataset
+from dynamics.descent.descents import descend, random_problem
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
-from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
-from reluflow.network import Network
-
-
-def make_problem(rng, *, loss, n=10, d=4, width=30, leak=0.0):
-    y = np.where(rng.random(n) < 0.5, -1.0, 1.0) if loss.is_classification else rng.standard_normal(n)
-    network = Network(rng.standard_normal((width, d)), rng.standard_normal(width), leak=leak, log_scale=-2.0)
-    return TrainingProblem(Dataset(rng.standard_normal((n, d)), y), loss, network)
 
 
 @pytest.mark.parametrize("loss", [SquareLoss(), SquareLoss(reduction="sum"), LogisticLoss(), ExponentialLoss()])
 def test_whole_batches_are_full_batch_descent(rng, loss):
-    problem = make_problem(rng, loss=loss, leak=0.2)
+    problem = random_problem(rng, n=10, loss=loss, leak=0.2)
     stochastic = descend(problem, StochasticGradientDescent(lr=0.01, batch=10, epochs=100), iterations=[100])
     full = descend(problem, GradientDescent(lr=0.01, iterations=100), iterations=[100])
     assert stochastic.networks[0].w == pytest.approx(full.networks[0].w, rel=1e-11, abs=1e-14)
@@ -31,7 +22,7 @@ def test_whole_batches_are_full_batch_descent(rng, loss):
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_one_epoch_goes_through_every_sample_once_and_steps_are_right_on_average(rng, reduction):
     """From one and the same network the steps of an epoch sum to one full-batch step per batch, in expectation."""
-    problem = make_problem(rng, loss=SquareLoss(reduction=reduction), n=7)
+    problem = random_problem(rng, loss=SquareLoss(reduction=reduction), n=7)
     lr, start = 1e-8, problem.network.materialized()  # so small that the network hardly moves within the epoch
     for batch in (1, 2, 7):
         solver = StochasticGradientDescent(lr=lr, batch=batch, epochs=1)
@@ -45,7 +36,7 @@ def test_one_epoch_goes_through_every_sample_once_and_steps_are_right_on_average
 
 
 def test_same_seed_same_numbers_and_chunks_do_not_matter(rng):
-    problem = make_problem(rng, loss=LogisticLoss())
+    problem = random_problem(rng, n=10, loss=LogisticLoss())
     solver = StochasticGradientDescent(lr=0.1, batch=3, iterations=57, seed=5)
     first = descend(problem, solver, iterations=[57])
     second = descend(problem, solver, iterations=range(58))
@@ -56,29 +47,12 @@ def test_same_seed_same_numbers_and_chunks_do_not_matter(rng):
 
 
 def test_frozen_output_layer(rng):
-    problem = make_problem(rng, loss=ExponentialLoss())
+    problem = random_problem(rng, n=10, loss=ExponentialLoss())
     solver = StochasticGradientDescent(lr=0.05, batch=5, epochs=20, trains_output_layer=False)
     history = descend(problem, solver, iterations=[0, 40])
     assert np.array_equal(history.networks[0].a, history.networks[1].a)
     assert not np.array_equal(history.networks[0].w, history.networks[1].w)
     assert history.losses[-1] < history.losses[0]
-
-
-def test_orthogonally_separable_data_give_two_directions(rng):
-    """Phuong & Lampert (2021), Sec. 5.1, Fig. 1 in small: W becomes nearly of rank two."""
-    h = np.abs(rng.standard_normal((100, 6)))
-    y = np.where(rng.random(100) < 0.5, -1.0, 1.0)
-    alternate = np.array([1.0, -1.0] * 3)
-    wrong = y * (h @ alternate) < 0
-    h[wrong] = h[wrong][:, [1, 0, 3, 2, 5, 4]]
-    dataset = Dataset(y[:, None] * h, y)
-    bounds = 1 / np.sqrt(6), 1 / np.sqrt(40)
-    network = Network(rng.uniform(-bounds[0], bounds[0], (40, 6)), rng.uniform(-bounds[1], bounds[1], 40))
-    problem = TrainingProblem(dataset, LogisticLoss(), network.scaled(np.log(0.01)))
-    history = descend(problem, StochasticGradientDescent(lr=0.1, batch=10, epochs=300), iterations=[3000])
-    singular = np.linalg.svd(history.networks[0].w, compute_uv=False)
-    assert history.losses[-1] < 1e-2
-    assert singular[1] > 3 * singular[2]
 
 
 @pytest.mark.parametrize(
@@ -98,4 +72,4 @@ def test_refuses_bad_options(changes, words):
 
 def test_refuses_a_batch_larger_than_the_data(rng):
     with pytest.raises(InvalidInputError, match="`batch` must be at most n = 10, got 11"):
-        StochasticGradientDescent(lr=0.1, batch=11, epochs=1).start(make_problem(rng, loss=SquareLoss()))
+        StochasticGradientDescent(lr=0.1, batch=11, epochs=1).start(random_problem(rng, n=10, loss=SquareLoss()))

@@ -20,7 +20,6 @@ INITIALIZATIONS = ("balanced", "dominated", "unbalanced")
 class RandomProblem:
     problem: TrainingProblem
     end: float
-    initialization: str
 
 
 def random_problem(seed: int) -> RandomProblem:
@@ -45,4 +44,4 @@ def random_problem(seed: int) -> RandomProblem:
         loss_named(loss, reduction=reduction),
         Network(w=scale * w, a=scale * a, leak=leak),
     )
-    return RandomProblem(problem, end, initialization)
+    return RandomProblem(problem, end)

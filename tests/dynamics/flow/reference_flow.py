@@ -34,7 +34,6 @@ class Reference:
     rtol: float = 1e-12
     time: float = 0.0
     events: list = field(default_factory=list)
-    slides: int = 0
 
     def __post_init__(self):
         self.w, self.a = np.array(self.w, float), np.array(self.a, float)
@@ -47,13 +46,6 @@ class Reference:
         if self.loss == "exponential":
             return self.c * self.y * np.exp(-self.y * h)
         return self.c * self.y / (1.0 + np.exp(self.y * h))
-
-    def value(self, h):
-        if self.loss == "square":
-            return self.c * 0.5 * np.sum((h - self.y) ** 2)
-        if self.loss == "exponential":
-            return self.c * np.sum(np.exp(-self.y * h))
-        return self.c * np.sum(np.log1p(np.exp(-self.y * h)))
 
     def outputs(self, w, a):
         pre = w @ self.X.T
@@ -140,7 +132,6 @@ class Reference:
             after = self.settled_sides(j, touched, near[1][j], base[j], r)
             for k in touched:
                 if after[k] != self.sides[j, k]:
-                    self.slides += after[k] == 0
                     self.events.append((int(j), int(k), self.time, int(self.sides[j, k]), int(after[k])))
             self.sides[j] = after
             basis = np.linalg.svd(self.X[touched].T, full_matrices=False)[0]

@@ -9,10 +9,11 @@ import pytest
 from dynamics.flow.problems_at_random import random_problem
 from dynamics.flow.reference_flow import Reference
 from reluflow.data import Dataset
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.collocation import CollocationFlow
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.losses import loss_named
@@ -123,22 +124,14 @@ def test_two_hundred_random_problems_most_of_which_slide():
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 5, 8, 9, 13, 15])
 def test_gradient_descent_tends_to_the_flow_at_first_order(seed):
-    """Plain subgradient descent, written here; where neurons slide it chatters, and still tends to the flow."""
+    """Where neurons slide it chatters, and still tends to the flow."""
     drawn = random_problem(seed)
     problem, end = drawn.problem, 0.3 * drawn.end
     trajectory = train(problem, EventDrivenFlow(), until=AtTime(end))
-    X, y = problem.dataset.X, problem.dataset.y
     errors = []
     for num_steps in (4000, 8000, 16000):
-        w, a = np.array(problem.network.w), np.array(problem.network.a)
-        rate = end / num_steps
-        for _ in range(num_steps):
-            pre = w @ X.T
-            slope = np.where(pre > 0, 1.0, problem.network.leak)
-            forces = problem.loss.forces(a @ (slope * pre), y)
-            pull = (slope * forces) @ X
-            w, a = w + rate * a[:, None] * pull, a + rate * np.sum(w * pull, axis=1)
-        errors.append(distance(trajectory.network, w, a))
+        descent = train(problem, GradientDescent(lr=end / num_steps, iterations=num_steps), until=Exhausted()).network
+        errors.append(distance(trajectory.network, descent.w, descent.a))
     assert errors[2] < 2e-3
     ratios = [errors[0] / errors[1], errors[1] / errors[2]]
     assert 1.5 < np.sqrt(ratios[0] * ratios[1]) < 2.7

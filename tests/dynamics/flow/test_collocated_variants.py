@@ -1,6 +1,5 @@
 """Weight decay and a frozen output layer in collocation: against the event-driven flow, quadrature and certificates."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -142,19 +141,6 @@ def test_frozen_outputs_above_inputs_that_start_at_zero(decay):
     exact, found = (train(problem, solver, until=AtTime(4.0)) for solver in solvers)
     assert np.max(np.abs(exact.network.w)) > 0.1
     np.testing.assert_allclose(weights(found.network), weights(exact.network), atol=1e-8)
-
-
-@pytest.mark.parametrize(("decay", "trains"), VARIANTS)
-def test_goes_on_bit_by_bit(decay, trains):
-    problem = replace(random_problem(10).problem, weight_decay=decay, trains_output_layer=trains)
-    run = CollocationFlow().start(problem)
-    for _ in range(6):
-        run.advance(3.0)
-    other = pickle.loads(pickle.dumps(run))
-    for each in (run, other):
-        while each.time < 3.0:
-            each.advance(3.0)
-    assert np.array_equal(weights(run.network()), weights(other.network()))
 
 
 def test_little_decay_is_stiff_and_comes_to_rest():

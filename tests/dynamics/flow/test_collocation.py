@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dynamics.flow.problems_at_random import random_problem
-from reluflow import balanced_initialization, certified_limit, load, train
+from problems import small_problem
+from reluflow import balanced_initialization, certified_limit, train
 from reluflow.data import Dataset
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, TrainingProblem, choose_flow
 from reluflow.dynamics.flow.choice import FlowSolver, memory_of_collocation
@@ -19,7 +20,6 @@ from reluflow.network import Network
 
 FIXTURES = Path(__file__).parent / "fixtures"
 DENSE = ("regression-80-8-120", "separable-200-40-40", "wine-130-13-40")
-KINDS = ("refraction", "slide-entry", "slide-exit", "death", "ridge", "sign-change")
 
 
 def distance(one, two):
@@ -139,9 +139,7 @@ def test_descent_tends_to_it():
 
 @pytest.mark.parametrize("scale", ["1e-3", "1e-400"])
 def test_any_scale_ends_where_the_event_driven_flow_ends(scale):
-    data = load("three-points")
-    network = balanced_initialization(data, width=60, scale=scale, rng=np.random.default_rng(0))
-    problem = TrainingProblem(data, SquareLoss(), network)
+    problem = small_problem(width=60, scale=scale)
     ours, exact = train(problem, CollocationFlow()), train(problem, EventDrivenFlow())
     assert ours.outcome is Outcome.STATIONARY
     assert ours.limit.is_polished
@@ -196,9 +194,7 @@ def test_ridges_are_passed_as_asked(ridge):
 
 class TestChoice:
     def test_few_samples_and_many_neurons_stay_event_driven(self):
-        data = load("three-points")
-        network = balanced_initialization(data, width=2000, scale=1e-3, rng=np.random.default_rng(0))
-        chosen = choose_flow(TrainingProblem(data, SquareLoss(), network))
+        chosen = choose_flow(small_problem(width=2000, scale=1e-3))
         assert chosen.name is FlowSolver.EVENT_DRIVEN
         assert chosen.solver == EventDrivenFlow()
         assert "patterns" in chosen.reason

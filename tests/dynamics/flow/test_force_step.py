@@ -101,29 +101,29 @@ def test_factors_of_the_tangent_kernel_with_slides(moves_outputs):
     np.testing.assert_allclose(np.diag(kernel.whole()), kernel.diagonal(), atol=1e-12)
 
 
-@pytest.mark.parametrize("height", [1e3, 1e9])
-def test_forces_that_are_none_are_given_up(height):
-    """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
+@pytest.fixture
+def state():
+    """Of a run at its start: thirty samples of two classes, twenty neurons."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4))
     data = Dataset(X, np.sign(X[:, 0]))
     network = balanced_initialization(data, width=20, scale=1e-1, rng=rng)
-    run = CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))
+    return CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))._state
+
+
+@pytest.mark.parametrize("height", [1e3, 1e9])
+def test_forces_that_are_none_are_given_up(state, height):
+    """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
     signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
-    wild = height * signs * rng.standard_normal((len(RULE.nodes), data.n))
-    found = run._state.force_step.solve(run._state.neurons, run._state.outputs, wild, 10.0, 1e-5)
+    wild = height * signs * np.random.default_rng(1).standard_normal((len(RULE.nodes), 30))
+    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5)
     assert found.status is StepStatus.TOO_LONG
     assert not found.misfit < np.inf
-    assert np.max(found.paths.num_events) <= 101 * (data.n + 1)
+    assert np.max(found.paths.num_events) <= 101 * 31
 
 
-def test_a_correction_that_makes_forces_none_is_not_followed(monkeypatch):
+def test_a_correction_that_makes_forces_none_is_not_followed(state, monkeypatch):
     """No neuron is carried through forces larger than a whole of which they are shares."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 4))
-    data = Dataset(X, np.sign(X[:, 0]))
-    network = balanced_initialization(data, width=20, scale=1e-1, rng=rng)
-    state = CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))._state
     wild = SimpleNamespace(solve=lambda residual: 1e9 * residual)
     monkeypatch.setattr(state.force_step, "_prepare", lambda *_, **__: wild)
     guess = np.tile(state.forces, (len(RULE.nodes), 1))

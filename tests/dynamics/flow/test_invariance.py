@@ -6,23 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamics.flow.problems_at_random import random_problem
+from problems import small_problem
+from reluflow.data import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.losses import SquareLoss
-from reluflow.network import Network, balanced_initialization, unbalanced_initialization
+from reluflow.network import Network
 
 SEEDS = st.integers(min_value=1000, max_value=3000)
 
 
 def run(problem, end, **options):
     return train(problem, EventDrivenFlow(**options), until=AtTime(end))
-
-
-def until_the_same_time(first, second):
-    """Both runs cut at the earlier end, where one has stopped at a ridge."""
-    return min(first.time, second.time)
 
 
 @given(seed=SEEDS)
@@ -100,11 +97,10 @@ def test_data_scaling_law(seed, log_factor):
     np.testing.assert_allclose(first.predictions, second.predictions, atol=1e-8 * size)
 
 
-@pytest.mark.parametrize("draw", [balanced_initialization, unbalanced_initialization])
-def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, monkeypatch):
+@pytest.mark.parametrize("init", ["balanced", "unbalanced"])
+def test_wide_networks_agree_with_neurons_taken_one_by_one(init, monkeypatch):
     """Propagators per group and light crossers, against every neuron as its own column with every crossing exact."""
-    network = draw(three_points, width=300, scale=0.3, rng=np.random.default_rng(5))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=300, scale=0.3, seed=5, init=init)
     wide = run(problem, 6.0, ridge="stay")
     monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._WIDE", 10**9)
     monkeypatch.setattr("reluflow.dynamics.flow.grouped_neurons._FRAME_FROM", 10**9)
@@ -121,8 +117,6 @@ def test_wide_networks_agree_with_neurons_taken_one_by_one(draw, three_points, m
 
 def test_clear_steps_use_up_the_slack_of_neurons(monkeypatch):
     """A step found clear of crossings by a bound once moved neurons without noting it, and some crossed unseen."""
-    from reluflow.data import Dataset
-
     rng = np.random.default_rng(1001104)
     dataset = Dataset(rng.standard_normal((6, 1)), rng.standard_normal(6))
     w = rng.standard_normal((100, 1))
@@ -164,28 +158,19 @@ def test_groups_agree_with_single_neurons(seed):
     np.testing.assert_allclose(grouped.predictions, single.predictions, atol=1e-7)
 
 
-def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance(three_points):
-    network = balanced_initialization(three_points, width=2000, scale=1e-3, rng=np.random.default_rng(1))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+def test_halving_the_tolerance_changes_a_wide_run_by_no_more_than_the_tolerance():
+    problem = small_problem(width=2000, scale=1e-3, seed=1)
     fine, coarse = run(problem, 12.0, rtol=1e-12), run(problem, 12.0, rtol=1e-9)
     assert fine.crossings == coarse.crossings
     np.testing.assert_allclose(coarse.predictions, fine.predictions, rtol=1e-7)
     assert fine.balancedness_drift < 1e-12
 
 
-def test_samples_on_one_line_are_one_wall():
-    """A doubled sample and the pair x, -x behave like their merged or mirrored problem; Lyu et al. (2021), Sec. 4.1."""
-    from reluflow.data import Dataset
-
+def test_mirrored_samples_keep_a_mirrored_network_mirrored():
+    """The pair x, -x with labels y, -y; Lyu et al. (2021), Sec. 4.1."""
     X, y = np.array([[1.0, 0.3], [0.2, -1.0]]), np.array([1.0, -0.5])
     network = Network(w=[[0.1, 0.2], [-0.3, 0.1], [0.2, -0.2]], a=[0.3, -0.35, 0.3], leak=0.2)
-    twice = TrainingProblem(Dataset(np.vstack([X, X]), np.tile(y, 2), task="regression"), SquareLoss(), network)
-    once = TrainingProblem(Dataset(X, y), SquareLoss(), network)
-    np.testing.assert_allclose(run(twice, 9.0).network.w, run(once, 9.0).network.w, atol=1e-10)
-    mirrored = TrainingProblem(
-        Dataset(np.vstack([X, -X]), np.concatenate([y, -y]), task="regression"), SquareLoss(), network
-    )
-    flipped = mirrored.network.replace(w=-np.asarray(network.w), a=-np.asarray(network.a))
-    end = run(mirrored, 9.0).network
-    other = run(TrainingProblem(mirrored.dataset, mirrored.loss, flipped), 9.0).network
-    np.testing.assert_allclose(other.w, -end.w, atol=1e-9)
+    mirrored = Dataset(np.vstack([X, -X]), np.concatenate([y, -y]), task="regression")
+    flipped = network.replace(w=-np.asarray(network.w), a=-np.asarray(network.a))
+    ends = [run(TrainingProblem(mirrored, SquareLoss(), start), 9.0).network for start in (network, flipped)]
+    np.testing.assert_allclose(ends[1].w, -ends[0].w, atol=1e-9)

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from reluflow import EventDrivenFlow, LogisticLoss, TrainingProblem, balanced_initialization, load, train
+from problems import small_problem
+from reluflow import EventDrivenFlow, LogisticLoss, TrainingProblem, load, train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network import initialization_named, neuron_rng
 
@@ -15,12 +16,10 @@ def test_snapshots_up_to_the_largest_double():
     The clock went to infinity as soon as 1/rate left the ordinary doubles, near ln t = 692, and every later snapshot
     was taken then and there.
     """
-    data = load("phuong-toy")
-    network = balanced_initialization(data, width=6, scale=1e-3, rng=np.random.default_rng(0))
     logs = np.array([600.0, 680.0, 690.0, 700.0, 708.0])
-    problem = TrainingProblem(data, LogisticLoss(reduction="sum"), network)
+    problem = small_problem("phuong-toy", width=6, scale=1e-3, loss=LogisticLoss(reduction="sum"))
     run = train(problem, EventDrivenFlow(), times=np.exp(logs), horizon=float(np.exp(logs[-1])))
-    excess = [float(np.min(s.outputs * data.y)) - log for s, log in zip(run.snapshots, logs, strict=True)]
+    excess = [float(np.min(s.outputs * problem.dataset.y)) - log for s, log in zip(run.snapshots, logs, strict=True)]
     assert all(0.0 < later - earlier < 0.2 for earlier, later in itertools.pairwise(excess))
     assert run.log_time == logs[-1]
 

@@ -1,61 +1,54 @@
-"""Numbers the papers or closed forms fix: spurious least squares, Min et al.'s regression case, ridges, margins."""
+"""Numbers the papers or closed forms fix: spurious least squares, crossing times, scales, plateaus, late times."""
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.optimize import brentq
 
-from reluflow.data import Dataset
-from reluflow.data.published.lyu2021 import figure1_left
+from problems import small_problem
+from reluflow.data import Dataset, load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.flow.frozen_start import FrozenStart
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime, DirectionConverged, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import align_until
-from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
+from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network, balanced_initialization, circle_quadrature
 
 
-def degrees(*angles):
-    return np.array([[np.cos(np.radians(t)), np.sin(np.radians(t))] for t in angles])
-
-
 @pytest.mark.parametrize("width", [60, 200, 2000])
-def test_three_points_end_at_least_squares(three_points, width):
+def test_three_points_end_at_least_squares(width):
     """Boursier & Flammarion (2024), Fig. 2: every width ends at the least-squares line, a spurious stationary point."""
-    network = balanced_initialization(three_points, width=width, scale=1e-3, rng=np.random.default_rng(0))
-    trajectory = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow())
-    beta, *_ = np.linalg.lstsq(three_points.X, three_points.y, rcond=None)
+    problem = small_problem(width=width, scale=1e-3)
+    X, trajectory = problem.dataset.X, train(problem, EventDrivenFlow())
+    beta, *_ = np.linalg.lstsq(X, problem.dataset.y, rcond=None)
     assert trajectory.outcome is Outcome.STATIONARY
     assert trajectory.limit.is_polished
     assert trajectory.limit.gradient_norm < 1e-14
-    np.testing.assert_allclose(trajectory.predictions, three_points.X @ beta, atol=1e-12)
+    np.testing.assert_allclose(trajectory.predictions, X @ beta, atol=1e-12)
     assert trajectory.loss == pytest.approx(0.0875213675, abs=1e-10)
     assert [phase.name for phase in trajectory.phases] == ["alignment", "growth", "fitting", "convergence"]
-    pre = trajectory.network.pre_activations(three_points.X)
+    pre = trajectory.network.pre_activations(X)
     pre[np.abs(pre) < 1e-12 * np.linalg.norm(trajectory.network.w, axis=1)[:, None]] = 0.0  # dead on the boundary
     assert np.all(np.all(pre >= 0, axis=1) | np.all(pre <= 0, axis=1))
     assert trajectory.force_evaluations < (5000 if width <= 200 else 8000)
 
 
-def test_three_points_cross_where_the_closed_form_says(three_points):
+def test_three_points_cross_where_the_closed_form_says():
     """While outputs are negligible the crossing times are those of the closed-form alignment."""
-    network = balanced_initialization(three_points, width=200, scale=1e-9, rng=np.random.default_rng(0))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=200, scale=1e-9)
     trajectory = train(problem, EventDrivenFlow(), until=AtTime(6.0), times=[0.5, 3.0])
-    forces = problem.loss.label_forces(three_points.y)
-    state = align_until(three_points.X, forces, network.w, network.a, 6.0)
+    forces = problem.loss.label_forces(problem.dataset.y)
+    state = align_until(problem.dataset.X, forces, problem.network.w, problem.network.a, 6.0)
     ours = sorted((e.neuron, e.sample, e.time) for e in trajectory.events)
     theirs = sorted(zip(state.events.neurons, state.events.samples, state.events.times, strict=True))
     assert len(ours) == len(theirs) > 100
     assert max(abs(a[2] - b[2]) for a, b in zip(ours, theirs, strict=True)) < 1e-10
 
 
-def test_crossing_times_are_right_to_the_tolerance(three_points):
+def test_crossing_times_are_right_to_the_tolerance():
     """At width 200 every crossing time agrees with a run at a thousandth of the tolerance to 1e-10."""
-    network = balanced_initialization(three_points, width=200, scale=1e-3, rng=np.random.default_rng(0))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+    problem = small_problem(width=200, scale=1e-3)
     usual, fine = (train(problem, EventDrivenFlow(rtol=rtol), until=AtTime(30.0)) for rtol in (1e-10, 1e-13))
     ours = sorted((e.neuron, e.sample, e.time) for e in usual.events)
     exact = sorted((e.neuron, e.sample, e.time) for e in fine.events)
@@ -63,18 +56,13 @@ def test_crossing_times_are_right_to_the_tolerance(three_points):
     assert max(abs(a[2] - b[2]) for a, b in zip(ours, exact, strict=True)) < 1e-10
 
 
-def frozen(monkeypatch):
-    """Make the closed-form start unavailable, so that the same run goes through ordinary steps."""
-    monkeypatch.setattr("reluflow.dynamics.flow.frozen_start.FrozenStart.is_worthwhile", lambda self, neurons: False)
-
-
 @pytest.mark.parametrize("scale", ["1e-9", "1e-30"])
-def test_jumps_equal_steps(three_points, scale, monkeypatch):
-    network = balanced_initialization(three_points, width=40, scale=scale, rng=np.random.default_rng(2))
-    problem = TrainingProblem(three_points, SquareLoss(), network)
+def test_jumps_equal_steps(scale, monkeypatch):
+    """With the closed-form start made unavailable the same run goes through ordinary steps."""
+    problem = small_problem(width=40, scale=scale, seed=2)
     times = [3.0, 20.0]
     jumped = train(problem, EventDrivenFlow(), until=AtTime(25.0), times=times)
-    frozen(monkeypatch)
+    monkeypatch.setattr(FrozenStart, "is_worthwhile", lambda self, neurons: False)
     stepped = train(problem, EventDrivenFlow(), until=AtTime(25.0), times=times)
     assert jumped.steps < stepped.steps
     assert jumped.crossings == stepped.crossings
@@ -87,13 +75,12 @@ def test_jumps_equal_steps(three_points, scale, monkeypatch):
         )
 
 
-def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm(three_points):
+def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm():
     """Growth rate 0.7149689 = |D*| of the one extremal vector: Boursier & Flammarion (2024), golden numbers."""
     rate = 0.7149689
     runs = {}
     for scale in ("1e-3", "1e-300", "1e-4000"):
-        network = balanced_initialization(three_points, width=200, scale=scale, rng=np.random.default_rng(0))
-        runs[scale] = train(TrainingProblem(three_points, SquareLoss(), network), EventDrivenFlow())
+        runs[scale] = train(small_problem(width=200, scale=scale), EventDrivenFlow())
         assert runs[scale].outcome is Outcome.STATIONARY
         assert runs[scale].balancedness_drift < 1e-12
     assert runs["1e-300"].force_evaluations < 2 * runs["1e-3"].force_evaluations
@@ -104,79 +91,21 @@ def test_any_scale_takes_the_same_effort_and_time_grows_like_its_logarithm(three
     assert length["1e-300"] == pytest.approx(length["1e-4000"], rel=5e-3)
 
 
-def test_infinite_width_is_the_limit_of_wide(three_points):
-    node = train(
-        TrainingProblem(three_points, SquareLoss(), circle_quadrature(three_points, num_nodes=400, scale=1e-3)),
-        EventDrivenFlow(),
-        until=AtTime(10.0),
+def test_infinite_width_is_the_limit_of_wide():
+    def at_ten(problem, **settings):
+        return train(problem, EventDrivenFlow(**settings), until=AtTime(10.0)).predictions
+
+    data = load("three-points")
+    nodes, finer = (
+        at_ten(TrainingProblem(data, SquareLoss(), circle_quadrature(data, num_nodes=num_nodes, scale=1e-3)))
+        for num_nodes in (400, 800)
     )
-    finer = train(
-        TrainingProblem(three_points, SquareLoss(), circle_quadrature(three_points, num_nodes=800, scale=1e-3)),
-        EventDrivenFlow(),
-        until=AtTime(10.0),
-    )
-    np.testing.assert_allclose(node.predictions, finer.predictions, rtol=1e-4)
+    np.testing.assert_allclose(nodes, finer, rtol=1e-4)
     errors = []
     for width in (1000, 100_000):
-        draws = [
-            train(
-                TrainingProblem(
-                    three_points,
-                    SquareLoss(),
-                    balanced_initialization(three_points, width=width, scale=1e-3, rng=np.random.default_rng(seed)),
-                ),
-                EventDrivenFlow(rtol=1e-7),
-                until=AtTime(10.0),
-            ).predictions
-            for seed in range(3)
-        ]
-        errors.append(np.sqrt(np.mean(np.square(np.array(draws) - finer.predictions))))
+        draws = [at_ten(small_problem(width=width, scale=1e-3, seed=seed), rtol=1e-7) for seed in range(3)]
+        errors.append(np.sqrt(np.mean(np.square(np.array(draws) - finer))))
     assert 3.0 < errors[0] / errors[1] < 33.0  # Monte Carlo: a factor 10 on average
-
-
-def test_min_regression_case():
-    """Min et al. (2024), digest 3.8: crossing times, t_2, the loss at 400 and the stable rank."""
-    dataset = Dataset(degrees(0, 30, 190, 220), [1.0, 1.0, -1.0, -1.0])
-    w = 1e-6 * degrees(*(15 + 30 * k for k in range(12)))
-    network = Network(w=w, a=1e-6 * np.array([1.0, 1.0, -1.0, -1.0] * 3))
-    problem = TrainingProblem(dataset, ExponentialLoss(reduction="sum"), network)
-    times = [6.66380, 6.66612, 400.0]
-    trajectory = train(problem, EventDrivenFlow(), until=AtTime(400.0), times=times)
-    plus, minus, last = trajectory.snapshots
-    assert np.max(np.abs(plus.outputs[:2])) == pytest.approx(0.25, abs=1e-5)
-    assert np.max(np.abs(minus.outputs[2:])) == pytest.approx(0.25, abs=1e-5)
-    assert last.loss == pytest.approx(3.188e-4, abs=5e-8)
-    singular = np.linalg.svd(last.network.w, compute_uv=False)
-    assert np.sum(singular**2) / singular[0] ** 2 == pytest.approx(1.007654, abs=1e-6)
-    alignment = [0, 0, 0.711237, 0.326356, 0.611370, 0.950063, 0, 0, 0.472531, 0.201998, 0.361961, 0.759327]
-    for neuron, expected in enumerate(alignment):
-        own = [event.time for event in trajectory.events if event.neuron == neuron]
-        assert max(own, default=0.0) == pytest.approx(expected, abs=1e-5)
-    assert trajectory.slides == 0
-
-
-def test_ridge_of_min_e4():
-    """Min et al. (2024), App. E.4: waiting and leaving are both solutions; leaving has a closed form."""
-    problem = TrainingProblem(Dataset([[1.0, 0.0]], [1.0]), ExponentialLoss(), Network(w=[[0.0, 1.0]], a=[1.0]))
-    stopped = train(problem, EventDrivenFlow(), until=AtTime(3.0))
-    assert stopped.outcome is Outcome.RIDGE
-    assert stopped.time == 0.0
-    assert [event.kind for event in stopped.events] == ["ridge"]
-    boost = brentq(lambda s: quad(lambda u: np.exp(np.sinh(2 * u) / 2), 0, s, epsrel=1e-13)[0] - 3.0, 0, 3, xtol=1e-14)
-    left = train(problem, EventDrivenFlow(ridge="positive"), until=AtTime(3.0)).network
-    np.testing.assert_allclose(left.w, [[np.sinh(boost), 1.0]], atol=1e-9)
-    assert left.a[0] == pytest.approx(np.cosh(boost), abs=1e-9)
-    for choice in ("negative", "stay"):
-        waited = train(problem, EventDrivenFlow(ridge=choice), until=AtTime(3.0)).network
-        np.testing.assert_array_equal(waited.w, [[0.0, 1.0]])
-
-
-def test_dead_at_the_boundary_is_no_ridge():
-    """Min et al. (2024), App. E.3: pushed onto the boundary of the dead cone, the neuron stays."""
-    problem = TrainingProblem(Dataset([[1.0, 0.0]], [-1.0]), ExponentialLoss(), Network(w=[[0.0, 1.0]], a=[1.0]))
-    trajectory = train(problem, EventDrivenFlow(), until=AtTime(3.0))
-    assert trajectory.outcome is Outcome.HORIZON
-    np.testing.assert_array_equal(trajectory.network.w, [[0.0, 1.0]])
 
 
 def test_one_neuron_on_one_sample_in_closed_form():
@@ -191,38 +120,20 @@ def test_one_neuron_on_one_sample_in_closed_form():
     assert end.predictions[0] == pytest.approx(2.0, abs=1e-13)
 
 
-def test_plateau_between_two_saddles():
-    """Orthogonal samples of unequal labels are fitted one after the other, at rates |y_k| / n: a plateau in between."""
+@pytest.mark.parametrize(("scale", "until"), [(1e-8, None), (1e-200, Stationary(1e-6))])
+def test_a_plateau_between_two_saddles_is_not_taken_for_the_end(scale, until):
+    """Orthogonal samples of unequal labels are fitted one after the other, at rates |y_k| / n: a plateau in between.
+
+    At scale 1e-200 the second neuron stays below any gradient tolerance for hundreds of time units.
+    """
     dataset = Dataset([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5])
-    network = Network(w=[[1e-8, -1e-9], [-1e-9, 1e-8]], a=[1.01e-8, 1.01e-8])
-    trajectory = train(TrainingProblem(dataset, SquareLoss(), network), EventDrivenFlow())
+    network = Network(w=[[1.0, -0.1], [-0.1, 1.0]], a=[1.01, 1.01], log_scale=np.log(scale))
+    trajectory = train(TrainingProblem(dataset, SquareLoss(), network), EventDrivenFlow(), until=until)
     assert trajectory.outcome is Outcome.STATIONARY
     np.testing.assert_allclose(trajectory.predictions, [3.0, 0.5], atol=1e-12)
     plateau = [phase for phase in trajectory.phases if phase.name == "plateau"]
     assert len(plateau) == 1
     assert plateau[0].end - plateau[0].start > 20.0
-
-
-def test_a_plateau_is_not_taken_for_the_end():
-    """At scale 1e-200 the second neuron stays below any gradient tolerance for hundreds of time units."""
-    dataset = Dataset([[1.0, 0.0], [0.0, 1.0]], [3.0, 0.5])
-    network = Network(w=[[1.0, -0.1], [-0.1, 1.0]], a=[1.01, 1.01], log_scale=-200.0 * np.log(10.0))
-    trajectory = train(TrainingProblem(dataset, SquareLoss(), network), EventDrivenFlow(), until=Stationary(1e-6))
-    np.testing.assert_allclose(trajectory.predictions, [3.0, 0.5], atol=1e-12)
-
-
-def test_symmetric_data_reach_the_linear_max_margin():
-    """Lyu et al. (2021), Fig. 1 left, digest Sec. 7: margin 0.375 within 2e-9 at norm^2 = 1e3; Thm 4.3."""
-    dataset = figure1_left(0.5)
-    rng = np.random.default_rng(3)
-    network = Network(w=1e-3 * rng.standard_normal((6, 2)), a=1e-3 * rng.standard_normal(6), leak=0.5)
-    problem = TrainingProblem(dataset, LogisticLoss(), network)
-    trajectory = train(problem, EventDrivenFlow(ridge="stay"), until=DirectionConverged(1e-9), log_horizon=400.0)
-    end = trajectory.network
-    margin = np.min(trajectory.predictions * dataset.y) / end.squared_norm()
-    assert margin == pytest.approx(0.375, abs=1e-8)
-    share = np.sum(end.a[end.a > 0] ** 2) / np.sum(end.a**2)
-    assert share == pytest.approx(0.5, abs=1e-3)
 
 
 def test_time_beyond_every_double():

@@ -18,24 +18,32 @@ Q, D, WALLS = 5, 12, 30
 
 
 def slide_on(side, pulls, rest):
-    most = D + 1
+    q, d = rest.shape
+    most = d + 1
     slide = Slide(
         np.zeros(2, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
-        np.zeros((most, D)),
+        np.zeros((most, d)),
         np.zeros((most, most)),
-        np.zeros((Q, most)),
-        np.zeros((Q, most)),
+        np.zeros((q, most)),
+        np.zeros((q, most)),
         rest,
-        np.zeros((Q, D)),
+        np.zeros((q, d)),
     )
     gather(side, pulls.normals, slide)
     return slide
 
 
-def by_wall(slide):
-    held = slide.held[0]
-    return dict(zip(slide.walls[:held].tolist(), slide.multipliers[:, :held].T, strict=True))
+def assert_as_gathered(slide, side, pulls, walls):
+    """The slide holds these walls, with the pull and the multipliers of one gathered from scratch."""
+    fresh = slide_on(side, pulls, slide.rest.copy())
+    assert np.allclose(slide.pull, fresh.pull, rtol=0, atol=1e-14)
+    ours, theirs = (
+        dict(zip(one.walls[: one.held[0]].tolist(), one.multipliers[:, : one.held[0]].T, strict=True))
+        for one in (slide, fresh)
+    )
+    assert ours.keys() == theirs.keys() == walls
+    assert all(np.allclose(ours[b], theirs[b], rtol=0, atol=1e-13) for b in ours)
 
 
 @pytest.fixture
@@ -57,12 +65,8 @@ def test_leaving_a_wall_by_rotations_is_gathering_the_others(problem, wall, to_s
     pulls, side, rest = problem
     slide = slide_on(side, pulls, rest.copy())
     leave_wall(slide, pulls, side, wall, to_side)
-    fresh = slide_on(side, pulls, slide.rest.copy())
     assert side[wall] == to_side
-    assert np.allclose(slide.pull, fresh.pull, rtol=0, atol=1e-14)
-    ours, theirs = by_wall(slide), by_wall(fresh)
-    assert ours.keys() == theirs.keys() == set(range(7)) - {wall}
-    assert all(np.allclose(ours[b], theirs[b], rtol=0, atol=1e-13) for b in ours)
+    assert_as_gathered(slide, side, pulls, set(range(7)) - {wall})
 
 
 def test_a_new_wall_is_held_like_the_others(problem):
@@ -76,11 +80,7 @@ def test_a_new_wall_is_held_like_the_others(problem):
     slide.along[:, :7] += change[:, None] * (pulls.normals[9] @ slide.basis[:7].T)
     assert add_wall(9, pulls.normals, slide)
     hold_newest(slide)
-    fresh = slide_on(side, pulls, slide.rest.copy())
-    assert np.allclose(slide.pull, fresh.pull, rtol=0, atol=1e-14)
-    ours, theirs = by_wall(slide), by_wall(fresh)
-    assert ours.keys() == theirs.keys()
-    assert all(np.allclose(ours[b], theirs[b], rtol=0, atol=1e-13) for b in ours)
+    assert_as_gathered(slide, side, pulls, {*range(7), 9})
 
 
 def test_a_wall_that_others_hold_takes_its_place_when_one_of_them_is_left():
@@ -89,18 +89,7 @@ def test_a_wall_that_others_hold_takes_its_place_when_one_of_them_is_left():
     strengths = np.arange(4.0)[:, None] * np.ones((1, 2))
     pulls = Pulls(rows, strengths, np.zeros((4, 2)), np.zeros((4, 2), dtype=bool))
     side = np.array([0, 0, 0, 1], dtype=np.int8)
-    most = 4
-    slide = Slide(
-        np.zeros(2, dtype=np.int64),
-        np.zeros(most, dtype=np.int64),
-        np.zeros((most, 3)),
-        np.zeros((most, most)),
-        np.zeros((2, most)),
-        np.zeros((2, most)),
-        np.ascontiguousarray(np.tile(3.0 * rows[3], (2, 1))),
-        np.zeros((2, 3)),
-    )
-    gather(side, rows, slide)
+    slide = slide_on(side, pulls, np.ascontiguousarray(np.tile(3.0 * rows[3], (2, 1))))
     assert (slide.held[0], slide.held[1]) == (2, 1)
     leave_wall(slide, pulls, side, 0, 1)
     assert sorted(slide.walls[: slide.held[0]].tolist()) == [1, 2]

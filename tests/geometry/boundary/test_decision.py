@@ -1,10 +1,9 @@
 """What happens on walls: refraction, valley, ridge, death, several at once, the origin."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
+from geometry.oracles import ways_on
 from reluflow.geometry.boundary.decision import NO_WAY, ONE_WAY, RIDGES, SEVERAL_WAYS, decide, make_choice, resolve
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -98,21 +97,6 @@ def test_flipping_all_signs_flips_the_choice(sign, rng):
         assert tuple(-s for s in second.sides) == first.sides
 
 
-def consistent_ways(normals, plus, minus, rest, sign):
-    """Every choice of sides whose own velocity keeps it, by trying all of them: what the definition says, slowly."""
-    ways = []
-    for sides in product((1, -1, 0), repeat=len(plus)):
-        side = np.array(sides)
-        pull = rest + np.where(side > 0, plus, np.where(side < 0, minus, 0.0)) @ normals
-        slides = side == 0
-        q = np.linalg.lstsq(normals[slides].T, -pull, rcond=None)[0]
-        pull = pull + q @ normals[slides]
-        low, high = np.minimum(plus, minus)[slides], np.maximum(plus, minus)[slides]
-        if np.all((low < q) & (q < high)) and np.all((sign * (normals @ pull) * side)[~slides] > 0):
-            ways.append(sides)
-    return ways
-
-
 def test_the_ways_on_are_those_of_the_definition(rng):
     """On one to three walls at once; the same verdict and sides as by trying every choice."""
     counts = np.zeros(3, dtype=int)
@@ -121,7 +105,7 @@ def test_the_ways_on_are_those_of_the_definition(rng):
         normals = rng.standard_normal((s, d))
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         plus, minus, rest = rng.standard_normal(s), rng.standard_normal(s), 0.7 * rng.standard_normal(d)
-        ways = consistent_ways(normals, plus, minus, rest, sign)
+        ways = [sides for sides, _ in ways_on(normals, plus, minus, rest, sign)]
         found = settle(plus, minus, rest, sign, np.zeros(s), "stop", normals)
         assert ways
         assert found.verdict == (ONE_WAY if len(ways) == 1 else SEVERAL_WAYS) != NO_WAY

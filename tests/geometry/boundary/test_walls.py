@@ -14,6 +14,8 @@ def test_copies_opposites_and_zeros_are_grouped():
     assert pulled.walls.wall_of_sample[[0, 2, 3, 4]].tolist() == [0, 0, 1, 0]
     assert pulled.walls.orientation.tolist() == [1, 0, -1, 1, 1]
     assert pulled.walls.num_samples.tolist() == [3, 1]
+    assert pulled.walls.first_sample.tolist() == [0, 3]
+    assert pulled.walls.slopes(np.array([1, -1], dtype=np.int8), 0.1).tolist() == [1.0, 0.0, 0.1, 0.1, 1.0]
     root = np.sqrt(5.0)
     assert pulled.plus == pytest.approx([root * (1.0 - 0.25 * 6.0 + 1.0), -root])
     assert pulled.minus == pytest.approx([root * (0.25 - 6.0 + 0.25), -0.25 * root])
@@ -47,19 +49,6 @@ def test_sliding_vector_is_the_projection():
 def test_odd_forces_leave_no_kink():
     pulled = PulledWalls.of([[1.0, 1.0], [-1.0, -1.0], [1.0, 0.0]], [0.7, -0.7, 1.0], 0.3)
     assert pulled.has_kink.tolist() == [False, True]
-
-
-def test_samples_on_one_line_share_a_wall():
-    X = np.array([[1.0, 2.0], [-2.0, -4.0], [3.0, 0.0], [0.5, 1.0], [0.0, 0.0]])
-    walls = Walls.of(X)
-    assert walls.wall_of_sample[[0, 1, 3]].tolist() == [0, 0, 0]
-    assert walls.orientation.tolist() == [1.0, -1.0, 1.0, 1.0, 0.0]
-    assert walls.first_sample.tolist() == [0, 2]
-    sides = np.array([1, -1], dtype=np.int8)
-    assert walls.slopes(sides, 0.1).tolist() == [1.0, 0.1, 0.1, 1.0, 0.0]
-    np.testing.assert_allclose(
-        walls.pull_factors(1, 0.1) * np.array([1, 1, 1, 1, 1]), [5**0.5, -0.2 * 5**0.5, 3.0, 1.25**0.5, 0.0]
-    )
 
 
 def test_nearly_parallel_samples_are_two_walls():

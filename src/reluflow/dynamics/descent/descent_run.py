@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS
+from reluflow.dynamics.descent.descent_kernels import SMALLEST_LOSS, Descent
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome
@@ -35,19 +35,17 @@ class DescentRun(AbstractRun):
     ----------
     problem
         What is trained.
-    lr
-        Learning rate.
+    descent
+        The constants of its iterations; a `loss_threshold` of 0 stands for a constant rate.
     iterations
         How many at most.
-    loss_threshold
-        The rate is lr loss_threshold / L once L is below; 0 for a constant rate.
     """
 
-    def __init__(self, problem: TrainingProblem, *, lr: float, iterations: int, loss_threshold: float = 0.0) -> None:
+    def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, last_step=iterations)
-        self.lr = lr
         self.iterations = iterations
-        self.loss_threshold = loss_threshold
+        self._descent = descent
+        self.lr, self.loss_threshold = descent.lr, descent.loss_threshold
         self.start_network = materialized(problem.network)
         self._clock = np.zeros(2)  # iteration and time, written by the kernels together with the neurons
         self._chunk = 1
@@ -191,18 +189,10 @@ def materialized(network: Network) -> Network:
     return network.materialized()
 
 
-def checked_rate(lr: float) -> float:
-    """A positive learning rate, or a refusal."""
-    if not (np.isfinite(lr) and lr > 0):
-        raise InvalidInputError(f"`lr` must be positive and finite, got {lr}.")
-    return float(lr)
-
-
-def checked_count(value: int, name: str) -> int:
-    """A whole number of at least 1, or a refusal."""
+def check_count(value: int, name: str) -> None:
+    """Refuse what is no whole number of at least 1."""
     if value != int(value) or value < 1:
         raise InvalidInputError(f"`{name}` must be a whole number of at least 1, got {value}.")
-    return int(value)
 
 
 def slope_value(slope_at_zero: SlopeAtZero, leak: float) -> float:

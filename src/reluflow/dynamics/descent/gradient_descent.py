@@ -17,7 +17,7 @@ from reluflow.dynamics.descent.descent_kernels import (
     outputs_of_blocks,
 )
 from reluflow.dynamics.descent.descent_kernels import descend as descend_on_one_core
-from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, checked_count, checked_rate, slope_value
+from reluflow.dynamics.descent.descent_run import DescentRun, SlopeAtZero, check_count, slope_value
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.trajectory import Law
@@ -98,8 +98,7 @@ class FusedRun(DescentRun):
     """One pass over the neurons per iteration, in machine code."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._loss = compiled(problem.loss)
         self._blocks = to_blocks(np.column_stack([self.start_network.w, self.start_network.a]))
         self._outputs = outputs_of_blocks(self._blocks, problem.network.num_neurons, descent)
@@ -136,8 +135,7 @@ class DenseRun(DescentRun):
     """Matrix products over all neurons and samples, for high dimension."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._state = (self.start_network.w, self.start_network.a)
         self._products = self.start_network.pre_activations(problem.dataset.X)
 
@@ -193,8 +191,9 @@ def network_outputs(products: FloatArray, a: FloatArray, network: Network) -> Fl
 
 def check_descent(lr: float, iterations: int, slope_at_zero: SlopeAtZero) -> None:
     """Refuse what no descent method takes."""
-    checked_rate(lr)
-    checked_count(iterations, "iterations")
+    if not (np.isfinite(lr) and lr > 0):
+        raise InvalidInputError(f"`lr` must be positive and finite, got {lr}.")
+    check_count(iterations, "iterations")
     if isinstance(slope_at_zero, str) and slope_at_zero != "minimum-norm":
         raise InvalidInputError(f"`slope_at_zero` must be a number or 'minimum-norm', got {slope_at_zero!r}.")
 

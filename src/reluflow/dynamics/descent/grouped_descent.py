@@ -51,8 +51,7 @@ class GroupedRun(DescentRun):
     """A run of grouped gradient descent. Every neuron starts as a walker and goes home at once if it can."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations, loss_threshold=descent.loss_threshold)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._loss = compiled(problem.loss)
         neurons = np.column_stack([self.start_network.w, self.start_network.a])
         self._groups = _all_walking(neurons, descent, room=_FIRST_ROOM)
@@ -120,20 +119,8 @@ def _all_walking(neurons: FloatArray, descent: Descent, *, room: int) -> Groups:
 
 def _with_twice_the_room(groups: Groups) -> Groups:
     """The same groups with room for twice as many cones, and the hash table made anew."""
-    per_cone = (
-        "is_on",
-        "slopes",
-        "is_inert",
-        "population",
-        "frames",
-        "returns",
-        "inverted_at",
-        "moments",
-        "path",
-        "bin_width",
-        "cursor",
-        "heads",
-    )
+    first, last = Groups._fields.index("is_on"), Groups._fields.index("heads")
+    per_cone = Groups._fields[first : last + 1]  # they stand together
     changes = {name: np.concatenate([getattr(groups, name)] * 2) for name in per_cone}
     grown = groups._replace(**changes, table=np.full(2 * len(groups.table), -1))
     grown.population[groups.counters[CONES] :] = 0

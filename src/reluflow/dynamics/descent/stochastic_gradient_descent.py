@@ -9,7 +9,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.descent_kernels import Descent
-from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, checked_count
+from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, check_count
 from reluflow.dynamics.descent.gradient_descent import (
     check_descent,
     dense_step,
@@ -66,8 +66,8 @@ class StochasticGradientDescent(AbstractSolver):
         if (self.epochs is None) == (self.iterations is None):
             raise InvalidInputError("exactly one of `epochs` and `iterations` must be given.")
         if self.epochs is not None:
-            checked_count(self.epochs, "epochs")
-        checked_count(self.batch, "batch")
+            check_count(self.epochs, "epochs")
+        check_count(self.batch, "batch")
         check_descent(self.lr, 1 if self.iterations is None else self.iterations, self.slope_at_zero)
 
     def start(self, problem: TrainingProblem) -> StochasticRun:
@@ -89,8 +89,7 @@ class StochasticRun(DescentRun):
     """A run of stochastic gradient descent."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, batch: int, iterations: int, seed: int) -> None:
-        super().__init__(problem, lr=descent.lr, iterations=iterations)
-        self._descent = descent
+        super().__init__(problem, descent, iterations=iterations)
         self._batch = batch
         self._batches_per_epoch = -(-problem.dataset.n // batch)
         self._rng = np.random.default_rng(seed)

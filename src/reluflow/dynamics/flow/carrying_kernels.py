@@ -15,6 +15,7 @@ from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
+from reluflow.dynamics.flow.step_kernels import columns_at
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -43,15 +44,7 @@ class Course(NamedTuple):
 @njit(cache=True)
 def _frame_at(dense: FloatArray, first: int, theta: float) -> FloatArray:
     """Rows of one frame at a fraction of the step."""
-    width = dense.shape[2]
-    binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
-    frame = np.zeros((width, width))
-    for b in range(8):
-        weight = binomials[b] * theta**b * (1.0 - theta) ** (7 - b)
-        for p in range(width):
-            for q in range(width):
-                frame[p, q] += weight * dense[b, first + p, q]
-    return frame
+    return columns_at(dense[:, first : first + dense.shape[2]], theta)
 
 
 @njit(cache=True)
@@ -202,14 +195,11 @@ def carry_crossers(
                     z[i] -= height * layout.normals[wall, i]
                 shape[:] = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
             if commit:
-                if count == capacity:
-                    capacity *= 2
-                    neurons = _grown(neurons, capacity)
-                    event_walls = _grown(event_walls, capacity)
-                    codes = _grown(codes, capacity)
-                    longer = np.empty(capacity)
-                    longer[:count] = event_thetas
-                    event_thetas = longer
+                if count == neurons.shape[0]:  # room for as many again
+                    neurons = np.concatenate((neurons, neurons))
+                    event_walls = np.concatenate((event_walls, event_walls))
+                    event_thetas = np.concatenate((event_thetas, event_thetas))
+                    codes = np.concatenate((codes, codes))
                 neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
                 count += 1
             g = target
@@ -235,11 +225,3 @@ def carry_crossers(
         event_thetas[:count],
         codes[:count],
     )
-
-
-@njit(cache=True)
-def _grown(array: IntArray, capacity: int) -> IntArray:
-    """A longer copy."""
-    longer = np.empty(capacity, dtype=np.int64)
-    longer[: array.shape[0]] = array
-    return longer

@@ -11,7 +11,7 @@ from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
-from reluflow.dynamics.flow.flow_kernels import Layout, wall_forces
+from reluflow.dynamics.flow.flow_kernels import Layout, add_wall_pulls, wall_forces
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.tolerance import ROUNDING
 
@@ -91,6 +91,12 @@ def reach_of_rows(rows: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
+def _limits(path: FloatArray, growth: FloatArray) -> FloatArray:
+    """Neurons of a group are looked at up to this expiry; none, as expiries are not negative, where it stands still."""
+    return np.where(growth > 0.0, path + growth, -1.0)
+
+
+@njit(cache=True)
 def scan_frames(
     coefficients: FloatArray, layout: Layout, members: Members
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
@@ -110,27 +116,13 @@ def scan_frames(
             rows[g] = wall_rows(coefficients, layout.starts[g], layout.normals)
             reach[g] = reach_of_rows(rows[g])
             growth[g] = np.max(reach[g])
-    limit = np.full(num_groups, -1.0)  # expiries are not negative: groups that do not move are never looked at
-    for g in range(num_groups):
-        if growth[g] > 0.0:
-            limit[g] = path[g] + growth[g]
-    num_looked = 0
-    for j in range(group.shape[0]):
-        if expiry[j] <= limit[group[j]]:
-            num_looked += 1
-    looked = np.empty(num_looked, dtype=np.int64)
-    num_looked = 0
-    for j in range(group.shape[0]):
-        if expiry[j] <= limit[group[j]]:
-            looked[num_looked] = j
-            num_looked += 1
-    crossers = np.empty(num_looked, dtype=np.int64)
-    walls = np.empty(num_looked, dtype=np.int64)
-    thetas = np.empty(num_looked)
+    looked = np.flatnonzero(expiry <= _limits(path, growth)[group])
+    crossers = np.empty_like(looked)
+    walls = np.empty_like(looked)
+    thetas = np.empty(looked.shape[0])
     num_crossers = 0
     polynomial = np.empty(8)
-    for index in range(num_looked):
-        j = looked[index]
+    for j in looked:
         g = group[j]
         size = 0.0
         for e in range(width):
@@ -160,7 +152,7 @@ def scan_frames(
             walls[num_crossers] = wall
             thetas[num_crossers] = best
             num_crossers += 1
-    return growth, looked[:num_looked], crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
+    return growth, looked, crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
 
 
 @njit(cache=True)
@@ -209,12 +201,7 @@ def slide_margins(
     for row in range(pairs.shape[0]):
         g, wall = pairs[row, 0], pairs[row, 1]
         pull[:] = 0.0
-        for b in range(plus.shape[0]):
-            side = layout.sides[g, b]
-            if side != 0:
-                strength = plus[b] if side > 0 else minus[b]
-                for i in range(d):
-                    pull[i] += strength * layout.normals[b, i]
+        add_wall_pulls(g, plus, minus, layout, pull)
         q = 0.0
         for i in range(d):
             q -= solvers[row, i] * pull[i]
@@ -264,10 +251,7 @@ def may_cross(
                     return True, reach
     reach = np.sqrt(reach)
     if has_frames:
-        limit = np.full(reach.shape[0], -1.0)  # expiries are not negative
-        for g in range(reach.shape[0]):
-            if reach[g] > 0.0:
-                limit[g] = members.path[g] + reach[g]
+        limit = _limits(members.path, reach)
         for j in range(members.group.shape[0]):
             if members.expiry[j] <= limit[members.group[j]]:
                 return True, reach

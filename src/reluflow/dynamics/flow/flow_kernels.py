@@ -126,6 +126,17 @@ def wall_forces(forces: FloatArray, layout: Layout) -> tuple[FloatArray, FloatAr
 
 
 @njit(cache=True)
+def add_wall_pulls(g: int, plus: FloatArray, minus: FloatArray, layout: Layout, pull: FloatArray) -> None:
+    """Add what the walls that group g does not slide on pull, each on the side it is on."""
+    for b in range(plus.shape[0]):
+        side = layout.sides[g, b]
+        strength = plus[b] if side > 0 else minus[b]
+        if side != 0 and strength != 0.0:
+            for i in range(pull.shape[0]):
+                pull[i] += strength * layout.normals[b, i]
+
+
+@njit(cache=True)
 def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
     """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
     plus, minus = wall_forces(forces, layout)
@@ -134,14 +145,7 @@ def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
     for g in range(num_groups):
         if layout.starts[g] == layout.starts[g + 1]:
             continue
-        for b in range(plus.shape[0]):
-            side = layout.sides[g, b]
-            if side == 0:
-                continue
-            strength = plus[b] if side > 0 else minus[b]
-            if strength != 0.0:
-                for i in range(d):
-                    pull[g, i] += strength * layout.normals[b, i]
+        add_wall_pulls(g, plus, minus, layout, pull[g])
         for _ in range(2):  # twice, so that the normal part is gone to rounding
             for row in range(layout.tangent_starts[g], layout.tangent_starts[g + 1]):
                 along = 0.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.boundary_events import BoundaryEvents
 from reluflow.dynamics.flow.flow_kernels import (
@@ -181,13 +181,10 @@ class FlowState:
         """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
         pulls = self.group_pulls()
         members = np.flatnonzero(np.any(pulls, axis=1)[self.neurons.group])
-        return float(1.0 - np.min(self._cosines(members, pulls), initial=1.0))
-
-    def _cosines(self, members: IntArray, pulls: FloatArray) -> FloatArray:
-        """cos(w_j, a_j D_j) of some neurons."""
         self.sync()
         z = self.neurons.actual(members)
-        return cosines_with(z[:, :-1], z[:, -1], pulls[self.neurons.group[members]])
+        cosines = cosines_with(z[:, :-1], z[:, -1], pulls[self.neurons.group[members]])
+        return float(1.0 - np.min(cosines, initial=1.0))
 
     def last_state(self) -> Limit:
         """The state here as the end point of a run."""
@@ -198,9 +195,8 @@ class FlowState:
         here = self.last_state()
         if not self._problem.is_plain:
             return replace(here, reason=f"Not polished: with {self._problem.variant} the last state is given as it is.")
-        found = polish(self.columns, self.layout, self._problem.loss)
         kept = self.columns
-        self.columns = found.columns
+        self.columns, num_iterations = polish(kept, self.layout, self._problem.loss)
         gradient, network = self.gradient().norm, self.network()
         sides = self.neurons.sides[self.neurons.group]
         has_crossed = bool(np.any(sides * heights_of(self.neurons.actual(), self.neurons.walls.normals) < -1e-9))
@@ -210,6 +206,6 @@ class FlowState:
             return replace(here, reason="Not polished: the rest of the way meets another boundary.")
         if gradient > here.gradient_norm:
             return replace(here, reason="Not polished: Newton's method did not reduce the gradient.")
-        if found.num_iterations == 0:
+        if num_iterations == 0:
             return replace(here, reason="Not polished: no Newton step in the final pattern brings the gradient down.")
-        return Limit(network, gradient, True, found.num_iterations, "Polished by Newton's method in the final pattern.")
+        return Limit(network, gradient, True, num_iterations, "Polished by Newton's method in the final pattern.")

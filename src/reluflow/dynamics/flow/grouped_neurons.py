@@ -91,23 +91,17 @@ class GroupedNeurons:
         growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[self.group[silent]])
         self.output_sign[silent] = np.sign(growth).astype(np.int8)
 
-    def find_group(self, sides: SignArray, sign: int) -> int:
-        """The group of these sides (and, where it slides, this sign of a), or -1."""
-        key_sign = int(sign) if np.any(sides == 0) else 0
-        return self._index.get(sides.tobytes() + bytes([key_sign + 1]), -1)
-
     def group_with(self, sides: SignArray, sign: int) -> int:
         """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
-        found = self.find_group(sides, sign)
-        if found < 0:
-            found = len(self.sides)
-            key_sign = int(sign) if np.any(sides == 0) else 0
-            self._index[sides.tobytes() + bytes([key_sign + 1])] = found
+        key_sign = int(sign) if np.any(sides == 0) else 0
+        key = sides.tobytes() + bytes([key_sign + 1])
+        if key not in self._index:
+            self._index[key] = len(self.sides)
             self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
             self.signs = np.append(self.signs, np.int8(key_sign))
             self.path = np.append(self.path, 0.0)
-            self._link(found)
-        return found
+            self._link(self._index[key])
+        return self._index[key]
 
     def _link(self, g: int) -> None:
         """Enter a new group into the tables of neighbours: those that differ from it at a single wall."""
@@ -174,7 +168,8 @@ class GroupedNeurons:
         if target in self.frames:
             self.shapes[members] = np.linalg.solve(self.frames[target].T, self.shapes[members].T).T
             self.expiry[members] = 0.0
-        self._forget_moments(np.append(np.unique(self.group[members]), target))
+        for g in (*np.unique(self.group[members]).tolist(), target):
+            self._moments.pop(g, None)
         self.group[members] = target
         return target
 
@@ -193,10 +188,6 @@ class GroupedNeurons:
                 largest = float(np.trace(layout.moments[row]))
             self._moment_trace[g] = max(trace, largest)
 
-    def _forget_moments(self, groups: IntArray) -> None:
-        for g in groups:
-            self._moments.pop(int(g), None)
-
     # -- neurons ------------------------------------------------------------------------------------------------
 
     def actual(self, neurons: IntArray | None = None) -> FloatArray:
@@ -210,16 +201,7 @@ class GroupedNeurons:
 
     def on_quadric(self) -> FloatArray:
         """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
-        return self._restored(self.actual(), self.invariant) if self.keeps_balance else self.actual()
-
-    @staticmethod
-    def _restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
-        """One Newton step along the gradient of a^2 - |w|^2."""
-        size = np.einsum("ji,ji->j", z, z)
-        shift = (invariant - invariants_of(z)) / (2.0 * np.where(size > 0, size, 1.0))
-        factors = np.repeat((1.0 - shift)[:, None], z.shape[1], axis=1)
-        factors[:, -1] = 1.0 + shift
-        return z * factors
+        return restored(self.actual(), self.invariant) if self.keeps_balance else self.actual()
 
     def sync(self, columns: FloatArray, layout: Layout) -> None:
         """Write the columns back into the neurons and the frames."""
@@ -262,7 +244,7 @@ class GroupedNeurons:
             for direction in basis:
                 w = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
             self.shapes[members, :-1] = w
-        self.shapes[members] = self._restored(self.shapes[members], self.invariant[members])
+        self.shapes[members] = restored(self.shapes[members], self.invariant[members])
         self.renormalise(members)
         self.frames[g] = np.eye(self.d + 1)
         self.path[g] = 0.0
@@ -398,3 +380,10 @@ def invariants_of(z: FloatArray) -> FloatArray:
     """
     norm = np.sqrt(np.einsum("ji,ji->j", z[:, :-1], z[:, :-1]))
     return np.asarray((np.abs(z[:, -1]) - norm) * (np.abs(z[:, -1]) + norm))
+
+
+def restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
+    """Rows one Newton step nearer to a^2 - |w|^2 = invariant, keeping the direction of w and the sign of a."""
+    size = np.einsum("ji,ji->j", z, z)
+    shift = (invariant - invariants_of(z)) / (2.0 * np.where(size > 0, size, 1.0))
+    return np.hstack([z[:, :-1] * (1.0 - shift)[:, None], (z[:, -1] * (1.0 + shift))[:, None]])

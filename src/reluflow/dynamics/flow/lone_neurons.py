@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
-from reluflow.dynamics.flow.grouped_neurons import BALANCED, invariants_of
+from reluflow.dynamics.flow.grouped_neurons import BALANCED, invariants_of, restored
 from reluflow.dynamics.flow.sliding_kernels import SlideStarts, slide_starts
 from reluflow.geometry.boundary.tolerance import GIVEN
 from reluflow.geometry.boundary.walls import Walls
@@ -87,7 +87,7 @@ class LoneNeurons:
         self.largest_log_norm = np.maximum(self.largest_log_norm, self.log_norm)
         shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
         self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
-        self.shapes = restored(z / norm[:, None], self.invariant)
+        self.shapes = restored(restored(z / norm[:, None], self.invariant), self.invariant)
         self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
         self.sides = np.ascontiguousarray(sides, dtype=np.int8)
 
@@ -99,7 +99,8 @@ class LoneNeurons:
         self.invariant[moved] /= norm**2
         self.shapes[moved] = ends / norm[:, None]
         if self.keeps_balance:
-            self.shapes[moved] = restored(self.shapes[moved], self.invariant[moved])
+            for _ in range(2):
+                self.shapes[moved] = restored(self.shapes[moved], self.invariant[moved])
         self.output_sign[moved] = np.where(ends[:, -1] == 0.0, self.output_sign[moved], np.sign(ends[:, -1]))
         self.sides[moved], self.pinned[moved] = sides, pinned
 
@@ -151,15 +152,6 @@ class LoneNeurons:
         now = invariants_of(self.shapes) * np.exp(2.0 * (self.log_norm - self.largest_log_norm))
         start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - self.largest_log_norm))
         return float(np.max(np.abs(now - start), initial=0.0))
-
-
-def restored(z: FloatArray, invariant: FloatArray) -> FloatArray:
-    """Rows put back on a^2 - |w|^2 = invariant, keeping the direction of w and the sign of a: two Newton steps."""
-    for _ in range(2):
-        size = np.einsum("ji,ji->j", z, z)
-        shift = (invariant - invariants_of(z)) / (2.0 * np.where(size > 0, size, 1.0))
-        z = np.hstack([z[:, :-1] * (1.0 - shift)[:, None], (z[:, -1] * (1.0 + shift))[:, None]])
-    return z
 
 
 def _norms(rows: FloatArray) -> FloatArray:

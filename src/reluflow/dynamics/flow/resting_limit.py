@@ -7,12 +7,9 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.sample_forces import SampleForces
-from reluflow.dynamics.flow.stationary_limit import boosted
+from reluflow.dynamics.flow.stationary_limit import FARTHEST_BOOST, MOST_ITERATIONS, RESTING, boosted
 from reluflow.dynamics.flow.tangent_kernel import TangentKernel
 
-_MOST_ITERATIONS = 12
-_FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck
-_RESTING = 1e-3  # neurons pulled less than this fraction of the initial pull take part; the others are spectators
 _WEAKEST_MODE = 1e-12  # modes of the tangent kernel below this fraction of the largest take no part
 
 
@@ -29,12 +26,12 @@ def polished(neurons: LoneNeurons, samples: SampleForces) -> tuple[FloatArray, i
     slopes = neurons.walls.slopes(neurons.sides, neurons.leak)
     shapes = best = neurons.shapes
     best_pull, boosts = np.inf, 0
-    while boosts <= _MOST_ITERATIONS:
+    while boosts <= MOST_ITERATIONS:
         outputs = samples.outputs(shapes[:, None, :], neurons.mass)[0]
         forces = loss.forces(outputs, labels)
         plus, minus = samples.of_walls(forces[None])
         norms = np.linalg.norm(neurons.pulls(plus[0], minus[0]), axis=1)
-        resting = np.flatnonzero((norms <= _RESTING * scale) & np.any(slopes, axis=1))
+        resting = np.flatnonzero((norms <= RESTING * scale) & np.any(slopes, axis=1))
         pull = float(np.max(norms[resting], initial=0.0))
         if not pull < 0.5 * best_pull:
             if pull < best_pull:
@@ -53,7 +50,7 @@ def polished(neurons: LoneNeurons, samples: SampleForces) -> tuple[FloatArray, i
         matrix = modes.T @ (curvature[:, None] * modes)
         remaining = modes @ (np.linalg.lstsq(matrix, modes.T @ forces, rcond=1e-13)[0] / values)
         boost = (slopes[resting] * remaining) @ samples.X
-        if not float(np.max(np.linalg.norm(boost, axis=1), initial=0.0)) <= _FARTHEST_BOOST:
+        if not float(np.max(np.linalg.norm(boost, axis=1), initial=0.0)) <= FARTHEST_BOOST:
             break
         shapes = shapes.copy()
         boosts += 1

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.flow_kernels import Layout, group_forces, outputs_of
 from reluflow.losses import AbstractLoss
 
-_MOST_ITERATIONS = 12
-_FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck
-_RESTING = 1e-3  # groups pulled less than this fraction of the initial pull take part; the others are spectators
+MOST_ITERATIONS = 12
+FARTHEST_BOOST = 1.0  # a limit farther than this is none: some samples fade for ever and others are stuck
+RESTING = 1e-3  # who is pulled less than this fraction of the initial pull takes part; the others are spectators
 
 
-class PolishedColumns(NamedTuple):
-    """Columns at the limit, the pull left on the groups that take part, and the Newton steps taken."""
-
-    columns: FloatArray
-    largest_pull: float
-    num_iterations: int
-
-
-def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedColumns:
-    """Where the flow ends if no neuron meets another boundary.
+def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> tuple[FloatArray, int]:
+    """Where the flow ends if no neuron meets another boundary: the columns there, and the Newton steps taken.
 
     Near its limit the flow carries group g by the boost with vector v_g = integral of D_g dt. With the forces
     r = -c dl/dh, the outputs change by K u when all groups are boosted by v_g = sum_k eta_gk x_k u_k, where
@@ -46,11 +36,11 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
     start = best = columns
     best_pull = np.inf
     boosts = 0
-    while boosts <= _MOST_ITERATIONS:
+    while boosts <= MOST_ITERATIONS:
         forces = loss.forces(outputs_of(columns, layout), layout.labels)
         pulls = np.asarray(group_forces(forces, layout))
         norms = np.linalg.norm(pulls, axis=1)
-        resting = (np.diff(layout.starts) > 0) & (norms <= _RESTING * scale)
+        resting = (np.diff(layout.starts) > 0) & (norms <= RESTING * scale)
         pull = float(np.max(norms[resting], initial=0.0))
         if not pull < 0.5 * best_pull:
             if pull < best_pull:
@@ -66,7 +56,7 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
         taking_part = slopes[resting]
         system = (taking_part @ (curvature[:, None] * gain)).reshape(-1, len(forces))
         remaining, *_ = np.linalg.lstsq(system, (taking_part @ forces).ravel(), rcond=1e-13)
-        if not np.max(np.linalg.norm(slopes @ remaining, axis=1)[resting], initial=0.0) <= _FARTHEST_BOOST:
+        if not np.max(np.linalg.norm(slopes @ remaining, axis=1)[resting], initial=0.0) <= FARTHEST_BOOST:
             break
         columns = columns.copy()
         boosts += 1
@@ -74,8 +64,8 @@ def polish(columns: FloatArray, layout: Layout, loss: AbstractLoss) -> PolishedC
             rows = slice(layout.starts[g], layout.starts[g + 1])
             columns[rows] = boosted(columns[rows], slopes[g] @ remaining)
     else:  # still falling by a constant factor: a loss that fades for ever, not a limit
-        return PolishedColumns(start, np.inf, 0)
-    return PolishedColumns(best, best_pull, max(boosts - 1, 0))
+        return start, 0
+    return best, max(boosts - 1, 0)
 
 
 def boosted(z: FloatArray, vector: FloatArray) -> FloatArray:

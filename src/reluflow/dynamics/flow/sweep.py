@@ -275,17 +275,9 @@ def _moving(neurons: LoneNeurons, is_silent: BoolArray) -> IntArray:
 
 def _roomier(paths: Paths) -> Paths:
     """The same paths with room for more events."""
-
-    def widened(events: NDArray[Any]) -> NDArray[Any]:
-        return np.pad(events, ((0, 0), (0, (_MORE_ROOM - 1) * events.shape[1])))
-
-    return paths._replace(
-        event_walls=widened(paths.event_walls),
-        event_taus=widened(paths.event_taus),
-        event_kinds=widened(paths.event_kinds),
-        event_sides=widened(paths.event_sides),
-        event_kinks=widened(paths.event_kinks),
-    )
+    more = ((0, 0), (0, (_MORE_ROOM - 1) * paths.event_walls.shape[1]))
+    names = [name for name in Paths._fields if name.startswith("event_")]
+    return paths._replace(**{name: np.pad(getattr(paths, name), more) for name in names})
 
 
 def _room_for(num_neurons: int, num_walls: int, d: int, num_events: int) -> Paths:
