@@ -208,7 +208,6 @@ def test_the_best_direction_is_found_from_few_samples(seed, monkeypatch):
     few = endings.nearest_direction(network, problem, is_hasty=True)
     assert asked[0] == 6
     assert 6 < asked[-1] < 100, "taken in, and never all of them"
-    assert few.is_whole
     assert few.kkt.residual == pytest.approx(whole.kkt.residual, abs=1e-12)
     assert few.kkt.margin == pytest.approx(whole.kkt.margin, rel=1e-12)
     X = problem.dataset.X
@@ -228,7 +227,7 @@ def test_on_large_data_a_direction_that_is_left_later_is_not_waited_for_without_
     network = balanced_initialization(data, width=4, scale=1.0, rng=np.random.default_rng(0))
     met = Takeover(neuron=0, share=0.12, gain=UNFADING)
     near = SimpleNamespace(
-        kkt=SimpleNamespace(residual=1e-15), distance=0.3, is_whole=True, prospects=lambda: Prospects((met,), (), False)
+        kkt=SimpleNamespace(residual=1e-15), distance=0.3, prospects=lambda: Prospects((met,), (), False)
     )
     monkeypatch.setattr(endings, "_COSTLY", costly)
     monkeypatch.setattr(endings, "nearest_direction", lambda *_, **__: near)

@@ -14,7 +14,6 @@ from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
@@ -216,25 +215,22 @@ def test_a_direction_of_the_heavy_neurons_alone_names_who_leaves_it(monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("is_whole", "distance", "outputs_then", "ends"),
+    ("distance", "outputs_then", "farthest", "ends"),
     [
-        (True, 0.01, 1e5, True),
-        (True, 0.01, 1e3, False),  # waited for
-        (True, 0.08, 1e5, False),  # the run may yet turn
-        (False, 0.08, 1e9, True),
-        (False, 0.08, 1e5, False),  # the light ones come in while one can wait, and then all have a direction
-        (False, 0.2, 1e9, False),
+        (0.01, 1e5, 1e4, True),
+        (0.01, 1e3, 1e4, False),  # waited for
+        (0.01, 1e5, 1e250, False),  # by a method that goes so far
+        (0.08, 1e5, 1e4, False),  # the run may yet turn
     ],
 )
 def test_a_takeover_ends_a_run_where_it_is_far_and_foreseen_from_near(
-    is_whole, distance, outputs_then, ends, monkeypatch
+    distance, outputs_then, farthest, ends, monkeypatch
 ):
     problem, margin = lopsided(1e-6), 200.0
     growth = float(np.log(outputs_then / margin))
     takeover = Takeover(neuron=1, share=float(np.exp(-0.5 * growth)), gain=2.0)
     assert takeover.log_growth == pytest.approx(growth)
     near = SimpleNamespace(
-        is_whole=is_whole,
         distance=distance,
         kkt=SimpleNamespace(residual=0.0),
         prospects=lambda: Prospects((takeover,), (), False),
@@ -245,6 +241,6 @@ def test_a_takeover_ends_a_run_where_it_is_far_and_foreseen_from_near(
         outputs=lambda: margin * problem.dataset.y,
         network=lambda: problem.network,
         gradient=lambda: SimpleNamespace(turning=1.0),
-        farthest_margin=AbstractRun.farthest_margin,
+        farthest_margin=farthest,
     )
     assert LimitIdentified().start()(run) is (Outcome.TAKEOVER_AHEAD if ends else None)

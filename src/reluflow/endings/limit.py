@@ -28,13 +28,11 @@ from reluflow.tables import html_table
 
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
-# Where the direction of the heavy neurons alone is found, not the best of all: the distance at which a takeover is
-# foreseen, since every step is dear, and how much farther it is waited for, since it brings the light ones in.
-_CLOSE_TO_TAKEOVER, _FARTHER = 0.1, 1e3
 _MANY_SAMPLES, _FIRST_SAMPLES, _MOST_ROUNDS = 1_000, 250, 6  # from how many on few are tried first, which, how often
 _IS_KKT, _ROUNDING = 1e-9, 1e-9  # residual of a KKT direction, and by how much a margin may be off, relative
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH = 1.15  # beyond `FAR`, of its logarithm
+_HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +179,6 @@ class NearestDirection:
         Those of the classifier on `kept`, up to a factor.
     walls
         The ignored samples; None where there are none.
-    is_whole
-        Whether it is the best of all neurons; else of the heavy ones, with the light ones at zero.
     """
 
     last: Network
@@ -192,7 +188,6 @@ class NearestDirection:
     kkt: KKTCertificate
     forces: FloatArray
     walls: Dataset | None
-    is_whole: bool = True
 
     @property
     def distance(self) -> float:
@@ -221,22 +216,22 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
     last = unit_norm(network)
     strengths = _strengths(last, kept, outputs, problem.loss, walls)
 
-    def solutions() -> Iterator[tuple[Network | None, bool]]:
+    def solutions() -> Iterator[Network | None]:
         if is_hasty and kept.n > _MANY_SAMPLES:
-            yield _on_few_samples(last, kept, outputs * kept.y, strengths, walls), True
-        yield max_margin_nearby(last, kept, strengths, walls=walls), True
+            yield _on_few_samples(last, kept, outputs * kept.y, strengths, walls)
+        yield max_margin_nearby(last, kept, strengths, walls=walls)
         if is_hasty:
-            yield max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False), False
+            yield max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False)
         else:
-            yield max_margin_in_patterns(last, kept, walls=walls), True
+            yield max_margin_in_patterns(last, kept, walls=walls)
 
     best = None
-    for solved, is_whole in solutions():
+    for solved in solutions():
         if solved is None:
             continue
         kkt = kkt_certificate(solved, kept, walls=walls)
         if best is None or kkt.residual < best.kkt.residual:
-            best = NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls, is_whole)
+            best = NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls)
         if best.kkt.residual <= _IS_KKT or not is_hasty:
             break
     return best
@@ -369,13 +364,12 @@ class _LimitSearch:
         is_patient = margin >= rule.patience * rule.smallest_margin
         is_near = near.distance <= rule.close
         farthest = run.farthest_margin if rule.farthest_margin is None else rule.farthest_margin
-        if ahead.takeovers and (is_near or (not near.is_whole and near.distance <= _CLOSE_TO_TAKEOVER)):
+        if ahead.takeovers and is_near:
             log_margin = float(np.log(margin)) + ahead.takeovers[0].log_growth
-            farthest *= 1.0 if near.is_whole else _FARTHER
             return Outcome.TAKEOVER_AHEAD if log_margin > np.log(farthest) else None
-        if is_costly and is_patient and ahead.takeovers:
+        if ahead.takeovers and is_costly and is_patient:
             folds = near.distance / max(run.gradient().turning, 1e-300)  # of the norm, at least, as it turns now
-            if np.log(margin) + 2.0 * folds > np.log(_FARTHER * farthest):
+            if np.log(margin) + 2.0 * folds > _HOPELESS_PACE * np.log(farthest):
                 return Outcome.TAKEOVER_AHEAD
         if not is_near:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
