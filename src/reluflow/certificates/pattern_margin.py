@@ -60,8 +60,11 @@ def max_margin_nearby(
     require_labels(dataset)
     groups = _Groups.of(network, dataset)
     program = groups.program(network, dataset, walls)
-    vectors = solve_active_set(program, groups.vectors(network), multipliers, negligible=_FADING, lets_in=lets_in)
-    return None if vectors is None else groups.spread(vectors, network)
+    coordinates, basis = _in_span(dataset, walls)  # of few samples in many dimensions, where the vectors lie
+    program = program._replace(X=coordinates, walls=program.walls @ basis.T)
+    guess = groups.vectors(network) @ basis.T
+    vectors = solve_active_set(program, guess, multipliers, negligible=_FADING, lets_in=lets_in)
+    return None if vectors is None else groups.spread(vectors @ basis, network)
 
 
 def _by_cone_program(
