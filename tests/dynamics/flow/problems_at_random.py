@@ -1,4 +1,4 @@
-"""Random small training problems: three losses, three leaks, three initialisations, d = 2..5."""
+"""Random small training problems: three losses, three leaks, three initialisations, d = 2..5 unless said."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class RandomProblem:
     end: float
 
 
-def random_problem(seed: int) -> RandomProblem:
+def random_problem(seed: int, *, leaks: tuple[float, ...] = LEAKS, largest_d: int = 5) -> RandomProblem:
     """The problem of one seed; 27 consecutive seeds visit every combination."""
     rng = np.random.default_rng(seed)
-    d, n, m = int(rng.integers(2, 6)), int(rng.integers(3, 9)), int(rng.integers(2, 9))
-    loss, leak = LOSSES[seed % 3], LEAKS[(seed // 3) % 3]
+    d, n, m = int(rng.integers(2, largest_d + 1)), int(rng.integers(3, 9)), int(rng.integers(2, 9))
+    loss, leak = LOSSES[seed % 3], leaks[(seed // 3) % 3]
     initialization = INITIALIZATIONS[(seed // 9) % 3]
     X = rng.standard_normal((n, d))
     y = rng.standard_normal(n) if loss == "square" else rng.choice([-1.0, 1.0], n)

@@ -19,6 +19,7 @@ from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss, loss_name
 from reluflow.network import Network
 
 FIXTURES = Path(__file__).parent / "fixtures"
+MANY_DIMENSIONS = {"leaks": (0.0, 0.3, 1.0), "largest_d": 20}
 DENSE = ("regression-80-8-120", "separable-200-40-40", "wine-130-13-40")
 
 
@@ -39,8 +40,8 @@ def teacher(n, d, m, *, seed=0, scale=1e-2, loss="square"):
     return TrainingProblem(data, loss_named(loss), network)
 
 
-def compare(seed, rtol=1e-6):
-    drawn = random_problem(seed)
+def compare(seed, rtol=1e-6, **drawn_from):
+    drawn = random_problem(seed, **drawn_from)
     exact = train(drawn.problem, EventDrivenFlow(rtol=1e-10), until=AtTime(drawn.end))
     ours = train(drawn.problem, CollocationFlow(rtol=rtol), until=AtTime(drawn.end))
     return exact, ours
@@ -84,17 +85,33 @@ def test_random_problems_as_the_event_driven_flow(seed):
 
 
 @pytest.mark.slow
-def test_all_random_problems():
+@pytest.mark.parametrize(
+    ("drawn_from", "farthest", "most_other"), [({}, 5e-6, 2), (MANY_DIMENSIONS, 1e-4, 4)], ids=["few-d", "many-d"]
+)
+def test_all_random_problems(drawn_from, farthest, most_other):
+    """In up to 20 dimensions two of 216 magnify errors 70 and 14 times, and four lists differ in slides on and off a wall.
+
+    The latter near an exact fit, where forces are about to vanish; weights there are within 4e-8.
+    """
     off, other_events = [], []
     for seed in range(216):
-        exact, ours = compare(seed)
+        exact, ours = compare(seed, **drawn_from)
         assert ours.outcome is exact.outcome, seed
         off.append(distance(ours.network, exact.network))
         if not same_events(exact, ours, rtol=1e-6):
             other_events.append(seed)
-    assert np.max(off) < 5e-6
+    assert np.max(off) < farthest
+    assert np.count_nonzero(np.array(off) > 5e-6) <= 2
     assert np.quantile(off, 0.95) < 1e-6
-    assert len(other_events) <= 2, other_events
+    assert len(other_events) <= most_other, other_events
+
+
+@pytest.mark.parametrize("seed", [47, 208])
+def test_what_magnifies_errors_is_right_at_a_tighter_tolerance(seed):
+    """Measured from rtol 1e-6 to 1e-9: 1.4e-5, 1e-6, 1.8e-7, 7e-9 and 7.2e-5, 6.2e-6, 4e-8, 2e-8."""
+    exact, ours = compare(seed, rtol=1e-8, **MANY_DIMENSIONS)
+    assert distance(ours.network, exact.network) < 5e-7
+    assert same_events(exact, ours, rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", DENSE)
