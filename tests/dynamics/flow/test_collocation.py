@@ -89,7 +89,7 @@ def test_random_problems_as_the_event_driven_flow(seed):
     ("drawn_from", "farthest", "most_other"), [({}, 5e-6, 2), (MANY_DIMENSIONS, 1e-4, 4)], ids=["few-d", "many-d"]
 )
 def test_all_random_problems(drawn_from, farthest, most_other):
-    """In up to 20 dimensions two of 216 magnify errors 70 and 14 times, and four lists differ in slides on and off a wall.
+    """In up to 20 dimensions two of 216 magnify errors 70 and 14 times, and four lists differ in slides on and off.
 
     The latter near an exact fit, where forces are about to vanish; weights there are within 4e-8.
     """
