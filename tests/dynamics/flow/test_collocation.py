@@ -91,7 +91,7 @@ def test_random_problems_as_the_event_driven_flow(seed):
 def test_all_random_problems(drawn_from, farthest, most_other):
     """In up to 20 dimensions two of 216 magnify errors 70 and 14 times, and four lists differ in slides on and off.
 
-    The latter near an exact fit, where forces are about to vanish; weights there are within 4e-8.
+    The latter near rest, where the pulls that decide about them are about to vanish; weights there are within 4e-8.
     """
     off, other_events = [], []
     for seed in range(216):
