@@ -12,7 +12,7 @@ from reluflow.dynamics.flow import collocation_state, sleeping_samples
 from reluflow.dynamics.flow.far_growth import FADED, FAR, head_starts_after
 from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified, certified_limit, unit_norm
+from reluflow.endings.limit import LimitIdentified, certified_limit, nearest_direction, unit_norm
 from reluflow.losses import ExponentialLoss
 
 
@@ -129,6 +129,8 @@ def test_its_forces_are_those_of_the_steepest_ascent():
     shares = np.abs(run._state.forces)
     found = steepest_multipliers(run.network(), problem.dataset, close=2.0 * FADED / FAR)
     np.testing.assert_allclose(found, shares / np.max(shares), atol=1e-3)
+    near = nearest_direction(run.network(), problem)  # its outputs alone would leave one sample with a force
+    np.testing.assert_allclose(np.abs(near.forces), found, atol=1e-12)
 
 
 def test_a_run_goes_on_bit_by_bit():
@@ -180,5 +182,5 @@ def test_a_lead_that_is_felt_stays_and_a_faded_one_shrinks_no_further_than_it_mu
     outputs, every = FAR + leads, np.ones(5, dtype=bool)
     after = 0.5 * outputs + head_starts_after(outputs, np.zeros(5), every, 0.5)
     np.testing.assert_allclose(after - after[0], [0.0, 5.0, FADED, FADED, 50.0 * FADED])
-    uncounted = np.array([True, True, True, True, False])
-    assert head_starts_after(outputs, np.zeros(5), uncounted, 0.5)[4] == 0.0
+    counted = np.array([True, False, True, True, True])
+    assert head_starts_after(outputs, np.zeros(5), counted, 0.5)[1] == 0.0
