@@ -17,8 +17,9 @@ from numba import njit
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
 from reluflow.geometry.boundary import decision
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_ENTRY, SLIDE_EXIT
-from reluflow.geometry.boundary.minimum_norm import along, borrowing, norm, orthonormalise, remove_span
+from reluflow.geometry.boundary.minimum_norm import along, norm, orthonormalise, remove_span
 from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
+from reluflow.kernels import borrowing_kernel, kernel
 
 # How a neuron's flow stopped. SHRINKING is for ever on a ray that attracts although D points back along it; ORIGIN is
 # w = 0, which an output weight with |a| > |w| reaches there.
@@ -27,7 +28,7 @@ FINAL, DEAD, STATIONARY, SHRINKING, HORIZON, AT_RIDGE, UNDECIDED, EVENT_LIMIT, O
 BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to rounding
 
 
-@borrowing()
+@borrowing_kernel()
 def first_root(quadratic, linear, constant):
     """Smallest e > 0 with quadratic e^2 + linear e + constant = 0 and a change of sign there; inf if none."""
     if constant == 0.0:
@@ -111,7 +112,7 @@ class Scratch(NamedTuple):
     choice: decision.Choice
 
 
-@njit(cache=True)
+@kernel()
 def make_scratch(num, d):
     """Work space for any neuron."""
     return Scratch(
@@ -148,7 +149,7 @@ def _decide_on(walls, count, sign, tolerance, scratch):
             scratch.normals[i, c] = normals[h, c]
     return decision.decide(
         scratch.normals[:count], scratch.plus[:count], scratch.minus[:count], rest, sign, scratch.none[:count],
-        tolerance, decision.STOP, scratch.choice,
+        tolerance, decision.STOP + 0 * count, scratch.choice,
     )  # fmt: skip
 
 
@@ -183,7 +184,7 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
         return (DEAD if a == 0.0 else ORIGIN), a, log_norm, time, 0, 0, 0, False
     for event in range(max_events + 1):
         if touching > 0:
-            rank = orthonormalise(normals, touched, 0, touching, basis, triangle)
+            rank = orthonormalise(normals, touched, 0 * touching, touching, basis, triangle)
             remove_span(basis, rank, w)
         length = norm(w)
         if is_balanced:
@@ -246,7 +247,9 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
                 touched[touching] = h
                 touching += 1
         is_sliding = touching > 0
-        on_ray = touching >= d - 1 and orthonormalise(normals, touched, 0, touching, basis, triangle) == d - 1
+        on_ray = (
+            touching >= d - 1 and orthonormalise(normals, touched, 0 * touching, touching, basis, triangle) == d - 1
+        )
         p = 0.0
         for c in range(d):
             e[c] = D[c] / speed
@@ -338,7 +341,7 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
     return EVENT_LIMIT, a, log_norm, time, crossings, slides, rows, a > 0
 
 
-@borrowing()
+@borrowing_kernel()
 def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
     """Overwrite w with e^(-x) w(x) and return e^(-x) a(x) for the boost of rapidity x = `stretch`."""
     shrink = np.exp(-stretch)
@@ -349,7 +352,7 @@ def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
     return rising - falling * shrink * shrink
 
 
-@borrowing()
+@borrowing_kernel()
 def settle(w, a, e, perp, falling, stretch, log_norm):
     """The boost of a neuron that has no rising part: it shrinks on the opposite ray, or comes to rest across D."""
     if norm(perp) == 0.0:
@@ -360,7 +363,7 @@ def settle(w, a, e, perp, falling, stretch, log_norm):
     return -falling * shrink, log_norm
 
 
-@borrowing()
+@borrowing_kernel()
 def limit_is_saddle(walls, side, D, is_positive):
     """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
     sign, tolerance = (1.0 if is_positive else -1.0), ROUNDING * walls.scale
@@ -371,14 +374,16 @@ def limit_is_saddle(walls, side, D, is_positive):
     return False
 
 
-@njit(cache=True, nogil=True)
-def flow_neurons(chosen, walls, extent, path, record, first_rows):
+@kernel(nogil=True)
+def flow_neurons(
+    chosen: IntArray, walls: FrozenWalls, extent: Extent, path: FrozenPath, record: bool, first_rows: IntArray
+) -> None:
     """Carry the chosen neurons of `path` and write what became of them into it; see `flow_neuron`."""
     scratch = make_scratch(walls.normals.shape[0], walls.normals.shape[1])
     _flow_neurons(chosen, walls, extent, path, record, first_rows, scratch)
 
 
-@borrowing()
+@borrowing_kernel()
 def _flow_neurons(chosen, walls, extent, path, record, first_rows, scratch):
     for j in chosen:
         side, D = path.sides[j], path.vectors[j]

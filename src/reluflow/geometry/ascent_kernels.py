@@ -11,6 +11,7 @@ from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.arrangement import TIE
 from reluflow.geometry.boundary.minimum_norm import along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 REFRESH = 64  # events after which the running sums are made anew, so that rounding does not pile up
 
@@ -47,7 +48,7 @@ def _add_line(U: FloatArray, gram: FloatArray, t: int, strength: float, base: Fl
     _add_products(U, gram, t, strength, pulls)
 
 
-@njit(cache=True)
+@kernel()
 def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, signs: SignArray) -> bool:
     """Follow one weight, which is overwritten; `signs` are then those of its cone. Whether it has settled."""
     U, gram, plus, minus, scale = lines.U, lines.gram, lines.plus, lines.minus, lines.scale
@@ -55,24 +56,29 @@ def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, 
     heights = U @ w
     for t in range(m):
         signs[t] = 1 if heights[t] > 0 else -1
-    weights = np.where(signs > 0, plus, minus)
+    weights = np.empty(m)
+    for t in range(m):
+        weights[t] = plus[t] if signs[t] > 0 else minus[t]
     base = weights @ U  # of the lines that are not slid on
     pulls = U @ base
     D, slid = np.empty(r), np.empty(m)
-    zeros, num_zeros = np.zeros(m, np.int64), 0
+    zeros, num_zeros = np.zeros(m, np.int64), 0 * m  # a literal 0 would be compiled for apart
     room = make_room(m, r)
     for event in range(max_events):
         if event % REFRESH == REFRESH - 1:
             base, heights = weights @ U, U @ w
             pulls = U @ base
-        D[:] = base
+        for c in range(r):
+            D[c] = base[c]
         if num_zeros > 0:
             for i in range(num_zeros):
                 t = zeros[i]
-                room.rows[i] = U[t]
+                for c in range(r):
+                    room.rows[i, c] = U[t, c]
                 room.lower[i], room.upper[i] = min(plus[t], minus[t]), max(plus[t], minus[t])
             minimise(base, num_zeros, ROUNDING * scale, room)
-            D[:] = room.pull
+            for c in range(r):
+                D[c] = room.pull[c]
         size = norm(D)
         if size <= TIE * scale:
             return False
@@ -94,7 +100,8 @@ def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, 
         pulls_of_D = pulls
         if num_zeros > 0:
             pulls_of_D = slid
-            slid[:] = pulls
+            for t in range(m):
+                slid[t] = pulls[t]
             for i in range(num_zeros):
                 _add_products(U, gram, zeros[i], room.strengths[i], slid)
         # On a ray the weight may shrink towards the origin; its direction has settled all the same.
@@ -128,7 +135,7 @@ def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, 
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def settle(
     chosen: IntArray,
     lines: PullingLines,

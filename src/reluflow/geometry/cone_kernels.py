@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def arrangement_rays(
     U: FloatArray, num_subsets: int, rtol: float, exact: float, near: float
 ) -> tuple[FloatArray, SignArray, int, float]:
@@ -70,7 +70,7 @@ def arrangement_rays(
     return rays[:found], signs[:found], num_close, closest
 
 
-@njit(cache=True)
+@kernel()
 def _orthogonalise(v: FloatArray, frame: FloatArray, size: int) -> float:
     """Remove from v its components along the first `size` rows of the frame; the norm of what is left."""
     r = v.size
@@ -87,7 +87,7 @@ def _orthogonalise(v: FloatArray, frame: FloatArray, size: int) -> float:
     return float(np.sqrt(total))
 
 
-@njit(cache=True)
+@kernel()
 def _complete(v: FloatArray, frame: FloatArray, size: int) -> None:
     """Write into v the unit vector orthogonal to the r - 1 rows of the frame."""
     r = v.size
@@ -104,7 +104,7 @@ def _complete(v: FloatArray, frame: FloatArray, size: int) -> None:
     v /= norm
 
 
-@njit(cache=True)
+@kernel()
 def _hash(words: WordArray) -> np.uint64:
     """Mix the words of a key into one."""
     state = np.uint64(0x9E3779B97F4A7C15)
@@ -116,7 +116,7 @@ def _hash(words: WordArray) -> np.uint64:
     return state
 
 
-@njit(cache=True)
+@kernel()
 def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> IntArray:
     """Open-addressing table of the first `count` keys."""
     slots = np.full(num_slots, -1, dtype=np.int64)
@@ -140,7 +140,7 @@ class FaceTable(NamedTuple):
     num_faces: int
 
 
-@njit(cache=True)
+@kernel()
 def add_faces(
     table: FaceTable,
     rays: FloatArray,
@@ -212,7 +212,7 @@ def add_faces(
     return FaceTable(keys, bounds, sums, dimensions, slots, count)
 
 
-@njit(cache=True)
+@kernel()
 def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray, BoolArray]:
     """Sign vectors and facet masks, one row per key."""
     signs = np.empty((keys.shape[0], m), dtype=np.int8)
@@ -225,7 +225,7 @@ def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray,
     return signs, facets
 
 
-@njit(cache=True)
+@kernel()
 def count_missed_witnesses(U: FloatArray, signs: SignArray, witnesses: FloatArray) -> Any:
     """How many witnesses do not show a wanted nonzero sign, in double precision."""
     missed = 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def _remove_frame(v: FloatArray, frame: FloatArray, size: int) -> None:
     """Subtract from `v` its projection on the first orthonormal rows, in place; twice, for rounding."""
     for _ in range(2):
@@ -20,10 +20,10 @@ def _remove_frame(v: FloatArray, frame: FloatArray, size: int) -> None:
             v -= np.dot(frame[j], v) * frame[j]
 
 
-@njit(cache=True)
+@kernel()
 def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: float) -> int:
     """Orthonormal rows spanning the directions whose sign is 0; their number."""
-    size = 0
+    size = 0 * signs.size  # a literal 0 would be compiled for apart
     for t in range(signs.size):
         if signs[t] == 0 and size < U.shape[1]:
             v = U[t].copy()
@@ -35,7 +35,7 @@ def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: flo
     return size
 
 
-@njit(cache=True)
+@kernel()
 def critical_faces(
     U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
 ) -> tuple[SignArray, FloatArray]:
@@ -59,11 +59,11 @@ def critical_faces(
     for t in range(m):
         total += even[t]
     block_size = 256
-    block = np.empty((block_size, r))
+    block = np.empty((0, r))
     for face in range(num_faces):
         if face % block_size == 0:
             rows = signs[face : face + block_size].astype(np.float64)
-            block[: rows.shape[0]] = rows @ odd
+            block = rows @ odd
         base = block[face % block_size] + total
         for t in range(m):
             if signs[face, t] == 0:
@@ -93,14 +93,17 @@ def critical_faces(
         if zeros.size > 0:
             lower, upper = coefficients[zeros, 2], coefficients[zeros, 3]
             shortest, _z = box_minimum_norm(base, U[zeros], lower, upper, ROUNDING * scale)
-            if np.max(np.abs(U[zeros] @ shortest)) > tie * scale:
+            largest = 0.0
+            for slope in U[zeros] @ shortest:
+                largest = max(largest, abs(slope))
+            if largest > tie * scale:
                 continue
         codes[face] = code
         distances[face] = least
     return codes, distances
 
 
-@njit(cache=True)
+@kernel()
 def _cosine_to_cone(
     target: FloatArray,
     U: FloatArray,
@@ -126,7 +129,7 @@ def _cosine_to_cone(
     return float(np.sqrt(np.dot(nearest, nearest)))
 
 
-@njit(cache=True)
+@kernel()
 def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatArray, scale: float) -> FloatArray:
     """D_u of one face; `coefficients` has columns plus, minus, lower, upper."""
     base = np.zeros(U.shape[1])
@@ -138,7 +141,7 @@ def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatAr
     return D
 
 
-@njit(cache=True)
+@kernel()
 def gradient_range(
     U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
 ) -> tuple[float, float]:
@@ -152,7 +155,7 @@ def gradient_range(
     return d_max, d_min
 
 
-@njit(cache=True)
+@kernel()
 def face_constants(
     U: FloatArray,
     signs: SignArray,

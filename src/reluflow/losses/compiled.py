@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import cfunc, njit, types
+from numba import cfunc, types
 from numba.extending import intrinsic
 
+from reluflow.kernels import kernel
 from reluflow.losses.loss import AbstractLoss, Formula, in_namespace
 
 _SIGNATURE = types.float64(types.float64, types.float64)
@@ -54,7 +55,7 @@ def _compile(formula: Formula) -> Any:
     return cfunc(_SIGNATURE, cache=has_file, error_model="numpy")(function)
 
 
-@njit(cache=True)
+@kernel()
 def _where(condition: bool, one: float, other: float) -> float:
     return one if condition else other
 
@@ -63,7 +64,7 @@ _SCALAR_NUMPY = ModuleType("scalar_numpy")  # NumPy, but for `where`, of which N
 vars(_SCALAR_NUMPY).update(vars(np), where=_where)
 
 
-@njit(cache=True)
+@kernel()
 def apply(address: int, h: float, y: float) -> float:
     """The formula at an address: `apply(loss.force, h, y)`."""
     return float(_call(address, h, y))  # type: ignore[call-arg]

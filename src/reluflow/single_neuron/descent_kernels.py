@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def descend_column(
     parallel: float,
     perpendicular: float,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def _solve_factored(upper: FloatArray, size: int, rhs: FloatArray, out: FloatArray) -> None:
     """out = (R^T R)^{-1} rhs for the leading block of an upper triangular R."""
     for i in range(size):
@@ -23,7 +23,7 @@ def _solve_factored(upper: FloatArray, size: int, rhs: FloatArray, out: FloatArr
         out[i] = total / upper[i, i]
 
 
-@njit(cache=True)
+@kernel()
 def _append(upper: FloatArray, size: int, gram: FloatArray, passive: IntArray, column: int, pivot_floor: float) -> bool:
     """Append one column to the factor; False where it depends on the columns already there."""
     norm = gram[column, column]
@@ -41,7 +41,7 @@ def _append(upper: FloatArray, size: int, gram: FloatArray, passive: IntArray, c
     return True
 
 
-@njit(cache=True)
+@kernel()
 def _remove(upper: FloatArray, size: int, passive: IntArray, place: int) -> None:
     """Delete the column at `place` and restore the triangle by Givens rotations."""
     for j in range(place, size - 1):
@@ -58,7 +58,7 @@ def _remove(upper: FloatArray, size: int, passive: IntArray, place: int) -> None
             upper[j + 1, k] = c * q - s * p
 
 
-@njit(cache=True)
+@kernel()
 def nonnegative_least_squares(
     gram: FloatArray,
     target: FloatArray,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray
+from reluflow.kernels import kernel
 
 
-@njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def _dot(x: FloatArray, y: FloatArray) -> float:
     total = 0.0
     for k in range(x.shape[0]):
@@ -16,7 +16,7 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
     return total
 
 
-@njit(cache=True, fastmath=True)
+@kernel(fastmath=True)
 def coordinate_descent(Z: FloatArray, max_updates: int, tolerance: float) -> tuple[FloatArray, int]:
     """Minimise |Z^T l|^2 / 2 - sum l over l >= 0 one coordinate at a time; returns (l, updates).
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.descent.descent_kernels import BLOCK, Descent
+from reluflow.kernels import kernel
 
 NUM_BINS = 256  # due times of a cone's neurons, sorted into bins of the path; the last list holds what is due later
 LONGEST_PATH = 0.5  # a frame's condition number stays below e^(2 * 0.5)
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
     table: IntArray  # hash table of patterns, a power of two: cone or -1
 
 
-@njit(cache=True)
+@kernel()
 def write_products(neuron: FloatArray, samples: FloatArray, products: FloatArray) -> None:
     """<w, x_k> of one neuron."""
     for k in range(samples.shape[0]):
@@ -59,7 +59,7 @@ def write_products(neuron: FloatArray, samples: FloatArray, products: FloatArray
         products[k] = total
 
 
-@njit(cache=True)
+@kernel()
 def safe_path(neuron: FloatArray, products: FloatArray, lengths: FloatArray) -> float:
     """A path the neuron can go without meeting a boundary.
 
@@ -77,7 +77,7 @@ def safe_path(neuron: FloatArray, products: FloatArray, lengths: FloatArray) -> 
     return float(np.log1p(max(nearest / np.sqrt(size) - PATH_MARGIN, 0.0)))
 
 
-@njit(cache=True)
+@kernel()
 def slot_of(products: FloatArray, groups: Groups) -> np.int64:
     """Where the pattern of the products stands, or would stand, in the hash table."""
     key = np.uint64(0xCBF29CE484222325)
@@ -91,7 +91,7 @@ def slot_of(products: FloatArray, groups: Groups) -> np.int64:
         slot = (slot + 1) & (groups.table.shape[0] - 1)
 
 
-@njit(cache=True)
+@kernel()
 def has_pattern(products: FloatArray, cone: int, groups: Groups) -> bool:
     """Whether the products have the pattern of the cone."""
     for k in range(products.shape[0]):  # noqa: SIM110 (compiled code has no generators)
@@ -100,7 +100,7 @@ def has_pattern(products: FloatArray, cone: int, groups: Groups) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel()
 def write_pull(slopes: FloatArray, forces: FloatArray, samples: FloatArray, pull: FloatArray) -> float:
     """D = sum_k slope_k r_k x_k, into `pull`; returns |D|."""
     pull[:] = 0.0
@@ -114,7 +114,7 @@ def write_pull(slopes: FloatArray, forces: FloatArray, samples: FloatArray, pull
     return float(np.sqrt(size))
 
 
-@njit(cache=True)
+@kernel()
 def open_cone(slot: np.int64, products: FloatArray, slopes: FloatArray, groups: Groups) -> int:
     """Room for a new pattern; -1 and a flag when there is none left."""
     cone = groups.counters[CONES]
@@ -130,7 +130,7 @@ def open_cone(slot: np.int64, products: FloatArray, slopes: FloatArray, groups: 
     return int(cone)
 
 
-@njit(cache=True)
+@kernel()
 def reset_frame(cone: int, groups: Groups) -> None:
     """The identity as frame, no neuron filed."""
     groups.frames[cone] = 0.0
@@ -142,14 +142,14 @@ def reset_frame(cone: int, groups: Groups) -> None:
     groups.heads[cone] = -1
 
 
-@njit(cache=True)
+@kernel()
 def set_bin_width(cone: int, step: float, groups: Groups) -> None:
     """Bins worth some iterations at the present speed."""
     whole = min(LONGEST_PATH, NUM_BINS * ITERATIONS_PER_BIN * step)
     groups.bin_width[cone] = max(whole, SHORTEST_PATH) / NUM_BINS
 
 
-@njit(cache=True)
+@kernel()
 def file_neuron(j: int, cone: int, safe_path: float, groups: Groups) -> None:
     """Put a neuron in the list in which it will be looked at in time."""
     due = (groups.path[cone] + safe_path) / groups.bin_width[cone]
@@ -158,13 +158,13 @@ def file_neuron(j: int, cone: int, safe_path: float, groups: Groups) -> None:
     groups.heads[cone, place] = j
 
 
-@njit(cache=True)
+@kernel()
 def weight_of(j: int, descent: Descent) -> float:
     """Multiplicity of a neuron."""
     return float(descent.weights[j // BLOCK, j % BLOCK])
 
 
-@njit(cache=True)
+@kernel()
 def send_walking(j: int, neuron: FloatArray, descent: Descent, groups: Groups) -> None:
     """Append the neuron, as it is, to the walkers."""
     place = groups.counters[WALKERS]
@@ -175,7 +175,7 @@ def send_walking(j: int, neuron: FloatArray, descent: Descent, groups: Groups) -
     groups.walking_weights[place // BLOCK, place % BLOCK] = weight_of(j, descent)
 
 
-@njit(cache=True)
+@kernel()
 def stop_walking(place: int, groups: Groups) -> None:
     """The last walker takes the place of the one that stops."""
     groups.counters[WALKERS] -= 1
@@ -185,7 +185,7 @@ def stop_walking(place: int, groups: Groups) -> None:
     groups.walking_weights[place // BLOCK, place % BLOCK] = groups.walking_weights[last // BLOCK, last % BLOCK]
 
 
-@njit(cache=True)
+@kernel()
 def add_moment(moment: FloatArray, neuron: FloatArray, weight: float) -> None:
     """Add weight z z^T."""
     for p in range(neuron.shape[0]):
@@ -193,7 +193,7 @@ def add_moment(moment: FloatArray, neuron: FloatArray, weight: float) -> None:
             moment[p, q] += weight * neuron[p] * neuron[q]
 
 
-@njit(cache=True)
+@kernel()
 def leave_frame(cone: int, j: int, groups: Groups, neuron: FloatArray) -> None:
     """The neuron as it is, into `neuron`."""
     inside = groups.neurons[j]

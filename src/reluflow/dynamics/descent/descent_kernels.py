@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from reluflow.arrays import FloatArray
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
@@ -36,7 +37,7 @@ class Descent(NamedTuple):
     weight_decay: float  # lambda: every step also shrinks what is trained by the factor 1 - rate lambda
 
 
-@njit(cache=True)
+@kernel()
 def objective(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
     """L = c sum_k l(h_k, y_k)."""
     total = 0.0
@@ -45,14 +46,14 @@ def objective(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> floa
     return descent.sample_weight * total
 
 
-@njit(cache=True)
+@kernel()
 def write_forces(outputs: FloatArray, descent: Descent, loss: CompiledLoss, forces: FloatArray) -> None:
     """r_k = -c dl/dh(h_k, y_k), into `forces`."""
     for k in range(outputs.shape[0]):
         forces[k] = descent.sample_weight * apply(loss.force, outputs[k], descent.labels[k])
 
 
-@njit(cache=True)
+@kernel()
 def learning_rate(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
     """The rate of this iteration: lr, divided by L / threshold once L is below the threshold; 0 once L has gone."""
     if descent.loss_threshold == 0.0:
@@ -63,7 +64,7 @@ def learning_rate(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> 
     return descent.lr * (descent.loss_threshold / height) if height > SMALLEST_LOSS else 0.0
 
 
-@njit(cache=True)
+@kernel()
 def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, leak: float, pull: FloatArray) -> None:
     """D of one neuron, shortest over the slopes in [leak, 1] of the samples with <w, x_k> = 0, into `pull`."""
     n, d = samples.shape
@@ -86,10 +87,11 @@ def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, le
             count += 1
     ends = np.full(count, leak), np.ones(count)
     shortest, _slopes = box_minimum_norm(pull.copy(), rows[:count].copy(), ends[0], ends[1], ROUNDING * scale)
-    pull[:] = shortest
+    for i in range(d):
+        pull[i] = shortest[i]
 
 
-@njit(cache=True)
+@kernel()
 def _sum_by_halves(values: FloatArray) -> float:
     """Sum of BLOCK values, overwritten."""
     half = BLOCK // 2
@@ -100,7 +102,7 @@ def _sum_by_halves(values: FloatArray) -> float:
     return float(values[0])
 
 
-@njit(cache=True)
+@kernel()
 def _write_products(block: FloatArray, sample: FloatArray, size: int, along: FloatArray) -> None:
     """<w_j, x> for the neurons of a block; the plane has its own loop, which reads and writes less."""
     if sample.shape[0] == 2:
@@ -117,7 +119,7 @@ def _write_products(block: FloatArray, sample: FloatArray, size: int, along: Flo
             along[j] += row[j] * x
 
 
-@njit(cache=True)
+@kernel()
 def _add_pulls(along: FloatArray, sample: FloatArray, size: int, work: FloatArray) -> None:
     """Add `along` times the sample to the pulls."""
     if sample.shape[0] == 2:
@@ -132,7 +134,7 @@ def _add_pulls(along: FloatArray, sample: FloatArray, size: int, work: FloatArra
             row[j] += along[j] * x
 
 
-@njit(cache=True)
+@kernel()
 def move_block(
     block: FloatArray, size: int, forces: FloatArray, rate: float, descent: Descent, work: FloatArray
 ) -> None:
@@ -163,7 +165,7 @@ def move_block(
             output_row[j] = kept * output_row[j] + rate * change[j]
 
 
-@njit(cache=True)
+@kernel()
 def _shorten_pulls(block: FloatArray, size: int, forces: FloatArray, descent: Descent, work: FloatArray) -> None:
     """Replace the pulls that are nan, those of neurons on a boundary, by the minimum-norm elements."""
     d = descent.samples.shape[1]
@@ -174,7 +176,7 @@ def _shorten_pulls(block: FloatArray, size: int, forces: FloatArray, descent: De
             work[:d, j] = pull
 
 
-@njit(cache=True)
+@kernel()
 def write_block_outputs(
     block: FloatArray, size: int, weights: FloatArray, descent: Descent, work: FloatArray, outputs: FloatArray
 ) -> None:
@@ -190,7 +192,7 @@ def write_block_outputs(
         outputs[k] = _sum_by_halves(along)
 
 
-@njit(cache=True)
+@kernel()
 def _sum_blocks(partial: FloatArray, outputs: FloatArray) -> None:
     outputs[:] = 0.0
     for b in range(partial.shape[0]):
@@ -198,7 +200,7 @@ def _sum_blocks(partial: FloatArray, outputs: FloatArray) -> None:
             outputs[k] += partial[b, k]
 
 
-@njit(cache=True)
+@kernel()
 def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) -> FloatArray:
     """h(x_k), shape (n,)."""
     partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
@@ -211,7 +213,7 @@ def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) ->
     return outputs
 
 
-@njit(cache=True)
+@kernel()
 def descend(
     blocks: FloatArray,
     outputs: FloatArray,
@@ -241,7 +243,7 @@ def descend(
         tick(clock, rate, descent)
 
 
-@njit(cache=True, parallel=True)
+@kernel(parallel=True)
 def descend_on_all_cores(
     blocks: FloatArray,
     outputs: FloatArray,
@@ -268,7 +270,7 @@ def descend_on_all_cores(
         tick(clock, rate, descent)
 
 
-@njit(cache=True)
+@kernel()
 def tick(clock: FloatArray, rate: float, descent: Descent) -> None:
     """Count one iteration; the time is lr * iteration exactly unless the rate varies."""
     clock[0] += 1.0

@@ -9,7 +9,6 @@ itself, by the kernels of plain descent.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.descent.cone_group_kernels import (
@@ -45,12 +44,13 @@ from reluflow.dynamics.descent.descent_kernels import (
     write_block_outputs,
     write_forces,
 )
+from reluflow.kernels import kernel
 from reluflow.losses.compiled import CompiledLoss
 
 SETTLE_EVERY = 16  # iterations between two attempts to bring walkers home
 
 
-@njit(cache=True)
+@kernel()
 def _look_at_due(cone: int, descent: Descent, groups: Groups, neuron: FloatArray, products: FloatArray) -> None:
     """Look at the neurons that might have met a boundary; those that are near one, or across, walk."""
     while groups.cursor[cone] < NUM_BINS and groups.cursor[cone] * groups.bin_width[cone] < groups.path[cone]:
@@ -73,7 +73,7 @@ def _look_at_due(cone: int, descent: Descent, groups: Groups, neuron: FloatArray
         reset_frame(cone, groups)
 
 
-@njit(cache=True)
+@kernel()
 def _renew_frame(
     cone: int, step: float, descent: Descent, groups: Groups, neuron: FloatArray, products: FloatArray
 ) -> None:
@@ -108,7 +108,7 @@ def _renew_frame(
             part[:] = 0.0
 
 
-@njit(cache=True)
+@kernel()
 def _go_home(j: int, cone: int, neuron: FloatArray, descent: Descent, groups: Groups) -> None:
     """Write the neuron in the frame of its cone and add it to the moments."""
     if groups.path[cone] > 0.0:
@@ -128,7 +128,7 @@ def _go_home(j: int, cone: int, neuron: FloatArray, descent: Descent, groups: Gr
     add_moment(groups.moments[cone], groups.neurons[j], weight_of(j, descent))
 
 
-@njit(cache=True)
+@kernel()
 def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -> None:
     """Bring home the walkers that are far enough from every boundary."""
     n, d = descent.samples.shape
@@ -163,7 +163,7 @@ def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -
             stop_walking(place, groups)
 
 
-@njit(cache=True)
+@kernel()
 def _write_outputs(descent: Descent, groups: Groups, outputs: FloatArray, work: FloatArray) -> None:
     """h(x_k): from the moments of the cones, and from the walkers one by one."""
     n, d = descent.samples.shape
@@ -192,7 +192,7 @@ def _write_outputs(descent: Descent, groups: Groups, outputs: FloatArray, work: 
             outputs[k] += share[k]
 
 
-@njit(cache=True)
+@kernel()
 def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, descent: Descent) -> None:
     """One iteration of the columns of the frame, each as a neuron (w, a); `frame` is frame minus identity."""
     d, lost = pull.shape[0], rate * descent.weight_decay
@@ -206,7 +206,7 @@ def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, descent: Desce
             frame[d, q] += rate * along - lost * output_weight
 
 
-@njit(cache=True)
+@kernel()
 def descend_in_groups(
     groups: Groups, outputs: FloatArray, clock: FloatArray, num_iterations: int, descent: Descent, loss: CompiledLoss
 ) -> None:
@@ -250,7 +250,7 @@ def descend_in_groups(
         tick(clock, rate, descent)
 
 
-@njit(cache=True)
+@kernel()
 def place_in_table(groups: Groups) -> None:
     """Fill the empty hash table with the cones in use."""
     for cone in range(groups.counters[CONES]):
@@ -258,7 +258,7 @@ def place_in_table(groups: Groups) -> None:
         groups.table[slot] = cone
 
 
-@njit(cache=True)
+@kernel()
 def neurons_as_they_are(groups: Groups) -> FloatArray:
     """All neurons (w, a), shape (m, d + 1), out of their frames."""
     neurons = groups.neurons.copy()

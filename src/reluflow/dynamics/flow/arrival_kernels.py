@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, SignArray
 from reluflow.dynamics.flow.sliding_kernels import (
@@ -12,6 +11,7 @@ from reluflow.dynamics.flow.sliding_kernels import (
     add_wall,
     are_inside,
     balance,
+    copy_vector,
     dot,
     gather,
     hold_newest,
@@ -27,12 +27,13 @@ from reluflow.dynamics.flow.sliding_kernels import (
 )
 from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
 NO_EVENT = -1
 
 
-@njit(cache=True)
+@kernel()
 def meet_wall(
     sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float, here: FloatArray
 ) -> int:
@@ -42,7 +43,8 @@ def meet_wall(
     it off one of those, all of them are decided together. `here` is its pull as it arrives.
     """
     q, d = slide.rest.shape
-    count, sigma = slide.held[0], side[b]
+    count, sigma = slide.held[0], int(side[b])
+    on_it = 0 * sigma  # the side of a wall that is slid on: a literal 0 would be compiled for apart
     tangent = pulls.normals[b].copy()
     along, answer = np.empty(count + 1), np.empty(count + 1)
     split(tangent, slide, along)
@@ -79,7 +81,7 @@ def meet_wall(
         if count == 0 or are_inside(slide, pulls, sign, pinned, tau):
             return REFRACTION
     else:
-        set_side(slide, pulls, side, b, 0)
+        set_side(slide, pulls, side, b, on_it)
         for row in range(q):
             change = -strength_of(pulls, b, sigma, row)
             for axis in range(d):
@@ -97,35 +99,41 @@ def meet_wall(
     return _decide_together(sign, side, pinned, slide, pulls, b, tau)
 
 
-@njit(cache=True)
+@kernel()
 def _decide_together(
     sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, wall: int, tau: float
 ) -> int:
     """The general decision for a neuron on several walls, one of which it arrives at; the kind of event there."""
-    d, count, sigma = slide.rest.shape[1], slide.held[0], side[wall]
+    d, count, sigma = slide.rest.shape[1], slide.held[0], int(side[wall])
+    on_it = 0 * sigma  # a literal 0 would be compiled for apart
     before = np.zeros(count + 1, dtype=np.int8)
     chosen = np.empty(count + 1, dtype=np.int64)
-    chosen[:count] = slide.walls[:count]
+    for i in range(count):
+        chosen[i] = slide.walls[i]
     chosen[count] = wall
     before[count] = sigma
     normals = np.empty((count + 1, d))
     plus, minus = np.empty(count + 1), np.empty(count + 1)
     for i in range(count + 1):
-        normals[i] = pulls.normals[chosen[i]]
+        copy_vector(pulls.normals[chosen[i]], normals[i])
         plus[i] = value(pulls.plus[chosen[i]], tau)
         minus[i] = value(pulls.minus[chosen[i]], tau)
-    set_side(slide, pulls, side, wall, 0)
+    set_side(slide, pulls, side, wall, on_it)
     others = np.empty(d)
     pull_at(slide.rest, tau, others)
-    scale = np.sum(np.abs(plus)) + np.sum(np.abs(minus)) + norm(others)
+    sum_plus, sum_minus = 0.0, 0.0
+    for i in range(count + 1):
+        sum_plus += abs(plus[i])
+        sum_minus += abs(minus[i])
+    scale = sum_plus + sum_minus + norm(others)
     choice = make_choice(count + 1, d)
-    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP, choice) == SEVERAL_WAYS:
+    if decide(normals, plus, minus, others, sign, before, ROUNDING * scale, STOP + on_it, choice) == SEVERAL_WAYS:
         set_side(slide, pulls, side, wall, sigma)
         refresh(slide)
         return RIDGE
     for i in range(count + 1):
         if choice.sides[i] != 0:
-            set_side(slide, pulls, side, chosen[i], choice.sides[i])
+            set_side(slide, pulls, side, chosen[i], int(choice.sides[i]))
     is_dead = norm(choice.pull) <= ROUNDING * scale
     if is_dead and is_silent(side, pulls):
         slide.rest[:] = 0.0

@@ -9,16 +9,16 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray
+from reluflow.kernels import kernel
 
 NO_ROOT = 2.0
 _MOST_POWERS = 29
 _INVERSE_BINOMIALS = np.array([[1.0 / max(comb(n, k), 1) for k in range(_MOST_POWERS)] for n in range(_MOST_POWERS)])
 
 
-@njit(cache=True)
+@kernel()
 def value_at(coefficients: FloatArray, theta: float) -> float:
     """A Bernstein polynomial at theta in [0, 1]."""
     degree = coefficients.shape[0] - 1
@@ -31,7 +31,7 @@ def value_at(coefficients: FloatArray, theta: float) -> float:
     return float(total + power * theta * coefficients[degree])
 
 
-@njit(cache=True)
+@kernel()
 def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
     """A Bernstein polynomial at many places."""
     values = np.empty(thetas.shape[0])
@@ -40,7 +40,7 @@ def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
     return values
 
 
-@njit(cache=True)
+@kernel()
 def first_root(coefficients: FloatArray, tolerance: float) -> float:
     """The first theta in [0, 1] at which a polynomial that starts positive turns negative, or `NO_ROOT`.
 
@@ -54,7 +54,9 @@ def first_root(coefficients: FloatArray, tolerance: float) -> float:
         smallest = min(smallest, coefficients[b])
     if smallest > 0.0 or smallest >= -tolerance:
         return NO_ROOT
-    work = coefficients.copy()
+    work = np.empty(size)
+    for b in range(size):
+        work[b] = coefficients[b]
     lead = 0
     while lead < size and abs(work[lead]) <= tolerance:
         work[lead] = 0.0
@@ -73,7 +75,7 @@ def first_root(coefficients: FloatArray, tolerance: float) -> float:
     return _bracketed_root(work, 0.0, below)
 
 
-@njit(cache=True)
+@kernel()
 def first_root_of_powers(powers: FloatArray, degree: int, before: float, tolerance: float, work: FloatArray) -> float:
     """`first_root` of a polynomial given by its powers, if it lies at or before `before`, else any later place.
 
@@ -98,7 +100,7 @@ def first_root_of_powers(powers: FloatArray, degree: int, before: float, toleran
     return first_root(work[: degree + 1], tolerance)
 
 
-@njit(cache=True)
+@kernel()
 def _horner(powers: FloatArray, degree: int, theta: float) -> float:
     total = powers[degree]
     for i in range(degree - 1, -1, -1):
@@ -106,7 +108,7 @@ def _horner(powers: FloatArray, degree: int, theta: float) -> float:
     return float(total)
 
 
-@njit(cache=True)
+@kernel()
 def _only_root(powers: FloatArray, degree: int, high: float) -> float:
     """The root between 0, where the polynomial is positive, and `high`, where it is not, to rounding (Newton)."""
     low, theta = 0.0, min(high, -powers[0] / powers[1]) if powers[1] < 0.0 else 0.5 * high
@@ -132,7 +134,7 @@ def _only_root(powers: FloatArray, degree: int, high: float) -> float:
     return high
 
 
-@njit(cache=True)
+@kernel()
 def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
     """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
     value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)
@@ -163,7 +165,7 @@ def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
     return high
 
 
-@njit(cache=True)
+@kernel()
 def _first_below(coefficients: FloatArray, tolerance: float) -> float:
     """The first theta at which a polynomial falls below -tolerance, or `NO_ROOT`, by bisection."""
     size = coefficients.shape[0]
@@ -171,15 +173,16 @@ def _first_below(coefficients: FloatArray, tolerance: float) -> float:
     left = np.empty(size)
     stack = np.empty((64, size))
     ends = np.empty((64, 2))
-    stack[0] = coefficients
+    for b in range(size):
+        stack[0, b] = coefficients[b]
     ends[0, 0], ends[0, 1] = 0.0, 1.0
     depth = 1
     while depth > 0:
         depth -= 1
-        work[:] = stack[depth]
         low, high = ends[depth, 0], ends[depth, 1]
         is_below = False
         for b in range(size):
+            work[b] = stack[depth, b]
             if work[b] < -tolerance:
                 is_below = True
         if not is_below:
@@ -193,9 +196,10 @@ def _first_below(coefficients: FloatArray, tolerance: float) -> float:
             left[level] = work[0]
             for b in range(size - 1 - level):
                 work[b] = 0.5 * (work[b] + work[b + 1])
-        stack[depth] = work  # the right half
+        for b in range(size):
+            stack[depth, b] = work[b]  # the right half
+            stack[depth + 1, b] = left[b]
         ends[depth, 0], ends[depth, 1] = middle, high
-        stack[depth + 1] = left
         ends[depth + 1, 0], ends[depth + 1, 1] = low, middle
         depth += 2
     return NO_ROOT

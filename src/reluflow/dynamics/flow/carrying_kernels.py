@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
-from reluflow.dynamics.flow.step_kernels import columns_at
+from reluflow.dynamics.flow.step_kernels import some_columns_at
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the careful, exact treatment
 
@@ -41,13 +41,13 @@ class Course(NamedTuple):
     slide_to: IntArray  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
 
 
-@njit(cache=True)
+@kernel()
 def _frame_at(dense: FloatArray, first: int, theta: float) -> FloatArray:
     """Rows of one frame at a fraction of the step."""
-    return columns_at(dense[:, first : first + dense.shape[2]], theta)
+    return some_columns_at(dense, first, dense.shape[2], theta)
 
 
-@njit(cache=True)
+@kernel()
 def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
     """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
 
@@ -56,7 +56,9 @@ def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
     """
     width = z.shape[0]
     solution = np.zeros(width)
-    residual = z.copy()
+    residual = np.empty(width)
+    for i in range(width):
+        residual[i] = z[i]
     for _ in range(3):
         for e in range(width):
             total = -frame[e, width - 1] * residual[width - 1]
@@ -70,7 +72,7 @@ def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
     return solution
 
 
-@njit(cache=True)
+@kernel()
 def _restrict(polynomial: FloatArray, theta: float) -> None:
     """Bernstein coefficients over [theta, 1] instead of [0, 1], in place."""
     size = polynomial.shape[0]
@@ -79,7 +81,7 @@ def _restrict(polynomial: FloatArray, theta: float) -> None:
             polynomial[b] = (1.0 - theta) * polynomial[b] + theta * polynomial[b + 1]
 
 
-@njit(cache=True)
+@kernel()
 def _next_crossing(
     shape: FloatArray, g: int, output_sign: int, theta: float, dense: FloatArray, layout: Layout
 ) -> tuple[float, int]:
@@ -116,7 +118,7 @@ def _next_crossing(
     return best, wall
 
 
-@njit(cache=True)
+@kernel()
 def carry_crossers(
     commit: bool, stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
 ) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
@@ -131,8 +133,10 @@ def carry_crossers(
     group, shapes, mass, output_sign = members.group, members.shapes, members.mass, members.output_sign
     num_walls, d = layout.normals.shape
     trouble = NO_ROOT
-    pending_wall = np.full(crossers.shape[0], -1, dtype=np.int64)
-    pending_theta = np.full(crossers.shape[0], NO_ROOT)
+    pending_wall = np.empty(crossers.shape[0], dtype=np.int64)
+    pending_theta = np.empty(crossers.shape[0])
+    pending_wall[:] = -1
+    pending_theta[:] = NO_ROOT
     capacity = 2 * crossers.shape[0] + 16
     neurons = np.empty(capacity, dtype=np.int64)
     event_walls = np.empty(capacity, dtype=np.int64)
@@ -193,7 +197,9 @@ def carry_crossers(
                     height += layout.normals[wall, i] * z[i]
                 for i in range(d):
                     z[i] -= height * layout.normals[wall, i]
-                shape[:] = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
+                coefficients = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
+                for e in range(d + 1):
+                    shape[e] = coefficients[e]
             if commit:
                 if count == neurons.shape[0]:  # room for as many again
                     neurons = np.concatenate((neurons, neurons))

@@ -7,16 +7,16 @@ nothing is missed, double crossings included.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.flow_kernels import Layout, add_wall_pulls, wall_forces
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArray) -> tuple[FloatArray, IntArray]:
     """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
 
@@ -24,8 +24,10 @@ def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArr
     """
     num_columns, width = coefficients.shape[1], coefficients.shape[2]
     d, num_walls = width - 1, layout.normals.shape[0]
-    thetas = np.full(num_columns, NO_ROOT)
-    walls = np.full(num_columns, -1, dtype=np.int64)
+    thetas = np.empty(num_columns)
+    walls = np.empty(num_columns, dtype=np.int64)
+    thetas[:] = NO_ROOT
+    walls[:] = -1
     polynomial = np.empty(8)
     for g in range(layout.sides.shape[0]):
         if layout.frame_of_group[g] >= 0:
@@ -58,14 +60,13 @@ def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArr
     return thetas, walls
 
 
-@njit(cache=True)
-def wall_rows(coefficients: FloatArray, first: int, normals: FloatArray) -> FloatArray:
-    """For one frame, the row vectors whose product with a neuron's coefficients is its pre-activation.
+@kernel()
+def write_wall_rows(coefficients: FloatArray, first: int, normals: FloatArray, rows: FloatArray) -> None:
+    """For one frame, write the row vectors whose product with a neuron's coefficients is its pre-activation.
 
-    Shape (B + 1, 8, d + 1): one Bernstein polynomial per wall; the last wall is a = 0.
+    `rows` has shape (B + 1, 8, d + 1): one Bernstein polynomial per wall; the last wall is a = 0.
     """
     num_walls, d = normals.shape
-    rows = np.zeros((num_walls + 1, 8, d + 1))
     for p in range(8):
         for e in range(d + 1):
             for b in range(num_walls):
@@ -74,29 +75,31 @@ def wall_rows(coefficients: FloatArray, first: int, normals: FloatArray) -> Floa
                     total += normals[b, i] * coefficients[p, first + e, i]
                 rows[b, p, e] = total
             rows[num_walls, p, e] = coefficients[p, first + e, d]
-    return rows
 
 
-@njit(cache=True)
-def reach_of_rows(rows: FloatArray) -> FloatArray:
-    """How far the pre-activations of a neuron with coefficients of norm 1 can move within the step, per wall."""
-    reach = np.zeros(rows.shape[0])
+@kernel()
+def write_reach(rows: FloatArray, reach: FloatArray) -> float:
+    """How far pre-activations of a neuron with coefficients of norm 1 can move in the step, per wall; the largest."""
+    largest = 0.0
     for b in range(rows.shape[0]):
+        reach[b] = 0.0
         for p in range(1, 8):
             total = 0.0
             for e in range(rows.shape[2]):
                 total += (rows[b, p, e] - rows[b, 0, e]) ** 2
             reach[b] = max(reach[b], np.sqrt(total))
-    return reach
+        largest = max(largest, reach[b])
+    return largest
 
 
-@njit(cache=True)
-def _limits(path: FloatArray, growth: FloatArray) -> FloatArray:
-    """Neurons of a group are looked at up to this expiry; none, as expiries are not negative, where it stands still."""
-    return np.where(growth > 0.0, path + growth, -1.0)
+@kernel()
+def _is_due(j: int, members: Members, growth: FloatArray) -> bool:
+    """Whether a neuron must be looked at in this step; none is where its group stands still."""
+    g = members.group[j]
+    return bool(growth[g] > 0.0 and members.expiry[j] <= members.path[g] + growth[g])
 
 
-@njit(cache=True)
+@kernel()
 def scan_frames(
     coefficients: FloatArray, layout: Layout, members: Members
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
@@ -105,7 +108,7 @@ def scan_frames(
     Returns the growth of `path` in this step, the neurons looked at, and the crossers with their walls and fractions
     of the step.
     """
-    group, shapes, expiry, path = members.group, members.shapes, members.expiry, members.path
+    group, shapes = members.group, members.shapes
     num_groups, num_walls = layout.sides.shape
     width = coefficients.shape[2]
     growth = np.zeros(num_groups)
@@ -113,16 +116,21 @@ def scan_frames(
     rows = np.zeros((num_groups, num_walls + 1, 8, width))
     for g in range(num_groups):
         if layout.frame_of_group[g] >= 0:
-            rows[g] = wall_rows(coefficients, layout.starts[g], layout.normals)
-            reach[g] = reach_of_rows(rows[g])
-            growth[g] = np.max(reach[g])
-    looked = np.flatnonzero(expiry <= _limits(path, growth)[group])
-    crossers = np.empty_like(looked)
-    walls = np.empty_like(looked)
-    thetas = np.empty(looked.shape[0])
+            write_wall_rows(coefficients, layout.starts[g], layout.normals, rows[g])
+            growth[g] = write_reach(rows[g], reach[g])
+    num_looked = 0
+    looked = np.empty(group.shape[0], dtype=np.int64)
+    for j in range(group.shape[0]):
+        if _is_due(j, members, growth):
+            looked[num_looked] = j
+            num_looked += 1
+    crossers = np.empty(num_looked, dtype=np.int64)
+    walls = np.empty(num_looked, dtype=np.int64)
+    thetas = np.empty(num_looked)
     num_crossers = 0
     polynomial = np.empty(8)
-    for j in looked:
+    for index in range(num_looked):
+        j = looked[index]
         g = group[j]
         size = 0.0
         for e in range(width):
@@ -152,10 +160,10 @@ def scan_frames(
             walls[num_crossers] = wall
             thetas[num_crossers] = best
             num_crossers += 1
-    return growth, looked, crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
+    return growth, looked[:num_looked], crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
 
 
-@njit(cache=True)
+@kernel()
 def refresh_expiry(looked: IntArray, columns: FloatArray, layout: Layout, members: Members) -> None:
     """Reset the slack of the neurons in `looked` from their pre-activations now, in place."""
     shapes = members.shapes
@@ -184,7 +192,7 @@ def refresh_expiry(looked: IntArray, columns: FloatArray, layout: Layout, member
         members.expiry[j] = members.path[g] + slack / np.sqrt(size) if size > 0.0 else np.inf
 
 
-@njit(cache=True)
+@kernel()
 def slide_margins(
     forces: FloatArray, layout: Layout, pairs: IntArray, solvers: FloatArray, orientation: FloatArray
 ) -> FloatArray:
@@ -210,7 +218,7 @@ def slide_margins(
     return margins
 
 
-@njit(cache=True)
+@kernel()
 def may_cross(
     columns: FloatArray,
     slopes: FloatArray,
@@ -249,10 +257,10 @@ def may_cross(
                     height += layout.normals[b, i] * columns[c, i]
                 if layout.sides[g, b] * height <= moved and moved > 0.0:
                     return True, reach
-    reach = np.sqrt(reach)
+    for g in range(reach.shape[0]):
+        reach[g] = np.sqrt(reach[g])
     if has_frames:
-        limit = _limits(members.path, reach)
         for j in range(members.group.shape[0]):
-            if members.expiry[j] <= limit[members.group[j]]:
+            if _is_due(j, members, reach):
                 return True, reach
     return False, reach

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.kernels import kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 LARGEST_LOG_FORCE = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
@@ -49,7 +49,7 @@ def counted_in_rate(eta: FloatArray, starts: IntArray) -> BoolArray:
     return np.asarray(acted_on if np.any(acted_on) else ~acted_on)
 
 
-@njit(cache=True)
+@kernel()
 def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
     """h(x_k), shape (n,), from the columns."""
     d = layout.samples.shape[1]
@@ -83,7 +83,7 @@ def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
     return outputs
 
 
-@njit(cache=True)
+@kernel()
 def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, float]:
     """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
 
@@ -113,7 +113,7 @@ def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, fl
     return forces, layout.log_weight + largest + np.log(total)
 
 
-@njit(cache=True)
+@kernel()
 def wall_forces(forces: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """The pull along each wall's normal for a neuron on its positive and on its negative side, shapes (B,)."""
     plus = np.zeros(layout.normals.shape[0])
@@ -125,7 +125,7 @@ def wall_forces(forces: FloatArray, layout: Layout) -> tuple[FloatArray, FloatAr
     return plus, minus
 
 
-@njit(cache=True)
+@kernel()
 def add_wall_pulls(g: int, plus: FloatArray, minus: FloatArray, layout: Layout, pull: FloatArray) -> None:
     """Add what the walls that group g does not slide on pull, each on the side it is on."""
     for b in range(plus.shape[0]):
@@ -136,7 +136,7 @@ def add_wall_pulls(g: int, plus: FloatArray, minus: FloatArray, layout: Layout, 
                 pull[i] += strength * layout.normals[b, i]
 
 
-@njit(cache=True)
+@kernel()
 def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
     """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
     plus, minus = wall_forces(forces, layout)
@@ -156,7 +156,7 @@ def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
     return pull
 
 
-@njit(cache=True)
+@kernel()
 def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slope: FloatArray) -> tuple[float, float]:
     """Write d(columns)/ds into `slope`; return dt/ds in units of its value at the start of the step, and ln R."""
     d = layout.samples.shape[1]
@@ -173,7 +173,7 @@ def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slop
     return np.exp(log_rate_at_start - log_rate), log_rate
 
 
-@njit(cache=True)
+@kernel()
 def gradient_moments(columns: FloatArray, layout: Layout) -> tuple[float, float, float]:
     """|grad L|^2, <parameters, -grad L> and |parameters|^2, the gradient relative to the rate R."""
     d = layout.samples.shape[1]

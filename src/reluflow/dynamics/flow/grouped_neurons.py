@@ -40,8 +40,8 @@ class GroupedNeurons:
         self._may_have_frames = problem.is_plain  # within a step their columns would leave the Lorentz group
         self.keeps_balance = problem.trains_output_layer
         self._constants: dict[str, Any] = {
-            "samples": np.ascontiguousarray(dataset.X),
-            "labels": np.ascontiguousarray(dataset.y),
+            "samples": np.array(dataset.X, order="C"),  # writeable: to Numba read-only arrays are another type
+            "labels": np.array(dataset.y, order="C"),
             "loss": compiled(problem.loss),
             "log_weight": float(np.log(problem.loss.sample_weight(dataset.n))),
             "weight_decay": float(problem.weight_decay),

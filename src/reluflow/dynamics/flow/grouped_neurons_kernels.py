@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.kernels import kernel
 
 
 class Members(NamedTuple):
@@ -22,7 +22,7 @@ class Members(NamedTuple):
     path: FloatArray  # (G,) how far pre-activations can have moved since the frame of a group was last reset
 
 
-@njit(cache=True)
+@kernel()
 def moment_of_group(shapes: FloatArray, mass: FloatArray, group: IntArray, g: int) -> FloatArray:
     """sum of mass c c^T over the neurons of group g, shape (d + 1, d + 1)."""
     width = shapes.shape[1]
@@ -39,7 +39,7 @@ def moment_of_group(shapes: FloatArray, mass: FloatArray, group: IntArray, g: in
     return moment
 
 
-@njit(cache=True)
+@kernel()
 def through_frames(
     shapes: FloatArray, group: IntArray, neurons: IntArray, frames: FloatArray, row_of_group: IntArray
 ) -> FloatArray:
@@ -60,7 +60,7 @@ def through_frames(
     return z
 
 
-@njit(cache=True)
+@kernel()
 def heights_of(z: FloatArray, normals: FloatArray) -> FloatArray:
     """<w, normal> for every neuron and wall, shape (m, B)."""
     num_walls, d = normals.shape

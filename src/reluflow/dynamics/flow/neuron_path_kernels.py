@@ -32,6 +32,7 @@ from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
     SlideStarts,
+    copy_vector,
     dot,
     leave_wall,
     norm,
@@ -50,6 +51,7 @@ from reluflow.dynamics.flow.wall_survey_kernels import (
     outlook,
     survey_walls,
 )
+from reluflow.kernels import kernel
 
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
@@ -96,7 +98,7 @@ class Paths(NamedTuple):
     stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
 
 
-@njit(cache=True)
+@kernel()
 def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
     """a^2 |D after - D before|: what an event bends the outputs by."""
     total = 0.0
@@ -133,7 +135,9 @@ def carry_neuron(
     terms_a, lengths = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1)
     series = Series(np.empty((MOST_TERMS + 1, q + 1)), terms_a, lengths, np.empty((MOST_TERMS + 1, q)))
     powers, work, shares = np.empty(MOST_TERMS + 1), np.empty(MOST_TERMS + 1), np.empty(q + 1)
-    keys = np.abs(heights)  # length of the way up to which a wall cannot be met
+    keys = np.empty(num_walls)  # length of the way up to which a wall cannot be met
+    for b in range(num_walls):
+        keys[b] = abs(heights[b])
     tau, following, status, window, way, horizon = 0.0, 0, DONE, 1.0, 0.0, -1.0
     sign = 1.0 if a > 0.0 else (-1.0 if a < 0.0 else 0.0)
     while True:
@@ -308,19 +312,19 @@ def carry_neuron(
         if tau >= 1.0:
             break
     while following < num_points:
-        out.places[row, following, :d] = w
+        copy_vector(w, out.places[row, following, :d])
         out.places[row, following, d] = a
         following += 1
-    out.ends[row, :d] = w
+    copy_vector(w, out.ends[row, :d])
     out.ends[row, d] = a
-    out.sides[row] = side
-    out.pinned[row] = pinned
+    for b in range(num_walls):
+        out.sides[row, b], out.pinned[row, b] = side[b], pinned[b]
     out.num_events[row] = num_events
     out.statuses[row] = status
     out.stops[row] = 1.0 if status == DONE else tau
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def carry_all(
     rows: IntArray, start: StepStart, slides: SlideStarts, rests: FloatArray, pulls: Pulls, points: FloatArray,
     out: Paths,

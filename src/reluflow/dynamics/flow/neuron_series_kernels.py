@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.sliding_kernels import dot, norm
+from reluflow.kernels import kernel
 
 MOST_TERMS = 28
 _NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
@@ -38,7 +38,7 @@ class Series(NamedTuple):
     products: FloatArray  # (T, q) inner products of the terms of w with the rows of the pull
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def shifted(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
     """Coefficients of D(tau + x) in x, shape (q, d), from those of D, and their norms."""
     if pull.shape[0] == 5:
@@ -58,7 +58,7 @@ def shifted(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray
         strengths[power] = norm(out[power])
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _shifted_quartic(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
     """The same of five coefficients in one pass: every neuron does this at every event."""
     source0, source1, source2, source3, source4 = pull[0], pull[1], pull[2], pull[3], pull[4]
@@ -81,7 +81,7 @@ def _shifted_quartic(pull: FloatArray, tau: float, out: FloatArray, strengths: F
     strengths[3], strengths[4] = np.sqrt(square3), np.sqrt(square4)
 
 
-@njit(cache=True)
+@kernel()
 def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: FloatArray) -> None:
     """What turns the coefficients of D into those of length D(length x), and the norms of these."""
     factor = length
@@ -91,7 +91,7 @@ def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: 
         factor *= length
 
 
-@njit(cache=True)
+@kernel()
 def multiply(ahead: PullAhead, w: FloatArray) -> None:
     """The inner products of the pull, from its rows and norms."""
     here, strengths, gram, along = ahead
@@ -108,7 +108,7 @@ def multiply(ahead: PullAhead, w: FloatArray) -> None:
             gram[row, other] = gram[other, row] = dot(here[row], here[other])
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def expand(length: float, a: float, ahead: PullAhead, factors: FloatArray, sizes: FloatArray, series: Series) -> int:
     """Power series of w' = a D, a' = <w, D> from |w| = `length` under D_l = factors_l pull_l with |D_l| = `sizes`.
 
@@ -160,7 +160,7 @@ def expand(length: float, a: float, ahead: PullAhead, factors: FloatArray, sizes
     return -1
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def expand_straight(
     length: float, a: float, ahead: PullAhead, factors: FloatArray, decay: float, series: Series
 ) -> int:
@@ -186,7 +186,7 @@ def expand_straight(
     return MOST_TERMS
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def place(
     series: Series, here: FloatArray, degree: int, at: float, w: FloatArray, out: FloatArray, shares: FloatArray
 ) -> float:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import Series
 from reluflow.dynamics.flow.sliding_kernels import Pulls, Slide, dot, strength_of
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 
 
-@njit(cache=True)
+@kernel()
 def choose_by_way(
     keys: FloatArray, until: float, side: SignArray, keep_held: bool, among: IntArray, num: int, chosen: IntArray
 ) -> int:
@@ -28,7 +28,7 @@ def choose_by_way(
     return count
 
 
-@njit(cache=True)
+@kernel()
 def first_crossing(
     w: FloatArray, here: FloatArray, series: Series, degree: int, size: float, side: SignArray, normals: FloatArray,
     chosen: IntArray, num: int, heights: FloatArray, powers: FloatArray, work: FloatArray,
@@ -76,7 +76,7 @@ def first_crossing(
     return best, wall
 
 
-@njit(cache=True)
+@kernel()
 def first_exit(
     slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float, margin: FloatArray,
     work: FloatArray,

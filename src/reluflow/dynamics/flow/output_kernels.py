@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
+from reluflow.kernels import kernel
 
 
-@njit(cache=True)
+@kernel()
 def add_outputs(heights: FloatArray, weights: FloatArray, leak: float, outputs: FloatArray) -> None:
     """Add sum_j weights[j, p] sigma(heights[j P + p, k]) to `outputs` (P, n), for weights of shape (m, P)."""
     num_neurons, num_points = weights.shape
@@ -20,7 +20,7 @@ def add_outputs(heights: FloatArray, weights: FloatArray, leak: float, outputs: 
                 total[k] += weight * max(row[k], leak * row[k])
 
 
-@njit(cache=True)
+@kernel()
 def add_changed_outputs(
     heights: FloatArray, changes: NDArray[np.float32], weights: FloatArray, leak: float, outputs: FloatArray
 ) -> None:

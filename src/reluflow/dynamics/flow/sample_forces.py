@@ -151,7 +151,7 @@ class SampleForces:
         if self.on_device is not None:
             return self.on_device.outputs(places, mass)
         outputs = np.zeros((places.shape[1], len(self.X)))
-        weights = places[:, :, -1] * mass[:, None]
+        weights = np.ascontiguousarray(places[:, :, -1] * mass[:, None])
         for part in self._blocks(places):
             heights = self._products(places[part, :, :-1], self.X)
             add_outputs(heights, weights[part], self.leak, outputs)
@@ -160,7 +160,7 @@ class SampleForces:
     def outputs_near(self, starts: FloatArray, heights: FloatArray, places: FloatArray, mass: FloatArray) -> FloatArray:
         """The same, with what has changed since w were `starts` (m, d), on `heights` (m, B), in single precision."""
         outputs = np.zeros((places.shape[1], len(self.X)))
-        weights = places[:, :, -1] * mass[:, None]
+        weights = np.ascontiguousarray(places[:, :, -1] * mass[:, None])
         for part in self._blocks(places):
             moves = (places[part, :, :-1] - starts[part, None]).astype(np.float32)
             before = heights[part][:, self.walls.wall_of_sample] * (self.walls.orientation * self.walls.length)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import kernel
 
 _DEPENDENT = 1e-11  # what is left of a unit normal that the others span
 _MOSTLY_NORMAL = 0.7  # a vector that keeps less than this in a projection is projected once more
@@ -57,7 +57,14 @@ class SlideStarts(NamedTuple):
     triangle: FloatArray  # (S, most, most)
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel()
+def copy_vector(source: FloatArray, target: FloatArray) -> None:
+    """target = source; Numba takes a second to compile the same for slices, which may have any shape."""
+    for i in range(target.shape[0]):
+        target[i] = source[i]
+
+
+@kernel(fastmath=_FAST)
 def dot(one: FloatArray, two: FloatArray) -> float:
     """<one, two>."""
     total = 0.0
@@ -66,13 +73,13 @@ def dot(one: FloatArray, two: FloatArray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel()
 def norm(vector: FloatArray) -> float:
     """|vector|."""
     return float(np.sqrt(dot(vector, vector)))
 
 
-@njit(cache=True)
+@kernel()
 def value(coefficients: FloatArray, tau: float) -> float:
     """A polynomial in powers of tau."""
     total = 0.0
@@ -81,7 +88,7 @@ def value(coefficients: FloatArray, tau: float) -> float:
     return total
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
     """D at tau."""
     if pull.shape[0] == 5:  # in one pass: this is done at every event
@@ -89,13 +96,13 @@ def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
         for axis in range(out.shape[0]):
             out[axis] = row0[axis] + tau * (row1[axis] + tau * (row2[axis] + tau * (row3[axis] + tau * row4[axis])))
         return
-    out[:] = pull[pull.shape[0] - 1]
+    copy_vector(pull[pull.shape[0] - 1], out)
     for row in range(pull.shape[0] - 2, -1, -1):
         for axis in range(out.shape[0]):
             out[axis] = out[axis] * tau + pull[row, axis]
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def take_off(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
     """Make a vector tangent to the sliding walls, and add what it had along the rows of the basis to `along`."""
     for row in range(slide.held[0]):
@@ -106,7 +113,7 @@ def take_off(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
             vector[axis] -= part * direction[axis]
 
 
-@njit(cache=True)
+@kernel()
 def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
     """`take_off` into an empty `along`, repeated where most of the vector was normal, so that all of that is gone."""
     along[: slide.held[0]] = 0.0
@@ -116,7 +123,7 @@ def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
         take_off(vector, slide, along)
 
 
-@njit(cache=True)
+@kernel()
 def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
     """Strengths along the walls that cancel what a pull has along the rows of the basis."""
     for i in range(slide.held[0] - 1, -1, -1):
@@ -126,16 +133,17 @@ def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
         out[i] = total / slide.triangle[i, i]
 
 
-@njit(cache=True)
+@kernel()
 def add_wall(b: int, normals: FloatArray, slide: Slide) -> bool:
     """Slide on one more wall, unless the others hold the neuron on it anyway; whether it is a new one."""
     count = slide.held[0]
     if count < slide.walls.shape[0]:
-        slide.basis[count] = normals[b]
+        copy_vector(normals[b], slide.basis[count])
         split(slide.basis[count], slide, slide.triangle[count])
         length = norm(slide.basis[count])
         if length > _DEPENDENT:
-            slide.basis[count] /= length
+            for axis in range(normals.shape[1]):
+                slide.basis[count, axis] /= length
             slide.triangle[count, count] = length
             slide.walls[count] = b
             slide.held[0] = count + 1
@@ -144,23 +152,23 @@ def add_wall(b: int, normals: FloatArray, slide: Slide) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel()
 def balance(slide: Slide) -> None:
     """The multipliers from `along`."""
     for row in range(slide.rest.shape[0]):
         solve_triangle(slide.along[row], slide, slide.multipliers[row])
 
 
-@njit(cache=True)
+@kernel()
 def refresh(slide: Slide) -> None:
     """D and the multipliers from the pull of the other walls."""
     for row in range(slide.rest.shape[0]):
-        slide.pull[row] = slide.rest[row]
+        copy_vector(slide.rest[row], slide.pull[row])
         split(slide.pull[row], slide, slide.along[row])
     balance(slide)
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def hold_newest(slide: Slide) -> None:
     """Make the pull tangent to the wall added last, to which it was not yet."""
     last = slide.held[0] - 1
@@ -174,7 +182,7 @@ def hold_newest(slide: Slide) -> None:
     balance(slide)
 
 
-@njit(cache=True, fastmath=_FAST)
+@kernel(fastmath=_FAST)
 def _release(b: int, slide: Slide) -> None:
     """Slide on one wall fewer: rotations of the basis bring what was held by it alone into its last row, which goes."""
     count, place = slide.held[0], 0
@@ -206,7 +214,7 @@ def _release(b: int, slide: Slide) -> None:
             pull[axis] += part * direction[axis]
 
 
-@njit(cache=True)
+@kernel()
 def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int) -> None:
     """Go from a wall the neuron slides on to one of its sides."""
     set_side(slide, pulls, side, b, to_side)
@@ -215,7 +223,7 @@ def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int
         return
     _release(b, slide)
     normal = slide.basis[slide.held[0]]
-    normal[:] = pulls.normals[b]
+    copy_vector(pulls.normals[b], normal)
     part = slide.triangle[slide.held[0]]
     split(normal, slide, part)
     for row in range(slide.rest.shape[0]):
@@ -227,7 +235,7 @@ def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int
     balance(slide)
 
 
-@njit(cache=True)
+@kernel()
 def gather(side: SignArray, normals: FloatArray, slide: Slide) -> None:
     """The walls on which `side` is 0, those it had before first and in their order."""
     count, kept = slide.held[0], 0
@@ -249,7 +257,7 @@ def gather(side: SignArray, normals: FloatArray, slide: Slide) -> None:
     refresh(slide)
 
 
-@njit(cache=True)
+@kernel()
 def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
     """What a wall pulls on one side (0: on it, nothing of its own)."""
     if side > 0:
@@ -257,18 +265,18 @@ def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
     return float(pulls.minus[b, row]) if side < 0 else 0.0
 
 
-@njit(cache=True)
+@kernel()
 def set_side(slide: Slide, pulls: Pulls, side: SignArray, b: int, new: int) -> None:
     """Move a neuron to another side of a wall (0: onto it); only `rest` follows."""
     for row in range(slide.rest.shape[0]):
-        change = strength_of(pulls, b, new, row) - strength_of(pulls, b, side[b], row)
+        change = strength_of(pulls, b, new, row) - strength_of(pulls, b, int(side[b]), row)
         if change != 0.0:
             for axis in range(slide.rest.shape[1]):
                 slide.rest[row, axis] += change * pulls.normals[b, axis]
     side[b] = new
 
 
-@njit(cache=True)
+@kernel()
 def is_silent(side: SignArray, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
@@ -277,7 +285,7 @@ def is_silent(side: SignArray, pulls: Pulls) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel()
 def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float) -> bool:
     """Whether every multiplier lies clearly between the strengths of its wall's two sides."""
     for i in range(slide.held[0]):
@@ -320,7 +328,7 @@ def slide_starts(
     return starts
 
 
-@njit(cache=True)
+@kernel()
 def _gather_all(sides: SignArray, normals: FloatArray, sliding: IntArray, starts: SlideStarts) -> None:
     """The walls of some sliding neurons and their orthonormal bases."""
     none = np.empty((0, 0))
@@ -334,14 +342,16 @@ def _gather_all(sides: SignArray, normals: FloatArray, sliding: IntArray, starts
                 add_wall(b, normals, slide)
 
 
-@njit(cache=True)
+@kernel()
 def restore(starts: SlideStarts, row: int, slide: Slide) -> None:
     """Begin with the walls a neuron slides on at the start of the step."""
     place = starts.places[row]
     if place >= 0:
         count = starts.held[place, 0]
-        slide.held[:] = starts.held[place]
-        slide.walls[:count] = starts.walls[place, :count]
-        slide.basis[:count] = starts.basis[place, :count]
-        slide.triangle[:count, :count] = starts.triangle[place, :count, :count]
+        slide.held[0], slide.held[1] = starts.held[place, 0], starts.held[place, 1]
+        for i in range(count):
+            slide.walls[i] = starts.walls[place, i]
+            copy_vector(starts.basis[place, i], slide.basis[i])
+            for above in range(count):
+                slide.triangle[i, above] = starts.triangle[place, i, above]
     refresh(slide)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numba import njit
 from scipy.integrate import DOP853
 
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.flow_kernels import Layout, velocity
+from reluflow.kernels import kernel
 
 _STAGES = np.ascontiguousarray(DOP853.A)
 _WEIGHTS = np.ascontiguousarray(DOP853.B)
@@ -36,7 +36,7 @@ def _bernstein_of_dense() -> FloatArray:
 _BERNSTEIN = _bernstein_of_dense()
 
 
-@njit(cache=True)
+@kernel()
 def attempt_step(
     columns: FloatArray,
     slopes: FloatArray,
@@ -90,7 +90,7 @@ def attempt_step(
     return worst, step * elapsed
 
 
-@njit(cache=True)
+@kernel()
 def restore_invariants(columns: FloatArray, layout: Layout, invariants: FloatArray) -> None:
     """Put the columns back on the quadric the exact flow never leaves, in place.
 
@@ -119,7 +119,7 @@ def restore_invariants(columns: FloatArray, layout: Layout, invariants: FloatArr
         restore_frame(columns[first:last])
 
 
-@njit(cache=True)
+@kernel()
 def restore_frame(frame: FloatArray) -> None:
     """One Newton-Schulz step F (3 I - J F^T J F) / 2 towards the Lorentz group; the rows are the columns of F."""
     width = frame.shape[0]
@@ -140,10 +140,12 @@ def restore_frame(frame: FloatArray) -> None:
             for p in range(width):
                 total += frame[p, i] * product[p, q]
             fixed[q, i] = 0.5 * total
-    frame[:] = fixed
+    for q in range(width):
+        for i in range(width):
+            frame[q, i] = fixed[q, i]
 
 
-@njit(cache=True)
+@kernel()
 def dense_polynomial(
     columns: FloatArray,
     end: FloatArray,
@@ -201,14 +203,20 @@ def dense_polynomial(
     return coefficients, clock
 
 
-@njit(cache=True)
+@kernel()
 def columns_at(coefficients: FloatArray, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
+    return some_columns_at(coefficients, 0 * coefficients.shape[1], coefficients.shape[1], theta)
+
+
+@kernel()
+def some_columns_at(coefficients: FloatArray, first: int, count: int, theta: float) -> FloatArray:
+    """The columns from `first` on at the fraction `theta` of the step."""
     binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
-    columns = np.zeros((coefficients.shape[1], coefficients.shape[2]))
+    columns = np.zeros((count, coefficients.shape[2]))
     for b in range(8):
         weight = binomials[b] * theta**b * (1.0 - theta) ** (7 - b)
         for c in range(columns.shape[0]):
             for i in range(columns.shape[1]):
-                columns[c, i] += weight * coefficients[b, c, i]
+                columns[c, i] += weight * coefficients[b, first + c, i]
     return columns

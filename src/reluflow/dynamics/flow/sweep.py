@@ -155,6 +155,7 @@ class Sweep:
         """Carry the neurons in some rows through the step, from its start."""
 
         def carry_part(part: IntArray) -> None:
+            part = np.ascontiguousarray(part)  # one memory layout, one compilation
             carry_all(part, self._start, self._slides, self.rests[part], self._pulls, POINTS, self.paths)
 
         full = rows

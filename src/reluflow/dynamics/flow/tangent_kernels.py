@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.kernels import kernel
 
 _DEPENDENT = 1e-10  # share of a normal's square, outside the span of the others, below which they hold what it holds
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def normal_rows(
     sides: SignArray, first_sample: IntArray, gram: FloatArray, outer: FloatArray, starts: IntArray, out: FloatArray
 ) -> None:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
 from reluflow.dynamics.flow.sliding_kernels import dot
+from reluflow.kernels import kernel
 
 _ROUNDING = 1e-11  # of the neuron: a height that was followed so far is known to better than that
 
@@ -41,14 +41,14 @@ class Outlook(NamedTuple):
     drift: float
 
 
-@njit(cache=True)
+@kernel()
 def no_survey() -> Survey:
     """That of a neuron which has not been surveyed."""
     none = np.empty(0)
     return Survey(none, np.empty((0, 0)), none, np.empty((0, 0)), none, none, none)
 
 
-@njit(cache=True)
+@kernel()
 def survey_walls(w: FloatArray, size: float, pull: FloatArray, normals: FloatArray) -> Survey:
     """All heights of a neuron of a size, and what its pull does to them."""
     num_walls, q = normals.shape[0], pull.shape[0]
@@ -63,7 +63,7 @@ def survey_walls(w: FloatArray, size: float, pull: FloatArray, normals: FloatArr
     return Survey(heights, rates, np.zeros(num_walls), pull.copy(), np.zeros(q), np.zeros(q), gauges)
 
 
-@njit(cache=True)
+@kernel()
 def outlook(survey: Survey, start: float, end: float, spent: float) -> Outlook:
     """A stretch along which |a| integrates to `spent` at most."""
     changed, power = 0.0, 1.0
@@ -73,7 +73,7 @@ def outlook(survey: Survey, start: float, end: float, spent: float) -> Outlook:
     return Outlook(start, end, spent, spent * changed)
 
 
-@njit(cache=True)
+@kernel()
 def choose_by_survey(
     survey: Survey, ahead: Outlook, sign: float, side: SignArray, keep_held: bool, among: IntArray, num: int,
     chosen: IntArray,
@@ -108,7 +108,7 @@ def choose_by_survey(
     return count
 
 
-@njit(cache=True)
+@kernel()
 def note_heights(survey: Survey, chosen: IntArray, num: int, found: FloatArray) -> None:
     """Take heights that were looked at for known."""
     clocks = survey.clocks
@@ -121,7 +121,7 @@ def note_heights(survey: Survey, chosen: IntArray, num: int, found: FloatArray) 
         survey.marks[b] = survey.gauges[0]
 
 
-@njit(cache=True)
+@kernel()
 def follow(survey: Survey, tau: float, shares: FloatArray, drift: float, size: float) -> None:
     """Move the clocks on by the integrals of a x^l, x from tau on; note how far it may have drifted, and its size."""
     for row in range(survey.clocks.shape[0]):
@@ -134,7 +134,7 @@ def follow(survey: Survey, tau: float, shares: FloatArray, drift: float, size: f
     survey.gauges[1] = max(survey.gauges[1], size)
 
 
-@njit(cache=True)
+@kernel()
 def compare_pulls(survey: Survey, pull: FloatArray) -> None:
     """How far the pull has come from that of the survey."""
     for row in range(pull.shape[0]):

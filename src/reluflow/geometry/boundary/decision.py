@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.geometry.boundary.minimum_norm import Room, along, borrowing, make_room, minimise, norm
+from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
+from reluflow.kernels import borrowing_kernel, kernel
 
 Ridge = Literal["stop", "positive", "negative", "stay"]
 
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
     room: Room
 
 
-@njit(cache=True)
+@kernel()
 def make_choice(s: int, d: int) -> Choice:
     """Room for the decisions of a neuron on up to s walls in dimension d."""
     return Choice(
@@ -52,7 +52,7 @@ def make_choice(s: int, d: int) -> Choice:
     )
 
 
-@borrowing()
+@borrowing_kernel()
 def _keeps_sides(
     normals: FloatArray,
     plus: FloatArray,
@@ -80,7 +80,7 @@ def _keeps_sides(
     return True
 
 
-@borrowing()
+@borrowing_kernel()
 def passes_one_wall(
     normals: FloatArray,
     wall: int,
@@ -109,7 +109,7 @@ def passes_one_wall(
     return True
 
 
-@borrowing()
+@borrowing_kernel()
 def _continuation(
     normals: FloatArray,
     plus: FloatArray,
@@ -147,7 +147,7 @@ def _continuation(
     return count if minimise(trial, count, tolerance, room) else -1
 
 
-@borrowing()
+@borrowing_kernel()
 def _violation(
     normals: FloatArray,
     sign: float,
@@ -169,7 +169,7 @@ def _violation(
     return worst
 
 
-@borrowing()
+@borrowing_kernel()
 def decide(
     normals: FloatArray,
     plus: FloatArray,
@@ -215,7 +215,7 @@ def decide(
             choice.sides[i] = before[i] if before[i] != 0 else 1
         choice.pull[:] = 0.0
         return ONE_WAY
-    if s == 1 and passes_one_wall(normals, 0, plus[0], minus[0], rest, sign, tolerance, choice):
+    if s == 1 and passes_one_wall(normals, 0 * s, plus[0], minus[0], rest, sign, tolerance, choice):
         return ONE_WAY
     precision = norm(rest)
     for i in range(s):

@@ -6,32 +6,15 @@ cone and the gain of a best neuron are the same problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.core.options import DefaultOptions
 
 from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.kernels import borrowing_kernel, kernel
 
 _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
-
-_Kernel = TypeVar("_Kernel", bound=Callable[..., object])
-
-
-def borrowing(**options: Any) -> Callable[[_Kernel], _Kernel]:
-    """`njit` for a kernel that makes no array, and so need not count who holds one.
-
-    The counting took a third of the time where arrays come in named tuples and as rows of others. Numba refuses to
-    compile such a kernel if it does make an array.
-    """
-    settings: dict[str, Any] = {"cache": True, **options}
-    if hasattr(DefaultOptions, "_nrt"):  # no option that Numba promises: without it kernels are right and slower
-        settings["_nrt"] = False
-    compiler: Callable[[_Kernel], _Kernel] = njit(**settings)
-    return compiler
 
 
 class Room(NamedTuple):
@@ -51,7 +34,7 @@ class Room(NamedTuple):
     triangle: FloatArray
 
 
-@njit(cache=True)
+@kernel()
 def make_room(s: int, d: int) -> Room:
     """Work space for up to s rows in dimension d."""
     most = min(s, d) + 1
@@ -71,7 +54,7 @@ def make_room(s: int, d: int) -> Room:
     )
 
 
-@borrowing(fastmath=_FAST)
+@borrowing_kernel(fastmath=_FAST)
 def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
     """<row_i, vector>."""
     row, total = rows[i], 0.0
@@ -80,7 +63,7 @@ def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
     return total
 
 
-@borrowing(fastmath=_FAST)
+@borrowing_kernel(fastmath=_FAST)
 def norm(vector: FloatArray) -> float:
     """Euclidean norm, for vectors of ordinary size."""
     total = 0.0
@@ -89,7 +72,7 @@ def norm(vector: FloatArray) -> float:
     return float(np.sqrt(total))
 
 
-@borrowing(fastmath=_FAST)
+@borrowing_kernel(fastmath=_FAST)
 def orthonormalise(
     rows: FloatArray, chosen: IntArray, start: int, count: int, basis: FloatArray, triangle: FloatArray
 ) -> int:
@@ -123,7 +106,7 @@ def orthonormalise(
     return rank
 
 
-@borrowing(fastmath=_FAST)
+@borrowing_kernel(fastmath=_FAST)
 def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
     """Subtract from `vector` its projection on the orthonormal rows, in place."""
     for _ in range(2):
@@ -133,7 +116,7 @@ def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
                 vector[c] -= dot * row[c]
 
 
-@borrowing(fastmath=_FAST)
+@borrowing_kernel(fastmath=_FAST)
 def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
     """Each z at the end that shortens the centre of the image, its lower end where the upper one is infinite."""
     for c in range(base.shape[0]):
@@ -150,7 +133,7 @@ def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
         room.strengths[i] = room.lower[i] if is_low else room.upper[i]
 
 
-@borrowing()
+@borrowing_kernel()
 def _first_blocked(size: int, room: Room) -> tuple[int, float]:
     """Which of the free z first leaves its interval on the way to the goal (or -1), and after what part of the way."""
     blocked, part = -1, 1.0
@@ -164,7 +147,7 @@ def _first_blocked(size: int, room: Room) -> tuple[int, float]:
     return blocked, part
 
 
-@borrowing()
+@borrowing_kernel()
 def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool:
     """Solve for the first `count` rows of `room`, with their `lower` (finite) and `upper`; whether it converged.
 
@@ -226,7 +209,7 @@ def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool
     return False
 
 
-@njit(cache=True)
+@kernel()
 def box_minimum_norm(
     base: FloatArray, rows: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
@@ -235,20 +218,27 @@ def box_minimum_norm(
     Any z in the box gives an upper bound on the minimum, so a result cut short by rounding is still on the safe side.
     """
     room = make_room(rows.shape[0], rows.shape[1])
-    room.rows[:], room.lower[:], room.upper[:] = rows, lower, upper
+    for i in range(rows.shape[0]):
+        room.lower[i], room.upper[i] = lower[i], upper[i]
+        for c in range(rows.shape[1]):
+            room.rows[i, c] = rows[i, c]
     minimise(base, rows.shape[0], tolerance, room)
     return room.pull, room.strengths
 
 
-@njit(cache=True)
+@kernel()
 def shortest_over_bases(
     bases: FloatArray, rows: FloatArray, lower: float, upper: float, tolerance: float
 ) -> FloatArray:
     """The shortest vectors for every row of `bases` and one interval for all z, shape (num_bases, d)."""
     room = make_room(rows.shape[0], rows.shape[1])
-    room.rows[:], room.lower[:], room.upper[:] = rows, lower, upper
+    for i in range(rows.shape[0]):
+        room.lower[i], room.upper[i] = lower, upper
+        for c in range(rows.shape[1]):
+            room.rows[i, c] = rows[i, c]
     vectors = np.empty_like(bases)
     for k in range(bases.shape[0]):
         minimise(bases[k], rows.shape[0], tolerance, room)
-        vectors[k] = room.pull
+        for c in range(rows.shape[1]):
+            vectors[k, c] = room.pull[c]
     return vectors
