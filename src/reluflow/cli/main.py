@@ -31,6 +31,7 @@ COMMANDS: dict[str, str] = {
     "theorems": "List every encoded result of the papers.",
     "check": "Judge a theorem on a dataset: hypotheses, constants, conclusions with slack.",
     "bench": "Side-by-side timings in one run, as ratios.",
+    "warm-up": "Compile all numerical kernels now, so that no command waits for them.",
     "lab": "The laboratory in the browser: drag, move through time, ask why.",
 }
 

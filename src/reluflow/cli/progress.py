@@ -13,6 +13,7 @@ from reluflow.interruption import interrupt_between_steps
 if TYPE_CHECKING:
     from reluflow.dynamics.solver import AbstractRun
     from reluflow.sweep.run import SweepState
+    from reluflow.warm_up import Work
 
 
 @contextmanager
@@ -64,6 +65,36 @@ def share_bar(words: str) -> Iterator[Callable[[float], None] | None]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(words, total=1.0, visible=False)
         yield lambda share: progress.update(task, completed=share, visible=True)
+
+
+@contextmanager
+def compiling_bar() -> Iterator[Callable[[int, int], None]]:
+    """Give a function that is told how many kernels of how many are compiled, and shows it with the time left."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("compiling numerical kernels, once per machine", total=None, visible=False)
+        yield lambda done, total: progress.update(task, completed=done, total=total, visible=True)
+
+
+def compile_first(*kinds: Work) -> None:
+    """Compile what the work ahead needs, behind a bar; nothing where it was compiled on this machine before."""
+    from reluflow.warm_up import warm_up
+
+    with compiling_bar() as show:
+        warm_up(*kinds, on_progress=show)
 
 
 @contextmanager

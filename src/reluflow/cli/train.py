@@ -30,7 +30,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import training_bar
+from reluflow.cli.progress import compile_first, training_bar
 from reluflow.cli.solver_options import DeviceChoice, Method, RidgeChoice, SolverChoice
 from reluflow.errors import InvalidInputError
 
@@ -125,6 +125,7 @@ def command(
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
     from reluflow.endings.limit import certified_limit
+    from reluflow.warm_up import work_of
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
@@ -160,6 +161,7 @@ def command(
         name, reason = chosen.name.value, chosen.reason
     else:
         solver = descent_from(method, lr=lr, iterations=iterations, batch=batch, seed=seed, until=until)
+    compile_first(*work_of(solver, problem.loss))
     try:
         with training_bar(_known_end(until, horizon, method, lr, iterations)) as progress:
             trajectory = train(

@@ -6,7 +6,6 @@ function has to remember from one step to the next lies in it, never in the rule
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -214,7 +213,8 @@ class Allowance:
     Parameters
     ----------
     seconds
-        On the clock on the wall, from the call of `train`. A step is not broken off, so the run may take one longer.
+        Of computing, from the call of `train`; compiling is not counted. A step is not broken off, so the run may take
+        one longer.
     steps
         Of the whole run, those of earlier calls included.
 
@@ -237,12 +237,14 @@ class Allowance:
 
     def start(self) -> Check:
         """A function that gives the outcome if nothing is left, else None; the clock starts now."""
-        end = time.monotonic() + self.seconds
+        from reluflow.compilation.clock import computing_time  # loads Numba, which a run does anyway
+
+        end = computing_time() + self.seconds
 
         def check(run: AbstractRun) -> Outcome | None:
             if run.steps >= self.steps:
                 return Outcome.MAX_STEPS
-            return Outcome.MAX_SECONDS if time.monotonic() >= end else None
+            return Outcome.MAX_SECONDS if computing_time() >= end else None
 
         return check
 

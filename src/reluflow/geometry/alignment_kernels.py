@@ -6,7 +6,6 @@ Samples come grouped by wall: row h of `normals` is a unit vector u_h, and h pul
 (p, a) -> (p cosh x + a sinh x, p sinh x + a cosh x), p = <w, D>/|D|, x = |D| t.
 """
 
-# mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -14,12 +13,21 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
+from reluflow.arrays import (
+    BoolArray,
+    BoolVector,
+    FloatMatrix,
+    FloatVector,
+    IntVector,
+    SignMatrix,
+    SignVector,
+    WordVector,
+)
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.geometry.boundary import decision
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, RIDGE, SLIDE_ENTRY, SLIDE_EXIT
 from reluflow.geometry.boundary.minimum_norm import along, norm, orthonormalise, remove_span
 from reluflow.geometry.boundary.tolerance import GIVEN, ROUNDING
-from reluflow.kernels import borrowing_kernel, kernel
 
 # How a neuron's flow stopped. SHRINKING is for ever on a ray that attracts although D points back along it; ORIGIN is
 # w = 0, which an output weight with |a| > |w| reaches there.
@@ -29,7 +37,7 @@ BALANCED = 1e-14  # |a^2 - |w|^2| below this times |w|^2 is balancedness to roun
 
 
 @borrowing_kernel()
-def first_root(quadratic, linear, constant):
+def first_root(quadratic: float, linear: float, constant: float) -> float:
     """Smallest e > 0 with quadratic e^2 + linear e + constant = 0 and a change of sign there; inf if none."""
     if constant == 0.0:
         return -linear / quadratic if quadratic * linear < 0 else np.inf
@@ -43,16 +51,16 @@ def first_root(quadratic, linear, constant):
     if discriminant <= 0.0:
         return np.inf
     root = np.sqrt(discriminant)
-    return 2.0 * constant / (root - linear) if linear < 0 else (linear + root) / (-2.0 * quadratic)
+    return float(2.0 * constant / (root - linear) if linear < 0 else (linear + root) / (-2.0 * quadratic))
 
 
 class FrozenWalls(NamedTuple):
     """Walls with frozen strengths, num in dimension d."""
 
-    normals: FloatArray  # (num, d)
-    plus: FloatArray  # (num,)
-    minus: FloatArray  # (num,)
-    weights: IntArray  # (num,) samples that each stands for
+    normals: FloatMatrix  # (num, d)
+    plus: FloatVector  # (num,)
+    minus: FloatVector  # (num,)
+    weights: IntVector  # (num,) samples that each stands for
     scale: float  # sum of the largest strengths: what a force is small against
 
 
@@ -72,22 +80,22 @@ class FrozenPath(NamedTuple):
     neuron in the `event_` arrays if they were asked for; `keys` agree where final sides and limits do.
     """
 
-    w: FloatArray
-    a: FloatArray
-    log_norms: FloatArray
-    sides: SignArray
-    vectors: FloatArray
-    statuses: SignArray
-    times: FloatArray
-    crossings: IntArray
-    slides: IntArray
-    rows: IntArray
-    tends_to_vector: BoolArray
-    is_saddle: BoolArray
-    keys: WordArray
-    event_walls: IntArray
-    event_times: FloatArray
-    event_kinds: SignArray
+    w: FloatMatrix
+    a: FloatVector
+    log_norms: FloatVector
+    sides: SignMatrix
+    vectors: FloatMatrix
+    statuses: SignVector
+    times: FloatVector
+    crossings: IntVector
+    slides: IntVector
+    rows: IntVector
+    tends_to_vector: BoolVector
+    is_saddle: BoolVector
+    keys: WordVector
+    event_walls: IntVector
+    event_times: FloatVector
+    event_kinds: SignVector
 
     @property
     def has_limit(self) -> BoolArray:
@@ -98,22 +106,22 @@ class FrozenPath(NamedTuple):
 class Scratch(NamedTuple):
     """Work space of one neuron's flow, for num walls in dimension d."""
 
-    now: SignArray  # (num,) side of each wall, 0 on it
-    touched: IntArray  # (num,) the walls it is on
-    none: SignArray  # (num,) zeros: no side is kept
-    normals: FloatArray  # (num, d) of the walls it is on, with their strengths
-    plus: FloatArray  # (num,)
-    minus: FloatArray  # (num,)
-    rest: FloatArray  # (d,) the pull of the others
-    e: FloatArray  # (d,)
-    perp: FloatArray  # (d,)
-    basis: FloatArray  # (d + 1, d)
-    triangle: FloatArray  # (d + 1, d + 1)
+    now: SignVector  # (num,) side of each wall, 0 on it
+    touched: IntVector  # (num,) the walls it is on
+    none: SignVector  # (num,) zeros: no side is kept
+    normals: FloatMatrix  # (num, d) of the walls it is on, with their strengths
+    plus: FloatVector  # (num,)
+    minus: FloatVector  # (num,)
+    rest: FloatVector  # (d,) the pull of the others
+    e: FloatVector  # (d,)
+    perp: FloatVector  # (d,)
+    basis: FloatMatrix  # (d + 1, d)
+    triangle: FloatMatrix  # (d + 1, d + 1)
     choice: decision.Choice
 
 
 @kernel()
-def make_scratch(num, d):
+def make_scratch(num: int, d: int) -> Scratch:
     """Work space for any neuron."""
     return Scratch(
         np.zeros(num, np.int8), np.zeros(num, np.int64), np.zeros(num, np.int8), np.zeros((num, d)), np.zeros(num),
@@ -123,7 +131,7 @@ def make_scratch(num, d):
 
 
 @njit(inline="always")
-def _decide_on(walls, count, sign, tolerance, scratch):
+def _decide_on(walls: FrozenWalls, count: int, sign: float, tolerance: float, scratch: Scratch) -> int:
     """`decide` for the first `count` of the touched walls; the others pull from the sides in `now`."""
     normals, plus, minus = walls.normals, walls.plus, walls.minus
     now, touched, rest = scratch.now, scratch.touched, scratch.rest
@@ -154,7 +162,10 @@ def _decide_on(walls, count, sign, tolerance, scratch):
 
 
 @njit(inline="always")
-def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
+def flow_neuron(
+    walls: FrozenWalls, w: FloatVector, a: float, extent: Extent, side: SignVector, D: FloatVector, scratch: Scratch,
+    record: bool, path: FrozenPath, first_row: int,
+) -> tuple[int, float, float, float, int, int, int, bool]:  # fmt: skip
     """Carry one neuron through its events, which are written into `path` from `first_row` on where `record` says so.
 
     `w`, `side` and `D` are overwritten. Returns (status, a, log norm, time of the last event, crossings, slides, rows
@@ -342,18 +353,29 @@ def flow_neuron(walls, w, a, extent, side, D, scratch, record, path, first_row):
 
 
 @borrowing_kernel()
-def boost(w, a, e, perp, rising, falling, stretch, is_balanced):
+def boost(
+    w: FloatVector,
+    a: float,
+    e: FloatVector,
+    perp: FloatVector,
+    rising: float,
+    falling: float,
+    stretch: float,
+    is_balanced: bool,
+) -> float:
     """Overwrite w with e^(-x) w(x) and return e^(-x) a(x) for the boost of rapidity x = `stretch`."""
     shrink = np.exp(-stretch)
     for c in range(w.shape[0]):
         w[c] = perp[c] * shrink + e[c] * (rising + falling * shrink * shrink)
     if is_balanced:
         return norm(w) if a > 0 else -norm(w)
-    return rising - falling * shrink * shrink
+    return float(rising - falling * shrink * shrink)
 
 
 @borrowing_kernel()
-def settle(w, a, e, perp, falling, stretch, log_norm):
+def settle(
+    w: FloatVector, a: float, e: FloatVector, perp: FloatVector, falling: float, stretch: float, log_norm: float
+) -> tuple[float, float]:
     """The boost of a neuron that has no rising part: it shrinks on the opposite ray, or comes to rest across D."""
     if norm(perp) == 0.0:
         return a, log_norm - stretch
@@ -364,7 +386,7 @@ def settle(w, a, e, perp, falling, stretch, log_norm):
 
 
 @borrowing_kernel()
-def limit_is_saddle(walls, side, D, is_positive):
+def limit_is_saddle(walls: FrozenWalls, side: SignVector, D: FloatVector, is_positive: bool) -> bool:
     """Whether G rises (a > 0) or falls (a < 0) to first order away from the limit direction."""
     sign, tolerance = (1.0 if is_positive else -1.0), ROUNDING * walls.scale
     for h in range(walls.normals.shape[0]):
@@ -376,7 +398,7 @@ def limit_is_saddle(walls, side, D, is_positive):
 
 @kernel(nogil=True)
 def flow_neurons(
-    chosen: IntArray, walls: FrozenWalls, extent: Extent, path: FrozenPath, record: bool, first_rows: IntArray
+    chosen: IntVector, walls: FrozenWalls, extent: Extent, path: FrozenPath, record: bool, first_rows: IntVector
 ) -> None:
     """Carry the chosen neurons of `path` and write what became of them into it; see `flow_neuron`."""
     scratch = make_scratch(walls.normals.shape[0], walls.normals.shape[1])
@@ -384,7 +406,15 @@ def flow_neurons(
 
 
 @borrowing_kernel()
-def _flow_neurons(chosen, walls, extent, path, record, first_rows, scratch):
+def _flow_neurons(
+    chosen: IntVector,
+    walls: FrozenWalls,
+    extent: Extent,
+    path: FrozenPath,
+    record: bool,
+    first_rows: IntVector,
+    scratch: Scratch,
+) -> None:
     for j in chosen:
         side, D = path.sides[j], path.vectors[j]
         status, a, log_norm, time, crossings, slides, rows, is_positive = flow_neuron(

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.arrays import BoolVector, FloatArray, FloatMatrix, FloatVector, IntVector, SignMatrix, SignVector
+from reluflow.compilation.kernel import kernel
 from reluflow.geometry.arrangement import TIE
 from reluflow.geometry.boundary.minimum_norm import along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 REFRESH = 64  # events after which the running sums are made anew, so that rounding does not pile up
 
@@ -22,10 +22,10 @@ class PullingLines(NamedTuple):
     `gram` is U U^T, with which an event costs a few sums over m instead of over m r, or empty where that is too large.
     """
 
-    U: FloatArray  # (m, r)
-    gram: FloatArray  # (m, m) or (0, 0)
-    plus: FloatArray  # (m,)
-    minus: FloatArray  # (m,)
+    U: FloatMatrix  # (m, r)
+    gram: FloatMatrix  # (m, m) or (0, 0)
+    plus: FloatVector  # (m,)
+    minus: FloatVector  # (m,)
     scale: float  # sum of the largest strengths: what a pull is small against
 
 
@@ -49,7 +49,7 @@ def _add_line(U: FloatArray, gram: FloatArray, t: int, strength: float, base: Fl
 
 
 @kernel()
-def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, signs: SignArray) -> bool:
+def _settle_one(lines: PullingLines, w: FloatVector, side: int, max_events: int, signs: SignVector) -> bool:
     """Follow one weight, which is overwritten; `signs` are then those of its cone. Whether it has settled."""
     U, gram, plus, minus, scale = lines.U, lines.gram, lines.plus, lines.minus, lines.scale
     m, r = U.shape
@@ -137,13 +137,13 @@ def _settle_one(lines: PullingLines, w: FloatArray, side: int, max_events: int, 
 
 @kernel(nogil=True)
 def settle(
-    chosen: IntArray,
+    chosen: IntVector,
     lines: PullingLines,
-    starts: FloatArray,
+    starts: FloatMatrix,
     side: int,
     max_events: int,
-    ends: SignArray,
-    has_settled: BoolArray,
+    ends: SignMatrix,
+    has_settled: BoolVector,
 ) -> None:
     """Write sign vectors of the cones where runs from the chosen `starts` settle, and whether each run did.
 

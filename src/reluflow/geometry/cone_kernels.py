@@ -10,13 +10,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray, WordArray
-from reluflow.kernels import kernel
+from reluflow.arrays import (
+    BoolArray,
+    BoolMatrix,
+    FloatArray,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntVector,
+    SignArray,
+    SignMatrix,
+    WordMatrix,
+    WordVector,
+)
+from reluflow.compilation.kernel import kernel
 
 
 @kernel()
 def arrangement_rays(
-    U: FloatArray, num_subsets: int, rtol: float, exact: float, near: float
+    U: FloatMatrix, num_subsets: int, rtol: float, exact: float, near: float
 ) -> tuple[FloatArray, SignArray, int, float]:
     """One of each pair of rays per independent (r-1)-subset of directions, with its sign vector.
 
@@ -71,7 +83,7 @@ def arrangement_rays(
 
 
 @kernel()
-def _orthogonalise(v: FloatArray, frame: FloatArray, size: int) -> float:
+def _orthogonalise(v: FloatVector, frame: FloatMatrix, size: int) -> float:
     """Remove from v its components along the first `size` rows of the frame; the norm of what is left."""
     r = v.size
     for _ in range(2):  # twice is enough for orthogonality to rounding
@@ -88,7 +100,7 @@ def _orthogonalise(v: FloatArray, frame: FloatArray, size: int) -> float:
 
 
 @kernel()
-def _complete(v: FloatArray, frame: FloatArray, size: int) -> None:
+def _complete(v: FloatVector, frame: FloatMatrix, size: int) -> None:
     """Write into v the unit vector orthogonal to the r - 1 rows of the frame."""
     r = v.size
     best, least = 0, np.inf
@@ -105,7 +117,7 @@ def _complete(v: FloatArray, frame: FloatArray, size: int) -> None:
 
 
 @kernel()
-def _hash(words: WordArray) -> np.uint64:
+def _hash(words: WordVector) -> np.uint64:
     """Mix the words of a key into one."""
     state = np.uint64(0x9E3779B97F4A7C15)
     for i in range(words.size):
@@ -117,7 +129,7 @@ def _hash(words: WordArray) -> np.uint64:
 
 
 @kernel()
-def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> IntArray:
+def _rebuild_slots(keys: WordMatrix, count: int, num_slots: int) -> IntArray:
     """Open-addressing table of the first `count` keys."""
     slots = np.full(num_slots, -1, dtype=np.int64)
     mask = np.uint64(num_slots - 1)
@@ -132,22 +144,22 @@ def _rebuild_slots(keys: WordArray, count: int, num_slots: int) -> IntArray:
 class FaceTable(NamedTuple):
     """The faces found so far, the first `num_faces` rows, and where to look for one by its key."""
 
-    keys: WordArray  # (room, words) signs, two bits each
-    bounds: WordArray  # (room, words) facets, one bit each
-    sums: FloatArray  # (room, r) of the rays in the closure
-    dimensions: IntArray  # (room,)
-    slots: IntArray  # rows by hash of the key, -1 where free
+    keys: WordMatrix  # (room, words) signs, two bits each
+    bounds: WordMatrix  # (room, words) facets, one bit each
+    sums: FloatMatrix  # (room, r) of the rays in the closure
+    dimensions: IntVector  # (room,)
+    slots: IntVector  # rows by hash of the key, -1 where free
     num_faces: int
 
 
 @kernel()
 def add_faces(
     table: FaceTable,
-    rays: FloatArray,
-    signs: SignArray,
-    local_signs: SignArray,
-    local_facets: BoolArray,
-    local_dimensions: IntArray,
+    rays: FloatMatrix,
+    signs: SignMatrix,
+    local_signs: SignMatrix,
+    local_facets: BoolMatrix,
+    local_dimensions: IntVector,
 ) -> FaceTable:
     """Add every face that has one of the rays (or its opposite) in its closure, growing the table as needed.
 
@@ -213,7 +225,7 @@ def add_faces(
 
 
 @kernel()
-def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray, BoolArray]:
+def unpack_faces(keys: WordMatrix, bounds: WordMatrix, m: int) -> tuple[SignArray, BoolArray]:
     """Sign vectors and facet masks, one row per key."""
     signs = np.empty((keys.shape[0], m), dtype=np.int8)
     facets = np.empty((keys.shape[0], m), dtype=np.bool_)
@@ -226,7 +238,7 @@ def unpack_faces(keys: WordArray, bounds: WordArray, m: int) -> tuple[SignArray,
 
 
 @kernel()
-def count_missed_witnesses(U: FloatArray, signs: SignArray, witnesses: FloatArray) -> Any:
+def count_missed_witnesses(U: FloatMatrix, signs: SignMatrix, witnesses: FloatMatrix) -> Any:
     """How many witnesses do not show a wanted nonzero sign, in double precision."""
     missed = 0
     for face in range(signs.shape[0]):

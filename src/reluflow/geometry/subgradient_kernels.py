@@ -6,14 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.arrays import (
+    BoolMatrix,
+    BoolVector,
+    FloatArray,
+    FloatMatrix,
+    FloatVector,
+    IntVector,
+    SignArray,
+    SignMatrix,
+    SignVector,
+)
+from reluflow.compilation.kernel import kernel
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 
 @kernel()
-def _remove_frame(v: FloatArray, frame: FloatArray, size: int) -> None:
+def _remove_frame(v: FloatVector, frame: FloatMatrix, size: int) -> None:
     """Subtract from `v` its projection on the first orthonormal rows, in place; twice, for rounding."""
     for _ in range(2):
         for j in range(size):
@@ -21,7 +31,7 @@ def _remove_frame(v: FloatArray, frame: FloatArray, size: int) -> None:
 
 
 @kernel()
-def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: float) -> int:
+def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: float) -> int:
     """Orthonormal rows spanning the directions whose sign is 0; their number."""
     size = 0 * signs.size  # a literal 0 would be compiled for apart
     for t in range(signs.size):
@@ -37,7 +47,7 @@ def _frame_of_zeros(U: FloatArray, signs: SignArray, frame: FloatArray, tie: flo
 
 @kernel()
 def critical_faces(
-    U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
+    U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[SignArray, FloatArray]:
     """Which faces have their projected gradient among their subgradients, where it lies, and how far inside.
 
@@ -105,11 +115,11 @@ def critical_faces(
 
 @kernel()
 def _cosine_to_cone(
-    target: FloatArray,
-    U: FloatArray,
-    signs: SignArray,
-    facets: BoolArray,
-    frame: FloatArray,
+    target: FloatVector,
+    U: FloatMatrix,
+    signs: SignVector,
+    facets: BoolVector,
+    frame: FloatMatrix,
     size: int,
     floor: float,
 ) -> float:
@@ -130,7 +140,7 @@ def _cosine_to_cone(
 
 
 @kernel()
-def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatArray, scale: float) -> FloatArray:
+def _shortest_subgradient(U: FloatMatrix, signs: SignVector, coefficients: FloatMatrix, scale: float) -> FloatArray:
     """D_u of one face; `coefficients` has columns plus, minus, lower, upper."""
     base = np.zeros(U.shape[1])
     for t in range(signs.size):
@@ -143,7 +153,7 @@ def _shortest_subgradient(U: FloatArray, signs: SignArray, coefficients: FloatAr
 
 @kernel()
 def gradient_range(
-    U: FloatArray, signs: SignArray, coefficients: FloatArray, tie: float, scale: float
+    U: FloatMatrix, signs: SignMatrix, coefficients: FloatMatrix, tie: float, scale: float
 ) -> tuple[float, float]:
     """Largest and smallest nonzero |D_u| over the faces."""
     d_max, d_min = 0.0, np.inf
@@ -157,12 +167,12 @@ def gradient_range(
 
 @kernel()
 def face_constants(
-    U: FloatArray,
-    signs: SignArray,
-    facets: BoolArray,
-    witnesses: FloatArray,
-    dimensions: IntArray,
-    coefficients: FloatArray,
+    U: FloatMatrix,
+    signs: SignMatrix,
+    facets: BoolMatrix,
+    witnesses: FloatMatrix,
+    dimensions: IntVector,
+    coefficients: FloatMatrix,
     tie: float,
     scale: float,
 ) -> Any:

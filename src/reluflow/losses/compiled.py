@@ -16,7 +16,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import cfunc, types
 from numba.extending import intrinsic
 
-from reluflow.kernels import kernel
+from reluflow.compilation.kernel import kernel
 from reluflow.losses.loss import AbstractLoss, Formula, in_namespace
 
 _SIGNATURE = types.float64(types.float64, types.float64)

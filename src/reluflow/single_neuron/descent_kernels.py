@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
-from reluflow.kernels import kernel
+from reluflow.compilation.kernel import kernel
 
 
 @kernel()

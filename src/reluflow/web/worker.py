@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -40,10 +39,11 @@ def work(pipe: Connection) -> None:
 
 
 def _work_on(job: int, request: Any, pipe: Connection, early: list[Message]) -> None:
+    from reluflow.compilation.clock import computing_time
     from reluflow.errors import ReluflowError
     from reluflow.web.answers import Line, answer
 
-    began = time.monotonic()
+    began = computing_time()
 
     def look() -> None:
         while pipe.poll():
@@ -54,7 +54,7 @@ def _work_on(job: int, request: Any, pipe: Connection, early: list[Message]) -> 
 
     def step(_: Any) -> None:
         look()
-        if time.monotonic() - began > request.seconds:
+        if computing_time() - began > request.seconds:
             raise KeyboardInterrupt  # the run keeps what was done and says that it was interrupted
 
     def stage(words: str) -> None:

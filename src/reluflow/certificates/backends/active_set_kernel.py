@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray
-from reluflow.kernels import kernel
+from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntVector
+from reluflow.compilation.kernel import kernel
 
 
 @kernel()
-def _solve_factored(upper: FloatArray, size: int, rhs: FloatArray, out: FloatArray) -> None:
+def _solve_factored(upper: FloatMatrix, size: int, rhs: FloatVector, out: FloatVector) -> None:
     """out = (R^T R)^{-1} rhs for the leading block of an upper triangular R."""
     for i in range(size):
         total = rhs[i]
@@ -24,7 +24,9 @@ def _solve_factored(upper: FloatArray, size: int, rhs: FloatArray, out: FloatArr
 
 
 @kernel()
-def _append(upper: FloatArray, size: int, gram: FloatArray, passive: IntArray, column: int, pivot_floor: float) -> bool:
+def _append(
+    upper: FloatMatrix, size: int, gram: FloatMatrix, passive: IntVector, column: int, pivot_floor: float
+) -> bool:
     """Append one column to the factor; False where it depends on the columns already there."""
     norm = gram[column, column]
     remainder = norm
@@ -42,7 +44,7 @@ def _append(upper: FloatArray, size: int, gram: FloatArray, passive: IntArray, c
 
 
 @kernel()
-def _remove(upper: FloatArray, size: int, passive: IntArray, place: int) -> None:
+def _remove(upper: FloatMatrix, size: int, passive: IntVector, place: int) -> None:
     """Delete the column at `place` and restore the triangle by Givens rotations."""
     for j in range(place, size - 1):
         passive[j] = passive[j + 1]
@@ -60,9 +62,9 @@ def _remove(upper: FloatArray, size: int, passive: IntArray, place: int) -> None
 
 @kernel()
 def nonnegative_least_squares(
-    gram: FloatArray,
-    target: FloatArray,
-    start: FloatArray,
+    gram: FloatMatrix,
+    target: FloatVector,
+    start: FloatVector,
     tolerance: float,
     pivot_floor: float,
     max_iterations: int,

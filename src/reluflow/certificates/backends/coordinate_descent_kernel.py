@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.kernels import kernel
+from reluflow.compilation.kernel import kernel
 
 
 @kernel(fastmath=True)

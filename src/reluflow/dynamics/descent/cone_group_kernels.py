@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.arrays import BoolMatrix, BoolVector, FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.descent.descent_kernels import BLOCK, Descent
-from reluflow.kernels import kernel
 
 NUM_BINS = 256  # due times of a cone's neurons, sorted into bins of the path; the last list holds what is due later
 LONGEST_PATH = 0.5  # a frame's condition number stays below e^(2 * 0.5)
@@ -26,31 +26,31 @@ WALKERS, CONES, IS_FULL, SWEEPS = 0, 1, 2, 3  # entries of `counters`
 class Groups(NamedTuple):
     """Neurons and cones; m neurons in dimension d, room for C cones of n samples."""
 
-    neurons: FloatArray  # (m, d + 1) in the frame of the cone; out of date while walking
-    home: IntArray  # (m,) cone, or -1 while walking
-    following: IntArray  # (m,) next neuron in the same list, or -1
-    walkers: IntArray  # (m,) the first counters[WALKERS] are neurons that walk
-    walking: FloatArray  # (num_blocks, d + 1, BLOCK) these neurons as they are, as plain descent keeps them
-    walking_weights: FloatArray  # (num_blocks, BLOCK)
-    counters: IntArray  # (4,)
-    lengths: FloatArray  # (n,) |x_k|
-    is_on: BoolArray  # (C, n) the pattern of each cone
-    slopes: FloatArray  # (C, n)
-    is_inert: BoolArray  # (C,) no slope: nothing moves and nothing is output
-    population: IntArray  # (C,)
-    frames: FloatArray  # (C, d + 1, d + 1) frame minus identity, so that small changes keep their digits
-    returns: FloatArray  # (C, d + 1, d + 1) identity minus inverse frame, where `inverted_at` is the current sweep
-    inverted_at: IntArray  # (C,)
-    moments: FloatArray  # (C, d + 1, d + 1) sum of weight c c^T over the cone's neurons in the frame
-    path: FloatArray  # (C,) sum of lr |D| since the frame was the identity
-    bin_width: FloatArray  # (C,)
-    cursor: IntArray  # (C,) first bin not yet looked at
-    heads: IntArray  # (C, NUM_BINS + 1) first neuron of each list, or -1
-    table: IntArray  # hash table of patterns, a power of two: cone or -1
+    neurons: FloatMatrix  # (m, d + 1) in the frame of the cone; out of date while walking
+    home: IntVector  # (m,) cone, or -1 while walking
+    following: IntVector  # (m,) next neuron in the same list, or -1
+    walkers: IntVector  # (m,) the first counters[WALKERS] are neurons that walk
+    walking: FloatCube  # (num_blocks, d + 1, BLOCK) these neurons as they are, as plain descent keeps them
+    walking_weights: FloatMatrix  # (num_blocks, BLOCK)
+    counters: IntVector  # (4,)
+    lengths: FloatVector  # (n,) |x_k|
+    is_on: BoolMatrix  # (C, n) the pattern of each cone
+    slopes: FloatMatrix  # (C, n)
+    is_inert: BoolVector  # (C,) no slope: nothing moves and nothing is output
+    population: IntVector  # (C,)
+    frames: FloatCube  # (C, d + 1, d + 1) frame minus identity, so that small changes keep their digits
+    returns: FloatCube  # (C, d + 1, d + 1) identity minus inverse frame, where `inverted_at` is the current sweep
+    inverted_at: IntVector  # (C,)
+    moments: FloatCube  # (C, d + 1, d + 1) sum of weight c c^T over the cone's neurons in the frame
+    path: FloatVector  # (C,) sum of lr |D| since the frame was the identity
+    bin_width: FloatVector  # (C,)
+    cursor: IntVector  # (C,) first bin not yet looked at
+    heads: IntMatrix  # (C, NUM_BINS + 1) first neuron of each list, or -1
+    table: IntVector  # hash table of patterns, a power of two: cone or -1
 
 
 @kernel()
-def write_products(neuron: FloatArray, samples: FloatArray, products: FloatArray) -> None:
+def write_products(neuron: FloatVector, samples: FloatMatrix, products: FloatVector) -> None:
     """<w, x_k> of one neuron."""
     for k in range(samples.shape[0]):
         total = 0.0
@@ -60,7 +60,7 @@ def write_products(neuron: FloatArray, samples: FloatArray, products: FloatArray
 
 
 @kernel()
-def safe_path(neuron: FloatArray, products: FloatArray, lengths: FloatArray) -> float:
+def safe_path(neuron: FloatVector, products: FloatVector, lengths: FloatVector) -> float:
     """A path the neuron can go without meeting a boundary.
 
     After the path s the neuron has moved by at most (e^s - 1)|z|, so <w, x_k> by at most |x_k| times that.
@@ -78,7 +78,7 @@ def safe_path(neuron: FloatArray, products: FloatArray, lengths: FloatArray) -> 
 
 
 @kernel()
-def slot_of(products: FloatArray, groups: Groups) -> np.int64:
+def slot_of(products: FloatVector, groups: Groups) -> np.int64:
     """Where the pattern of the products stands, or would stand, in the hash table."""
     key = np.uint64(0xCBF29CE484222325)
     for k in range(products.shape[0]):
@@ -92,7 +92,7 @@ def slot_of(products: FloatArray, groups: Groups) -> np.int64:
 
 
 @kernel()
-def has_pattern(products: FloatArray, cone: int, groups: Groups) -> bool:
+def has_pattern(products: FloatVector, cone: int, groups: Groups) -> bool:
     """Whether the products have the pattern of the cone."""
     for k in range(products.shape[0]):  # noqa: SIM110 (compiled code has no generators)
         if (products[k] > 0.0) != groups.is_on[cone, k]:
@@ -101,7 +101,7 @@ def has_pattern(products: FloatArray, cone: int, groups: Groups) -> bool:
 
 
 @kernel()
-def write_pull(slopes: FloatArray, forces: FloatArray, samples: FloatArray, pull: FloatArray) -> float:
+def write_pull(slopes: FloatVector, forces: FloatVector, samples: FloatMatrix, pull: FloatVector) -> float:
     """D = sum_k slope_k r_k x_k, into `pull`; returns |D|."""
     pull[:] = 0.0
     for k in range(samples.shape[0]):
@@ -115,7 +115,7 @@ def write_pull(slopes: FloatArray, forces: FloatArray, samples: FloatArray, pull
 
 
 @kernel()
-def open_cone(slot: np.int64, products: FloatArray, slopes: FloatArray, groups: Groups) -> int:
+def open_cone(slot: int, products: FloatVector, slopes: FloatVector, groups: Groups) -> int:
     """Room for a new pattern; -1 and a flag when there is none left."""
     cone = groups.counters[CONES]
     if cone == groups.population.shape[0]:
@@ -165,7 +165,7 @@ def weight_of(j: int, descent: Descent) -> float:
 
 
 @kernel()
-def send_walking(j: int, neuron: FloatArray, descent: Descent, groups: Groups) -> None:
+def send_walking(j: int, neuron: FloatVector, descent: Descent, groups: Groups) -> None:
     """Append the neuron, as it is, to the walkers."""
     place = groups.counters[WALKERS]
     groups.counters[WALKERS] += 1
@@ -186,7 +186,7 @@ def stop_walking(place: int, groups: Groups) -> None:
 
 
 @kernel()
-def add_moment(moment: FloatArray, neuron: FloatArray, weight: float) -> None:
+def add_moment(moment: FloatMatrix, neuron: FloatVector, weight: float) -> None:
     """Add weight z z^T."""
     for p in range(neuron.shape[0]):
         for q in range(neuron.shape[0]):
@@ -194,7 +194,7 @@ def add_moment(moment: FloatArray, neuron: FloatArray, weight: float) -> None:
 
 
 @kernel()
-def leave_frame(cone: int, j: int, groups: Groups, neuron: FloatArray) -> None:
+def leave_frame(cone: int, j: int, groups: Groups, neuron: FloatVector) -> None:
     """The neuron as it is, into `neuron`."""
     inside = groups.neurons[j]
     for p in range(neuron.shape[0]):

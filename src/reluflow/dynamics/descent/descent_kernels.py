@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector
+from reluflow.compilation.kernel import kernel
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 SMALLEST_LOSS = 1e-290  # below, forces lose digits and rates overflow: a loss-scaled run ends there
@@ -25,9 +25,9 @@ BLOCK = 512  # a power of two, for the sum by halves; a block and its work space
 class Descent(NamedTuple):
     """What one iteration depends on besides the neurons; n samples in dimension d, m neurons."""
 
-    samples: FloatArray  # (n, d)
-    labels: FloatArray  # (n,)
-    weights: FloatArray  # (num_blocks, BLOCK) multiplicity of each neuron
+    samples: FloatMatrix  # (n, d)
+    labels: FloatVector  # (n,)
+    weights: FloatMatrix  # (num_blocks, BLOCK) multiplicity of each neuron
     sample_weight: float  # c
     leak: float
     slope_at_zero: float  # nan: the minimum-norm element
@@ -38,7 +38,7 @@ class Descent(NamedTuple):
 
 
 @kernel()
-def objective(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
+def objective(outputs: FloatVector, descent: Descent, loss: CompiledLoss) -> float:
     """L = c sum_k l(h_k, y_k)."""
     total = 0.0
     for k in range(outputs.shape[0]):
@@ -47,14 +47,14 @@ def objective(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> floa
 
 
 @kernel()
-def write_forces(outputs: FloatArray, descent: Descent, loss: CompiledLoss, forces: FloatArray) -> None:
+def write_forces(outputs: FloatVector, descent: Descent, loss: CompiledLoss, forces: FloatVector) -> None:
     """r_k = -c dl/dh(h_k, y_k), into `forces`."""
     for k in range(outputs.shape[0]):
         forces[k] = descent.sample_weight * apply(loss.force, outputs[k], descent.labels[k])
 
 
 @kernel()
-def learning_rate(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> float:
+def learning_rate(outputs: FloatVector, descent: Descent, loss: CompiledLoss) -> float:
     """The rate of this iteration: lr, divided by L / threshold once L is below the threshold; 0 once L has gone."""
     if descent.loss_threshold == 0.0:
         return descent.lr
@@ -65,7 +65,9 @@ def learning_rate(outputs: FloatArray, descent: Descent, loss: CompiledLoss) -> 
 
 
 @kernel()
-def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, leak: float, pull: FloatArray) -> None:
+def minimum_norm_pull(
+    w: FloatVector, forces: FloatVector, samples: FloatMatrix, leak: float, pull: FloatVector
+) -> None:
     """D of one neuron, shortest over the slopes in [leak, 1] of the samples with <w, x_k> = 0, into `pull`."""
     n, d = samples.shape
     pull[:] = 0.0
@@ -92,7 +94,7 @@ def minimum_norm_pull(w: FloatArray, forces: FloatArray, samples: FloatArray, le
 
 
 @kernel()
-def _sum_by_halves(values: FloatArray) -> float:
+def _sum_by_halves(values: FloatVector) -> float:
     """Sum of BLOCK values, overwritten."""
     half = BLOCK // 2
     while half > 0:
@@ -103,7 +105,7 @@ def _sum_by_halves(values: FloatArray) -> float:
 
 
 @kernel()
-def _write_products(block: FloatArray, sample: FloatArray, size: int, along: FloatArray) -> None:
+def _write_products(block: FloatMatrix, sample: FloatVector, size: int, along: FloatVector) -> None:
     """<w_j, x> for the neurons of a block; the plane has its own loop, which reads and writes less."""
     if sample.shape[0] == 2:
         x, y, row, other = sample[0], sample[1], block[0], block[1]
@@ -120,7 +122,7 @@ def _write_products(block: FloatArray, sample: FloatArray, size: int, along: Flo
 
 
 @kernel()
-def _add_pulls(along: FloatArray, sample: FloatArray, size: int, work: FloatArray) -> None:
+def _add_pulls(along: FloatVector, sample: FloatVector, size: int, work: FloatMatrix) -> None:
     """Add `along` times the sample to the pulls."""
     if sample.shape[0] == 2:
         x, y, row, other = sample[0], sample[1], work[0], work[1]
@@ -136,7 +138,7 @@ def _add_pulls(along: FloatArray, sample: FloatArray, size: int, work: FloatArra
 
 @kernel()
 def move_block(
-    block: FloatArray, size: int, forces: FloatArray, rate: float, descent: Descent, work: FloatArray
+    block: FloatMatrix, size: int, forces: FloatVector, rate: float, descent: Descent, work: FloatMatrix
 ) -> None:
     """One simultaneous step of (w, a) for the first `size` columns; `work` is (d + 2, BLOCK)."""
     n, d = descent.samples.shape
@@ -166,7 +168,7 @@ def move_block(
 
 
 @kernel()
-def _shorten_pulls(block: FloatArray, size: int, forces: FloatArray, descent: Descent, work: FloatArray) -> None:
+def _shorten_pulls(block: FloatMatrix, size: int, forces: FloatVector, descent: Descent, work: FloatMatrix) -> None:
     """Replace the pulls that are nan, those of neurons on a boundary, by the minimum-norm elements."""
     d = descent.samples.shape[1]
     pull = np.empty(d)
@@ -178,7 +180,7 @@ def _shorten_pulls(block: FloatArray, size: int, forces: FloatArray, descent: De
 
 @kernel()
 def write_block_outputs(
-    block: FloatArray, size: int, weights: FloatArray, descent: Descent, work: FloatArray, outputs: FloatArray
+    block: FloatMatrix, size: int, weights: FloatVector, descent: Descent, work: FloatMatrix, outputs: FloatVector
 ) -> None:
     """The share of the first `size` columns of `block` in h(x_k), into `outputs`."""
     n, d = descent.samples.shape
@@ -193,7 +195,7 @@ def write_block_outputs(
 
 
 @kernel()
-def _sum_blocks(partial: FloatArray, outputs: FloatArray) -> None:
+def _sum_blocks(partial: FloatMatrix, outputs: FloatVector) -> None:
     outputs[:] = 0.0
     for b in range(partial.shape[0]):
         for k in range(outputs.shape[0]):
@@ -201,7 +203,7 @@ def _sum_blocks(partial: FloatArray, outputs: FloatArray) -> None:
 
 
 @kernel()
-def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) -> FloatArray:
+def outputs_of_blocks(blocks: FloatCube, num_neurons: int, descent: Descent) -> FloatArray:
     """h(x_k), shape (n,)."""
     partial = np.empty((blocks.shape[0], descent.samples.shape[0]))
     work = np.empty((blocks.shape[1] + 1, BLOCK))
@@ -215,9 +217,9 @@ def outputs_of_blocks(blocks: FloatArray, num_neurons: int, descent: Descent) ->
 
 @kernel()
 def descend(
-    blocks: FloatArray,
-    outputs: FloatArray,
-    clock: FloatArray,
+    blocks: FloatCube,
+    outputs: FloatVector,
+    clock: FloatVector,
     num_neurons: int,
     num_iterations: int,
     descent: Descent,
@@ -245,9 +247,9 @@ def descend(
 
 @kernel(parallel=True)
 def descend_on_all_cores(
-    blocks: FloatArray,
-    outputs: FloatArray,
-    clock: FloatArray,
+    blocks: FloatCube,
+    outputs: FloatVector,
+    clock: FloatVector,
     num_neurons: int,
     num_iterations: int,
     descent: Descent,
@@ -271,7 +273,7 @@ def descend_on_all_cores(
 
 
 @kernel()
-def tick(clock: FloatArray, rate: float, descent: Descent) -> None:
+def tick(clock: FloatVector, rate: float, descent: Descent) -> None:
     """Count one iteration; the time is lr * iteration exactly unless the rate varies."""
     clock[0] += 1.0
     clock[1] = clock[1] + rate if descent.loss_threshold > 0.0 else descent.lr * clock[0]

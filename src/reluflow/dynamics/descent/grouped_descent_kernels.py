@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, FloatMatrix, FloatVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.descent.cone_group_kernels import (
     CONES,
     IS_FULL,
@@ -44,14 +45,13 @@ from reluflow.dynamics.descent.descent_kernels import (
     write_block_outputs,
     write_forces,
 )
-from reluflow.kernels import kernel
 from reluflow.losses.compiled import CompiledLoss
 
 SETTLE_EVERY = 16  # iterations between two attempts to bring walkers home
 
 
 @kernel()
-def _look_at_due(cone: int, descent: Descent, groups: Groups, neuron: FloatArray, products: FloatArray) -> None:
+def _look_at_due(cone: int, descent: Descent, groups: Groups, neuron: FloatVector, products: FloatVector) -> None:
     """Look at the neurons that might have met a boundary; those that are near one, or across, walk."""
     while groups.cursor[cone] < NUM_BINS and groups.cursor[cone] * groups.bin_width[cone] < groups.path[cone]:
         j = groups.heads[cone, groups.cursor[cone]]
@@ -75,7 +75,7 @@ def _look_at_due(cone: int, descent: Descent, groups: Groups, neuron: FloatArray
 
 @kernel()
 def _renew_frame(
-    cone: int, step: float, descent: Descent, groups: Groups, neuron: FloatArray, products: FloatArray
+    cone: int, step: float, descent: Descent, groups: Groups, neuron: FloatVector, products: FloatVector
 ) -> None:
     """Write the cone's neurons as they are, and start again from the identity; look at every neuron on the way."""
     members = np.empty(groups.population[cone], dtype=np.int64)
@@ -109,7 +109,7 @@ def _renew_frame(
 
 
 @kernel()
-def _go_home(j: int, cone: int, neuron: FloatArray, descent: Descent, groups: Groups) -> None:
+def _go_home(j: int, cone: int, neuron: FloatVector, descent: Descent, groups: Groups) -> None:
     """Write the neuron in the frame of its cone and add it to the moments."""
     if groups.path[cone] > 0.0:
         if groups.inverted_at[cone] != groups.counters[SWEEPS]:
@@ -129,7 +129,7 @@ def _go_home(j: int, cone: int, neuron: FloatArray, descent: Descent, groups: Gr
 
 
 @kernel()
-def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -> None:
+def _settle(rate: float, forces: FloatVector, descent: Descent, groups: Groups) -> None:
     """Bring home the walkers that are far enough from every boundary."""
     n, d = descent.samples.shape
     products, slopes, pull, neuron = np.empty(n), np.empty(n), np.empty(d), np.empty(d + 1)
@@ -148,7 +148,7 @@ def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -
         if free < 2.0 * ITERATIONS_PER_BIN * step:
             continue
         slot = slot_of(products, groups)
-        cone = groups.table[slot] if groups.table[slot] >= 0 else open_cone(slot, products, slopes, groups)
+        cone = groups.table[slot] if groups.table[slot] >= 0 else open_cone(int(slot), products, slopes, groups)
         if cone < 0:
             continue
         if descent.weight_decay > 0.0:
@@ -164,7 +164,7 @@ def _settle(rate: float, forces: FloatArray, descent: Descent, groups: Groups) -
 
 
 @kernel()
-def _write_outputs(descent: Descent, groups: Groups, outputs: FloatArray, work: FloatArray) -> None:
+def _write_outputs(descent: Descent, groups: Groups, outputs: FloatVector, work: FloatMatrix) -> None:
     """h(x_k): from the moments of the cones, and from the walkers one by one."""
     n, d = descent.samples.shape
     outputs[:] = 0.0
@@ -193,7 +193,7 @@ def _write_outputs(descent: Descent, groups: Groups, outputs: FloatArray, work: 
 
 
 @kernel()
-def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, descent: Descent) -> None:
+def _move_frame(frame: FloatMatrix, pull: FloatVector, rate: float, descent: Descent) -> None:
     """One iteration of the columns of the frame, each as a neuron (w, a); `frame` is frame minus identity."""
     d, lost = pull.shape[0], rate * descent.weight_decay
     for q in range(d + 1):
@@ -208,7 +208,7 @@ def _move_frame(frame: FloatArray, pull: FloatArray, rate: float, descent: Desce
 
 @kernel()
 def descend_in_groups(
-    groups: Groups, outputs: FloatArray, clock: FloatArray, num_iterations: int, descent: Descent, loss: CompiledLoss
+    groups: Groups, outputs: FloatVector, clock: FloatVector, num_iterations: int, descent: Descent, loss: CompiledLoss
 ) -> None:
     """Take iterations in place, fewer if the rate vanishes or there is no room for another cone.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, SignArray
+from reluflow.arrays import FloatVector, SignVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.sliding_kernels import (
     Pulls,
     Slide,
@@ -27,7 +28,6 @@ from reluflow.dynamics.flow.sliding_kernels import (
 )
 from reluflow.geometry.boundary.decision import SEVERAL_WAYS, STOP, decide, make_choice
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 REFRACTION, SLIDE_ENTRY, SLIDE_EXIT, DEATH, RIDGE, SIGN_CHANGE = range(6)  # as `KINDS`
 NO_EVENT = -1
@@ -35,7 +35,7 @@ NO_EVENT = -1
 
 @kernel()
 def meet_wall(
-    sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, b: int, tau: float, here: FloatArray
+    sign: float, side: SignVector, pinned: SignVector, slide: Slide, pulls: Pulls, b: int, tau: float, here: FloatVector
 ) -> int:
     """What happens to a neuron that arrives at a wall, alone or while it slides on others; the kind of event.
 
@@ -101,7 +101,7 @@ def meet_wall(
 
 @kernel()
 def _decide_together(
-    sign: float, side: SignArray, pinned: SignArray, slide: Slide, pulls: Pulls, wall: int, tau: float
+    sign: float, side: SignVector, pinned: SignVector, slide: Slide, pulls: Pulls, wall: int, tau: float
 ) -> int:
     """The general decision for a neuron on several walls, one of which it arrives at; the kind of event there."""
     d, count, sigma = slide.rest.shape[1], slide.held[0], int(side[wall])

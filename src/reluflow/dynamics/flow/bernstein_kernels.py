@@ -10,8 +10,8 @@ from math import comb
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
-from reluflow.kernels import kernel
+from reluflow.arrays import FloatArray, FloatVector
+from reluflow.compilation.kernel import kernel
 
 NO_ROOT = 2.0
 _MOST_POWERS = 29
@@ -19,7 +19,7 @@ _INVERSE_BINOMIALS = np.array([[1.0 / max(comb(n, k), 1) for k in range(_MOST_PO
 
 
 @kernel()
-def value_at(coefficients: FloatArray, theta: float) -> float:
+def value_at(coefficients: FloatVector, theta: float) -> float:
     """A Bernstein polynomial at theta in [0, 1]."""
     degree = coefficients.shape[0] - 1
     rest, power, binomial = 1.0 - theta, 1.0, 1.0
@@ -32,7 +32,7 @@ def value_at(coefficients: FloatArray, theta: float) -> float:
 
 
 @kernel()
-def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
+def values_at(coefficients: FloatVector, thetas: FloatVector) -> FloatArray:
     """A Bernstein polynomial at many places."""
     values = np.empty(thetas.shape[0])
     for index in range(thetas.shape[0]):
@@ -41,7 +41,7 @@ def values_at(coefficients: FloatArray, thetas: FloatArray) -> FloatArray:
 
 
 @kernel()
-def first_root(coefficients: FloatArray, tolerance: float) -> float:
+def first_root(coefficients: FloatVector, tolerance: float) -> float:
     """The first theta in [0, 1] at which a polynomial that starts positive turns negative, or `NO_ROOT`.
 
     A start within `tolerance` of zero counts as zero: a root that was already taken. If the polynomial starts below
@@ -76,7 +76,7 @@ def first_root(coefficients: FloatArray, tolerance: float) -> float:
 
 
 @kernel()
-def first_root_of_powers(powers: FloatArray, degree: int, before: float, tolerance: float, work: FloatArray) -> float:
+def first_root_of_powers(powers: FloatVector, degree: int, before: float, tolerance: float, work: FloatVector) -> float:
     """`first_root` of a polynomial given by its powers, if it lies at or before `before`, else any later place.
 
     `work` has room for the Bernstein coefficients.
@@ -101,7 +101,7 @@ def first_root_of_powers(powers: FloatArray, degree: int, before: float, toleran
 
 
 @kernel()
-def _horner(powers: FloatArray, degree: int, theta: float) -> float:
+def _horner(powers: FloatVector, degree: int, theta: float) -> float:
     total = powers[degree]
     for i in range(degree - 1, -1, -1):
         total = total * theta + powers[i]
@@ -109,7 +109,7 @@ def _horner(powers: FloatArray, degree: int, theta: float) -> float:
 
 
 @kernel()
-def _only_root(powers: FloatArray, degree: int, high: float) -> float:
+def _only_root(powers: FloatVector, degree: int, high: float) -> float:
     """The root between 0, where the polynomial is positive, and `high`, where it is not, to rounding (Newton)."""
     low, theta = 0.0, min(high, -powers[0] / powers[1]) if powers[1] < 0.0 else 0.5 * high
     for _ in range(100):
@@ -135,7 +135,7 @@ def _only_root(powers: FloatArray, degree: int, high: float) -> float:
 
 
 @kernel()
-def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
+def _bracketed_root(coefficients: FloatVector, low: float, high: float) -> float:
     """A root between `low`, where the polynomial is positive, and `high`, where it is not, to rounding (Illinois)."""
     value_low, value_high = value_at(coefficients, low), value_at(coefficients, high)
     if value_high >= 0.0:
@@ -166,7 +166,7 @@ def _bracketed_root(coefficients: FloatArray, low: float, high: float) -> float:
 
 
 @kernel()
-def _first_below(coefficients: FloatArray, tolerance: float) -> float:
+def _first_below(coefficients: FloatVector, tolerance: float) -> float:
     """The first theta at which a polynomial falls below -tolerance, or `NO_ROOT`, by bisection."""
     size = coefficients.shape[0]
     work = np.empty(size)

@@ -10,14 +10,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.arrays import (
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntCube,
+    IntMatrix,
+    IntVector,
+)
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root, value_at
 from reluflow.dynamics.flow.flow_kernels import Layout
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.dynamics.flow.step_kernels import some_columns_at
 from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the careful, exact treatment
 
@@ -25,30 +35,30 @@ _UNCLEAR = 1e-3  # a normal speed below this fraction of the pull is left to the
 class Arrivals(NamedTuple):
     """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
 
-    neurons: IntArray
-    walls: IntArray
-    thetas: FloatArray
+    neurons: IntVector
+    walls: IntVector
+    thetas: FloatVector
 
 
 class Course(NamedTuple):
     """What a neuron that crosses within a step is carried by; G groups, B walls, C columns."""
 
-    dense: FloatArray  # (8, C, d + 1) the columns along the step, in Bernstein form as the next two
-    pulls: FloatArray  # (G, B, 5) <D_g, normal>
-    jumps: FloatArray  # (B, 5) the jump of the pull across a wall
-    is_dead: BoolArray  # (G,) whether nothing pulls there
-    pass_to: IntArray  # (G, B) the group beyond a wall, -1 where there is none
-    slide_to: IntArray  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
+    dense: FloatCube  # (8, C, d + 1) the columns along the step, in Bernstein form as the next two
+    pulls: FloatCube  # (G, B, 5) <D_g, normal>
+    jumps: FloatMatrix  # (B, 5) the jump of the pull across a wall
+    is_dead: BoolVector  # (G,) whether nothing pulls there
+    pass_to: IntMatrix  # (G, B) the group beyond a wall, -1 where there is none
+    slide_to: IntCube  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
 
 
 @kernel()
-def _frame_at(dense: FloatArray, first: int, theta: float) -> FloatArray:
+def _frame_at(dense: FloatCube, first: int, theta: float) -> FloatArray:
     """Rows of one frame at a fraction of the step."""
     return some_columns_at(dense, first, dense.shape[2], theta)
 
 
 @kernel()
-def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
+def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
     """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
 
     The exact inverse J F^T J serves as approximate one, and its defect is iterated away, so that a neuron put on a wall
@@ -73,7 +83,7 @@ def _coefficients_in(frame: FloatArray, z: FloatArray) -> FloatArray:
 
 
 @kernel()
-def _restrict(polynomial: FloatArray, theta: float) -> None:
+def _restrict(polynomial: FloatVector, theta: float) -> None:
     """Bernstein coefficients over [theta, 1] instead of [0, 1], in place."""
     size = polynomial.shape[0]
     for level in range(size - 1):
@@ -83,7 +93,7 @@ def _restrict(polynomial: FloatArray, theta: float) -> None:
 
 @kernel()
 def _next_crossing(
-    shape: FloatArray, g: int, output_sign: int, theta: float, dense: FloatArray, layout: Layout
+    shape: FloatVector, g: int, output_sign: int, theta: float, dense: FloatCube, layout: Layout
 ) -> tuple[float, int]:
     """First crossing after `theta` of a neuron with coefficients `shape` in the frame of group g."""
     num_walls, d = layout.normals.shape

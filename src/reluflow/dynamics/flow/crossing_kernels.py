@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntMatrix, IntVector, SignVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root
 from reluflow.dynamics.flow.flow_kernels import Layout, add_wall_pulls, wall_forces
 from reluflow.dynamics.flow.grouped_neurons_kernels import Members
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 
 @kernel()
-def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArray) -> tuple[FloatArray, IntArray]:
+def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVector) -> tuple[FloatArray, IntArray]:
     """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
 
     Wall B stands for a = 0 and is looked at where `output_signs` is not 0.
@@ -61,7 +61,7 @@ def scan_columns(coefficients: FloatArray, layout: Layout, output_signs: SignArr
 
 
 @kernel()
-def write_wall_rows(coefficients: FloatArray, first: int, normals: FloatArray, rows: FloatArray) -> None:
+def write_wall_rows(coefficients: FloatCube, first: int, normals: FloatMatrix, rows: FloatCube) -> None:
     """For one frame, write the row vectors whose product with a neuron's coefficients is its pre-activation.
 
     `rows` has shape (B + 1, 8, d + 1): one Bernstein polynomial per wall; the last wall is a = 0.
@@ -78,7 +78,7 @@ def write_wall_rows(coefficients: FloatArray, first: int, normals: FloatArray, r
 
 
 @kernel()
-def write_reach(rows: FloatArray, reach: FloatArray) -> float:
+def write_reach(rows: FloatCube, reach: FloatVector) -> float:
     """How far pre-activations of a neuron with coefficients of norm 1 can move in the step, per wall; the largest."""
     largest = 0.0
     for b in range(rows.shape[0]):
@@ -93,7 +93,7 @@ def write_reach(rows: FloatArray, reach: FloatArray) -> float:
 
 
 @kernel()
-def _is_due(j: int, members: Members, growth: FloatArray) -> bool:
+def _is_due(j: int, members: Members, growth: FloatVector) -> bool:
     """Whether a neuron must be looked at in this step; none is where its group stands still."""
     g = members.group[j]
     return bool(growth[g] > 0.0 and members.expiry[j] <= members.path[g] + growth[g])
@@ -101,7 +101,7 @@ def _is_due(j: int, members: Members, growth: FloatArray) -> bool:
 
 @kernel()
 def scan_frames(
-    coefficients: FloatArray, layout: Layout, members: Members
+    coefficients: FloatCube, layout: Layout, members: Members
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
     """First crossings of the neurons in frames, looking only at those whose slack may be used up.
 
@@ -164,7 +164,7 @@ def scan_frames(
 
 
 @kernel()
-def refresh_expiry(looked: IntArray, columns: FloatArray, layout: Layout, members: Members) -> None:
+def refresh_expiry(looked: IntVector, columns: FloatMatrix, layout: Layout, members: Members) -> None:
     """Reset the slack of the neurons in `looked` from their pre-activations now, in place."""
     shapes = members.shapes
     num_walls, d = layout.normals.shape
@@ -194,7 +194,7 @@ def refresh_expiry(looked: IntArray, columns: FloatArray, layout: Layout, member
 
 @kernel()
 def slide_margins(
-    forces: FloatArray, layout: Layout, pairs: IntArray, solvers: FloatArray, orientation: FloatArray
+    forces: FloatVector, layout: Layout, pairs: IntMatrix, solvers: FloatMatrix, orientation: FloatVector
 ) -> FloatArray:
     """How far each sliding pull is from either end of its interval, shape (num_pairs, 2).
 
@@ -220,11 +220,11 @@ def slide_margins(
 
 @kernel()
 def may_cross(
-    columns: FloatArray,
-    slopes: FloatArray,
+    columns: FloatMatrix,
+    slopes: FloatCube,
     step: float,
     layout: Layout,
-    output_signs: SignArray,
+    output_signs: SignVector,
     members: Members,
 ) -> tuple[bool, FloatArray]:
     """Whether some neuron can reach a wall within the step, and how far those in frames can have moved, (G,).

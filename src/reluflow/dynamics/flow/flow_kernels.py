@@ -11,8 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
-from reluflow.kernels import kernel
+from reluflow.arrays import (
+    BoolArray,
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntVector,
+    SignMatrix,
+)
+from reluflow.compilation.kernel import kernel
 from reluflow.losses.compiled import CompiledLoss, apply
 
 LARGEST_LOG_FORCE = float(np.log(1e6))  # ln of a force that is not in the rate, relative to the largest in it
@@ -21,26 +31,26 @@ LARGEST_LOG_FORCE = float(np.log(1e6))  # ln of a force that is not in the rate,
 class Layout(NamedTuple):
     """Everything the forces depend on besides the columns; n samples, B walls, G groups, C columns."""
 
-    samples: FloatArray  # (n, d)
-    labels: FloatArray  # (n,)
+    samples: FloatMatrix  # (n, d)
+    labels: FloatVector  # (n,)
     loss: CompiledLoss
     log_weight: float  # ln c
     weight_decay: float  # lambda: w' = a D - lambda w, and so for a
     moves_outputs: bool  # whether a changes at all
-    wall_of_sample: IntArray  # (n,)
-    slope_plus: FloatArray  # (n,) what a unit force of the sample adds along its wall's normal on the positive side
-    slope_minus: FloatArray  # (n,)
-    normals: FloatArray  # (B, d) unit
-    eta: FloatArray  # (G, n) slopes; 0 on sliding walls, where the pre-activation is 0
-    sides: SignArray  # (G, B)
-    tangent_starts: IntArray  # (G + 1,) rows of `tangents` of each group
-    tangents: FloatArray  # orthonormal rows spanning each group's sliding normals
-    starts: IntArray  # (G + 1,) columns of each group
-    column_group: IntArray  # (C,)
-    frame_of_group: IntArray  # (G,) row of `moments`, or -1 where the columns are the neurons
-    moments: FloatArray  # (F, d + 1, d + 1) sum of weight c c^T over the coefficients of a frame's neurons
-    weights: FloatArray  # (C,) weight e^(2 log norm) of a neuron column
-    counted: BoolArray  # (n,) samples in the rate of a fading loss: those on which a group acts
+    wall_of_sample: IntVector  # (n,)
+    slope_plus: FloatVector  # (n,) what a unit force of the sample adds along its wall's normal on the positive side
+    slope_minus: FloatVector  # (n,)
+    normals: FloatMatrix  # (B, d) unit
+    eta: FloatMatrix  # (G, n) slopes; 0 on sliding walls, where the pre-activation is 0
+    sides: SignMatrix  # (G, B)
+    tangent_starts: IntVector  # (G + 1,) rows of `tangents` of each group
+    tangents: FloatMatrix  # orthonormal rows spanning each group's sliding normals
+    starts: IntVector  # (G + 1,) columns of each group
+    column_group: IntVector  # (C,)
+    frame_of_group: IntVector  # (G,) row of `moments`, or -1 where the columns are the neurons
+    moments: FloatCube  # (F, d + 1, d + 1) sum of weight c c^T over the coefficients of a frame's neurons
+    weights: FloatVector  # (C,) weight e^(2 log norm) of a neuron column
+    counted: BoolVector  # (n,) samples in the rate of a fading loss: those on which a group acts
 
 
 def counted_in_rate(eta: FloatArray, starts: IntArray) -> BoolArray:
@@ -50,7 +60,7 @@ def counted_in_rate(eta: FloatArray, starts: IntArray) -> BoolArray:
 
 
 @kernel()
-def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
+def outputs_of(columns: FloatMatrix, layout: Layout) -> FloatArray:
     """h(x_k), shape (n,), from the columns."""
     d = layout.samples.shape[1]
     outputs = np.zeros(layout.samples.shape[0])
@@ -84,7 +94,7 @@ def outputs_of(columns: FloatArray, layout: Layout) -> FloatArray:
 
 
 @kernel()
-def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, float]:
+def relative_forces(outputs: FloatVector, layout: Layout) -> tuple[FloatArray, float]:
     """Forces r_k divided by a positive rate R, and ln R: R = c sum |dl/dh| for a loss whose forces fade, else 1.
 
     The flow in the rescaled time ds = R dt has these relative forces, which never underflow together. Samples on which
@@ -114,7 +124,7 @@ def relative_forces(outputs: FloatArray, layout: Layout) -> tuple[FloatArray, fl
 
 
 @kernel()
-def wall_forces(forces: FloatArray, layout: Layout) -> tuple[FloatArray, FloatArray]:
+def wall_forces(forces: FloatVector, layout: Layout) -> tuple[FloatArray, FloatArray]:
     """The pull along each wall's normal for a neuron on its positive and on its negative side, shapes (B,)."""
     plus = np.zeros(layout.normals.shape[0])
     minus = np.zeros(layout.normals.shape[0])
@@ -126,7 +136,7 @@ def wall_forces(forces: FloatArray, layout: Layout) -> tuple[FloatArray, FloatAr
 
 
 @kernel()
-def add_wall_pulls(g: int, plus: FloatArray, minus: FloatArray, layout: Layout, pull: FloatArray) -> None:
+def add_wall_pulls(g: int, plus: FloatVector, minus: FloatVector, layout: Layout, pull: FloatVector) -> None:
     """Add what the walls that group g does not slide on pull, each on the side it is on."""
     for b in range(plus.shape[0]):
         side = layout.sides[g, b]
@@ -137,7 +147,7 @@ def add_wall_pulls(g: int, plus: FloatArray, minus: FloatArray, layout: Layout, 
 
 
 @kernel()
-def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
+def group_forces(forces: FloatVector, layout: Layout) -> FloatArray:
     """D of every group, shape (G, d): the sum over walls, made tangent to the sliding ones."""
     plus, minus = wall_forces(forces, layout)
     num_groups, d = layout.sides.shape[0], layout.normals.shape[1]
@@ -157,7 +167,7 @@ def group_forces(forces: FloatArray, layout: Layout) -> FloatArray:
 
 
 @kernel()
-def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slope: FloatArray) -> tuple[float, float]:
+def velocity(columns: FloatMatrix, layout: Layout, log_rate_at_start: float, slope: FloatMatrix) -> tuple[float, float]:
     """Write d(columns)/ds into `slope`; return dt/ds in units of its value at the start of the step, and ln R."""
     d = layout.samples.shape[1]
     forces, log_rate = relative_forces(outputs_of(columns, layout), layout)
@@ -174,7 +184,7 @@ def velocity(columns: FloatArray, layout: Layout, log_rate_at_start: float, slop
 
 
 @kernel()
-def gradient_moments(columns: FloatArray, layout: Layout) -> tuple[float, float, float]:
+def gradient_moments(columns: FloatMatrix, layout: Layout) -> tuple[float, float, float]:
     """|grad L|^2, <parameters, -grad L> and |parameters|^2, the gradient relative to the rate R."""
     d = layout.samples.shape[1]
     forces, _ = relative_forces(outputs_of(columns, layout), layout)

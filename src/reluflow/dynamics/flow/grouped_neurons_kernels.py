@@ -6,24 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
-from reluflow.kernels import kernel
+from reluflow.arrays import BoolVector, FloatArray, FloatCube, FloatMatrix, FloatVector, IntVector, SignVector
+from reluflow.compilation.kernel import kernel
 
 
 class Members(NamedTuple):
     """The neurons as the kernels see and change them; m neurons, G groups."""
 
-    group: IntArray  # (m,)
-    shapes: FloatArray  # (m, d + 1)
-    mass: FloatArray  # (m,) weight e^(2 log norm)
-    output_sign: SignArray  # (m,)
-    can_change_sign: BoolArray  # (m,)
-    expiry: FloatArray  # (m,) a neuron need not be looked at before the path of its group exceeds this
-    path: FloatArray  # (G,) how far pre-activations can have moved since the frame of a group was last reset
+    group: IntVector  # (m,)
+    shapes: FloatMatrix  # (m, d + 1)
+    mass: FloatVector  # (m,) weight e^(2 log norm)
+    output_sign: SignVector  # (m,)
+    can_change_sign: BoolVector  # (m,)
+    expiry: FloatVector  # (m,) a neuron need not be looked at before the path of its group exceeds this
+    path: FloatVector  # (G,) how far pre-activations can have moved since the frame of a group was last reset
 
 
 @kernel()
-def moment_of_group(shapes: FloatArray, mass: FloatArray, group: IntArray, g: int) -> FloatArray:
+def moment_of_group(shapes: FloatMatrix, mass: FloatVector, group: IntVector, g: int) -> FloatArray:
     """sum of mass c c^T over the neurons of group g, shape (d + 1, d + 1)."""
     width = shapes.shape[1]
     moment = np.zeros((width, width))
@@ -41,7 +41,7 @@ def moment_of_group(shapes: FloatArray, mass: FloatArray, group: IntArray, g: in
 
 @kernel()
 def through_frames(
-    shapes: FloatArray, group: IntArray, neurons: IntArray, frames: FloatArray, row_of_group: IntArray
+    shapes: FloatMatrix, group: IntVector, neurons: IntVector, frames: FloatCube, row_of_group: IntVector
 ) -> FloatArray:
     """Rows (w, a) of some neurons: their coefficients times the frame of their group, where it has one."""
     width = shapes.shape[1]
@@ -61,7 +61,7 @@ def through_frames(
 
 
 @kernel()
-def heights_of(z: FloatArray, normals: FloatArray) -> FloatArray:
+def heights_of(z: FloatMatrix, normals: FloatMatrix) -> FloatArray:
     """<w, normal> for every neuron and wall, shape (m, B)."""
     num_walls, d = normals.shape
     heights = np.empty((z.shape[0], num_walls))

@@ -13,7 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.arrays import (
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    SignArray,
+    SignMatrix,
+    SignVector,
+)
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.arrival_kernels import NO_EVENT, REFRACTION, RIDGE, SIGN_CHANGE, SLIDE_EXIT, meet_wall
 from reluflow.dynamics.flow.bernstein_kernels import first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import (
@@ -51,7 +63,6 @@ from reluflow.dynamics.flow.wall_survey_kernels import (
     outlook,
     survey_walls,
 )
-from reluflow.kernels import kernel
 
 DONE, AT_RIDGE, AT_ORIGIN, BUFFER_FULL, STUCK, TOO_FAST = 0, 1, 2, 3, 4, 5  # how a path ended
 
@@ -73,33 +84,33 @@ NOTHING_AHEAD = Outlook(0.0, -1.0, 0.0, 0.0)
 class StepStart(NamedTuple):
     """The neurons that move at the start of a step: rows of those of the run, m of N."""
 
-    neurons: IntArray  # (m,)
-    z: FloatArray  # (N, d + 1)
-    sides: SignArray  # (N, B)
-    pinned: SignArray  # (N, B)
-    changes_sign: BoolArray  # (N,)
-    heights: FloatArray  # (m, B)
+    neurons: IntVector  # (m,)
+    z: FloatMatrix  # (N, d + 1)
+    sides: SignMatrix  # (N, B)
+    pinned: SignMatrix  # (N, B)
+    changes_sign: BoolVector  # (N,)
+    heights: FloatMatrix  # (m, B)
 
 
 class Paths(NamedTuple):
     """Where the sweep writes: places at the given points, the ends, the events; m neurons, P points, E events each."""
 
-    places: FloatArray  # (m, P, d + 1)
-    ends: FloatArray  # (m, d + 1)
-    sides: SignArray  # (m, B)
-    pinned: SignArray  # (m, B)
-    event_walls: IntArray  # (m, E)
-    event_taus: FloatArray  # (m, E)
-    event_kinds: SignArray  # (m, E)
-    event_sides: SignArray  # (m, E) of the wall, on which the event leaves the neuron; 0: it slides, or there is none
-    event_kinks: FloatArray  # (m, E) jump of a D, times a: what the event bends the outputs by
-    num_events: IntArray  # (m,)
-    statuses: SignArray  # (m,)
-    stops: FloatArray  # (m,) tau at which the path ended, 1 where it was DONE
+    places: FloatCube  # (m, P, d + 1)
+    ends: FloatMatrix  # (m, d + 1)
+    sides: SignMatrix  # (m, B)
+    pinned: SignMatrix  # (m, B)
+    event_walls: IntMatrix  # (m, E)
+    event_taus: FloatMatrix  # (m, E)
+    event_kinds: SignMatrix  # (m, E)
+    event_sides: SignMatrix  # (m, E) of the wall, on which the event leaves the neuron; 0: it slides, or there is none
+    event_kinks: FloatMatrix  # (m, E) jump of a D, times a: what the event bends the outputs by
+    num_events: IntVector  # (m,)
+    statuses: SignVector  # (m,)
+    stops: FloatVector  # (m,) tau at which the path ended, 1 where it was DONE
 
 
 @kernel()
-def _bend(before: FloatArray, after: FloatArray, a: float) -> float:
+def _bend(before: FloatVector, after: FloatVector, a: float) -> float:
     """a^2 |D after - D before|: what an event bends the outputs by."""
     total = 0.0
     for axis in range(before.shape[0]):
@@ -326,7 +337,7 @@ def carry_neuron(
 
 @kernel(nogil=True)
 def carry_all(
-    rows: IntArray, start: StepStart, slides: SlideStarts, rests: FloatArray, pulls: Pulls, points: FloatArray,
+    rows: IntVector, start: StepStart, slides: SlideStarts, rests: FloatCube, pulls: Pulls, points: FloatVector,
     out: Paths,
 ) -> None:  # fmt: skip
     """Carry many neurons, each alone: those in some rows of `start`, with one of `rests` each."""

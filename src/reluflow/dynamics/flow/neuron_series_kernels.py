@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatMatrix, FloatVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.sliding_kernels import dot, norm
-from reluflow.kernels import kernel
 
 MOST_TERMS = 28
 _NEGLIGIBLE = 1e-17  # terms below this fraction of the neuron end the series
@@ -23,23 +23,23 @@ _FAST = {"reassoc", "contract"}
 class PullAhead(NamedTuple):
     """The pull on a neuron from a moment on, a polynomial with q coefficients, and its inner products."""
 
-    here: FloatArray  # (q, d)
-    strengths: FloatArray  # (q,) norms of its rows
-    gram: FloatArray  # (q, q) their inner products
-    along: FloatArray  # (q,) and those with w
+    here: FloatMatrix  # (q, d)
+    strengths: FloatVector  # (q,) norms of its rows
+    gram: FloatMatrix  # (q, q) their inner products
+    along: FloatVector  # (q,) and those with w
 
 
 class Series(NamedTuple):
     """The power series of a neuron over a piece of its path; T terms, room for what makes them."""
 
-    weights: FloatArray  # (T, q + 1) of the rows of the pull, and of w, in the terms of w
-    terms_a: FloatArray  # (T,)
-    lengths: FloatArray  # (T,) bounds of the norms of the terms of w
-    products: FloatArray  # (T, q) inner products of the terms of w with the rows of the pull
+    weights: FloatMatrix  # (T, q + 1) of the rows of the pull, and of w, in the terms of w
+    terms_a: FloatVector  # (T,)
+    lengths: FloatVector  # (T,) bounds of the norms of the terms of w
+    products: FloatMatrix  # (T, q) inner products of the terms of w with the rows of the pull
 
 
 @kernel(fastmath=_FAST)
-def shifted(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
+def shifted(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths: FloatVector) -> None:
     """Coefficients of D(tau + x) in x, shape (q, d), from those of D, and their norms."""
     if pull.shape[0] == 5:
         _shifted_quartic(pull, tau, out, strengths)
@@ -59,7 +59,7 @@ def shifted(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray
 
 
 @kernel(fastmath=_FAST)
-def _shifted_quartic(pull: FloatArray, tau: float, out: FloatArray, strengths: FloatArray) -> None:
+def _shifted_quartic(pull: FloatMatrix, tau: float, out: FloatMatrix, strengths: FloatVector) -> None:
     """The same of five coefficients in one pass: every neuron does this at every event."""
     source0, source1, source2, source3, source4 = pull[0], pull[1], pull[2], pull[3], pull[4]
     target0, target1, target2, target3, target4 = out[0], out[1], out[2], out[3], out[4]
@@ -82,7 +82,7 @@ def _shifted_quartic(pull: FloatArray, tau: float, out: FloatArray, strengths: F
 
 
 @kernel()
-def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: FloatArray) -> None:
+def stretched(strengths: FloatVector, length: float, factors: FloatVector, sizes: FloatVector) -> None:
     """What turns the coefficients of D into those of length D(length x), and the norms of these."""
     factor = length
     for power in range(strengths.shape[0]):
@@ -92,7 +92,7 @@ def stretched(strengths: FloatArray, length: float, factors: FloatArray, sizes: 
 
 
 @kernel()
-def multiply(ahead: PullAhead, w: FloatArray) -> None:
+def multiply(ahead: PullAhead, w: FloatVector) -> None:
     """The inner products of the pull, from its rows and norms."""
     here, strengths, gram, along = ahead
     q = here.shape[0]
@@ -109,7 +109,7 @@ def multiply(ahead: PullAhead, w: FloatArray) -> None:
 
 
 @kernel(fastmath=_FAST)
-def expand(length: float, a: float, ahead: PullAhead, factors: FloatArray, sizes: FloatArray, series: Series) -> int:
+def expand(length: float, a: float, ahead: PullAhead, factors: FloatVector, sizes: FloatVector, series: Series) -> int:
     """Power series of w' = a D, a' = <w, D> from |w| = `length` under D_l = factors_l pull_l with |D_l| = `sizes`.
 
     The degree reached, or -1 if it has not converged. It ends where the next q terms are bound to be negligible: by
@@ -162,7 +162,7 @@ def expand(length: float, a: float, ahead: PullAhead, factors: FloatArray, sizes
 
 @kernel(fastmath=_FAST)
 def expand_straight(
-    length: float, a: float, ahead: PullAhead, factors: FloatArray, decay: float, series: Series
+    length: float, a: float, ahead: PullAhead, factors: FloatVector, decay: float, series: Series
 ) -> int:
     """The same of a neuron whose a is frozen, w' = a D - decay w with decay below 1: a polynomial where that is 0."""
     q = factors.shape[0]
@@ -188,7 +188,7 @@ def expand_straight(
 
 @kernel(fastmath=_FAST)
 def place(
-    series: Series, here: FloatArray, degree: int, at: float, w: FloatArray, out: FloatArray, shares: FloatArray
+    series: Series, here: FloatMatrix, degree: int, at: float, w: FloatVector, out: FloatVector, shares: FloatVector
 ) -> float:
     """The neuron at a place of its piece, which starts at `w`: its w is written (perhaps over that one), a returned.
 

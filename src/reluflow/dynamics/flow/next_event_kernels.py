@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.bernstein_kernels import NO_ROOT, first_root_of_powers
 from reluflow.dynamics.flow.neuron_series_kernels import Series
 from reluflow.dynamics.flow.sliding_kernels import Pulls, Slide, dot, strength_of
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 ON_WALL = 1e-14  # a pre-activation below this fraction of |z| is rounding
 
 
 @kernel()
 def choose_by_way(
-    keys: FloatArray, until: float, side: SignArray, keep_held: bool, among: IntArray, num: int, chosen: IntArray
+    keys: FloatVector, until: float, side: SignVector, keep_held: bool, among: IntVector, num: int, chosen: IntVector
 ) -> int:
     """The walls `among` some that may be met before the way is so long, and those held; their number."""
     count = 0
@@ -30,8 +30,8 @@ def choose_by_way(
 
 @kernel()
 def first_crossing(
-    w: FloatArray, here: FloatArray, series: Series, degree: int, size: float, side: SignArray, normals: FloatArray,
-    chosen: IntArray, num: int, heights: FloatArray, powers: FloatArray, work: FloatArray,
+    w: FloatVector, here: FloatMatrix, series: Series, degree: int, size: float, side: SignVector, normals: FloatMatrix,
+    chosen: IntVector, num: int, heights: FloatVector, powers: FloatVector, work: FloatVector,
 ) -> tuple[float, int]:  # fmt: skip
     """The first wall among the chosen ones that the piece reaches, and where; `NO_ROOT` where none.
 
@@ -78,8 +78,8 @@ def first_crossing(
 
 @kernel()
 def first_exit(
-    slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float, length: float, margin: FloatArray,
-    work: FloatArray,
+    slide: Slide, pulls: Pulls, sign: float, pinned: SignVector, tau: float, length: float, margin: FloatVector,
+    work: FloatVector,
 ) -> tuple[float, int, int]:  # fmt: skip
     """The first sliding wall whose multiplier leaves its interval, where, and to which side."""
     q = slide.rest.shape[0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reluflow.arrays import FloatArray
-from reluflow.kernels import kernel
+from reluflow.arrays import FloatArray, FloatMatrix
+from reluflow.compilation.kernel import kernel
 
 
 @kernel()
-def add_outputs(heights: FloatArray, weights: FloatArray, leak: float, outputs: FloatArray) -> None:
+def add_outputs(heights: FloatMatrix, weights: FloatMatrix, leak: float, outputs: FloatMatrix) -> None:
     """Add sum_j weights[j, p] sigma(heights[j P + p, k]) to `outputs` (P, n), for weights of shape (m, P)."""
     num_neurons, num_points = weights.shape
     for j in range(num_neurons):

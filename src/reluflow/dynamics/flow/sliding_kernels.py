@@ -6,9 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
+from reluflow.arrays import (
+    BoolArray,
+    BoolMatrix,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    SignArray,
+    SignMatrix,
+    SignVector,
+)
+from reluflow.compilation.kernel import kernel
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import kernel
 
 _DEPENDENT = 1e-11  # what is left of a unit normal that the others span
 _MOSTLY_NORMAL = 0.7  # a vector that keeps less than this in a projection is projected once more
@@ -21,10 +33,10 @@ class Pulls(NamedTuple):
     Where pulls move outputs, dw = a D dtau and da = <w, D> dtau. Where they do not, dw = (a D - decay w) dtau alone.
     """
 
-    normals: FloatArray  # (B, d) unit
-    plus: FloatArray  # (B, q)
-    minus: FloatArray  # (B, q)
-    is_silent: BoolArray  # (B, 2) whether the negative, the positive side pulls nothing for ever
+    normals: FloatMatrix  # (B, d) unit
+    plus: FloatMatrix  # (B, q)
+    minus: FloatMatrix  # (B, q)
+    is_silent: BoolMatrix  # (B, 2) whether the negative, the positive side pulls nothing for ever
     moves_outputs: bool = True
     decay: float = 0.0  # per step; 0 where outputs move
 
@@ -37,35 +49,35 @@ class Slide(NamedTuple):
     so. `held[1]` counts walls it is on only because it is on the others.
     """
 
-    held: IntArray  # (2,)
-    walls: IntArray  # (most,)
-    basis: FloatArray  # (most, d)
-    triangle: FloatArray  # (most, most)
-    along: FloatArray  # (q, most)
-    multipliers: FloatArray  # (q, most)
-    rest: FloatArray  # (q, d)
-    pull: FloatArray  # (q, d)
+    held: IntVector  # (2,)
+    walls: IntVector  # (most,)
+    basis: FloatMatrix  # (most, d)
+    triangle: FloatMatrix  # (most, most)
+    along: FloatMatrix  # (q, most)
+    multipliers: FloatMatrix  # (q, most)
+    rest: FloatMatrix  # (q, d)
+    pull: FloatMatrix  # (q, d)
 
 
 class SlideStarts(NamedTuple):
     """The walls that neurons slide on at the start of a step: those of row i under `places[i]`, if that is not -1."""
 
-    places: IntArray  # (m,)
-    held: IntArray  # (S, 2)
-    walls: IntArray  # (S, most)
-    basis: FloatArray  # (S, most, d)
-    triangle: FloatArray  # (S, most, most)
+    places: IntVector  # (m,)
+    held: IntMatrix  # (S, 2)
+    walls: IntMatrix  # (S, most)
+    basis: FloatCube  # (S, most, d)
+    triangle: FloatCube  # (S, most, most)
 
 
 @kernel()
-def copy_vector(source: FloatArray, target: FloatArray) -> None:
+def copy_vector(source: FloatVector, target: FloatVector) -> None:
     """target = source; Numba takes a second to compile the same for slices, which may have any shape."""
     for i in range(target.shape[0]):
         target[i] = source[i]
 
 
 @kernel(fastmath=_FAST)
-def dot(one: FloatArray, two: FloatArray) -> float:
+def dot(one: FloatVector, two: FloatVector) -> float:
     """<one, two>."""
     total = 0.0
     for i in range(one.shape[0]):
@@ -74,13 +86,13 @@ def dot(one: FloatArray, two: FloatArray) -> float:
 
 
 @kernel()
-def norm(vector: FloatArray) -> float:
+def norm(vector: FloatVector) -> float:
     """|vector|."""
     return float(np.sqrt(dot(vector, vector)))
 
 
 @kernel()
-def value(coefficients: FloatArray, tau: float) -> float:
+def value(coefficients: FloatVector, tau: float) -> float:
     """A polynomial in powers of tau."""
     total = 0.0
     for power in range(coefficients.shape[0] - 1, -1, -1):
@@ -89,7 +101,7 @@ def value(coefficients: FloatArray, tau: float) -> float:
 
 
 @kernel(fastmath=_FAST)
-def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
+def pull_at(pull: FloatMatrix, tau: float, out: FloatVector) -> None:
     """D at tau."""
     if pull.shape[0] == 5:  # in one pass: this is done at every event
         row0, row1, row2, row3, row4 = pull[0], pull[1], pull[2], pull[3], pull[4]
@@ -103,7 +115,7 @@ def pull_at(pull: FloatArray, tau: float, out: FloatArray) -> None:
 
 
 @kernel(fastmath=_FAST)
-def take_off(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
+def take_off(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
     """Make a vector tangent to the sliding walls, and add what it had along the rows of the basis to `along`."""
     for row in range(slide.held[0]):
         direction = slide.basis[row]
@@ -114,7 +126,7 @@ def take_off(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
 
 
 @kernel()
-def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
+def split(vector: FloatVector, slide: Slide, along: FloatVector) -> None:
     """`take_off` into an empty `along`, repeated where most of the vector was normal, so that all of that is gone."""
     along[: slide.held[0]] = 0.0
     before = norm(vector)
@@ -124,7 +136,7 @@ def split(vector: FloatArray, slide: Slide, along: FloatArray) -> None:
 
 
 @kernel()
-def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
+def solve_triangle(along: FloatVector, slide: Slide, out: FloatVector) -> None:
     """Strengths along the walls that cancel what a pull has along the rows of the basis."""
     for i in range(slide.held[0] - 1, -1, -1):
         total = -along[i]
@@ -134,7 +146,7 @@ def solve_triangle(along: FloatArray, slide: Slide, out: FloatArray) -> None:
 
 
 @kernel()
-def add_wall(b: int, normals: FloatArray, slide: Slide) -> bool:
+def add_wall(b: int, normals: FloatMatrix, slide: Slide) -> bool:
     """Slide on one more wall, unless the others hold the neuron on it anyway; whether it is a new one."""
     count = slide.held[0]
     if count < slide.walls.shape[0]:
@@ -215,7 +227,7 @@ def _release(b: int, slide: Slide) -> None:
 
 
 @kernel()
-def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int) -> None:
+def leave_wall(slide: Slide, pulls: Pulls, side: SignVector, b: int, to_side: int) -> None:
     """Go from a wall the neuron slides on to one of its sides."""
     set_side(slide, pulls, side, b, to_side)
     if slide.held[1] > 0:  # another wall may hold it in place of this one
@@ -236,7 +248,7 @@ def leave_wall(slide: Slide, pulls: Pulls, side: SignArray, b: int, to_side: int
 
 
 @kernel()
-def gather(side: SignArray, normals: FloatArray, slide: Slide) -> None:
+def gather(side: SignVector, normals: FloatMatrix, slide: Slide) -> None:
     """The walls on which `side` is 0, those it had before first and in their order."""
     count, kept = slide.held[0], 0
     while kept < count and side[slide.walls[kept]] == 0:
@@ -266,7 +278,7 @@ def strength_of(pulls: Pulls, b: int, side: int, row: int) -> float:
 
 
 @kernel()
-def set_side(slide: Slide, pulls: Pulls, side: SignArray, b: int, new: int) -> None:
+def set_side(slide: Slide, pulls: Pulls, side: SignVector, b: int, new: int) -> None:
     """Move a neuron to another side of a wall (0: onto it); only `rest` follows."""
     for row in range(slide.rest.shape[0]):
         change = strength_of(pulls, b, new, row) - strength_of(pulls, b, int(side[b]), row)
@@ -277,7 +289,7 @@ def set_side(slide: Slide, pulls: Pulls, side: SignArray, b: int, new: int) -> N
 
 
 @kernel()
-def is_silent(side: SignArray, pulls: Pulls) -> bool:
+def is_silent(side: SignVector, pulls: Pulls) -> bool:
     """Whether nothing pulls a neuron on these sides, and never will."""
     for b in range(side.shape[0]):  # noqa: SIM110 (compiled code has no generators)
         if side[b] == 0 or not pulls.is_silent[b, 1 if side[b] > 0 else 0]:
@@ -286,7 +298,7 @@ def is_silent(side: SignArray, pulls: Pulls) -> bool:
 
 
 @kernel()
-def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignArray, tau: float) -> bool:
+def are_inside(slide: Slide, pulls: Pulls, sign: float, pinned: SignVector, tau: float) -> bool:
     """Whether every multiplier lies clearly between the strengths of its wall's two sides."""
     for i in range(slide.held[0]):
         b = slide.walls[i]
@@ -329,7 +341,7 @@ def slide_starts(
 
 
 @kernel()
-def _gather_all(sides: SignArray, normals: FloatArray, sliding: IntArray, starts: SlideStarts) -> None:
+def _gather_all(sides: SignMatrix, normals: FloatMatrix, sliding: IntVector, starts: SlideStarts) -> None:
     """The walls of some sliding neurons and their orthonormal bases."""
     none = np.empty((0, 0))
     for j in sliding:

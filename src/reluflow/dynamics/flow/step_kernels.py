@@ -10,9 +10,9 @@ from math import comb
 import numpy as np
 from scipy.integrate import DOP853
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.flow_kernels import Layout, velocity
-from reluflow.kernels import kernel
 
 _STAGES = np.ascontiguousarray(DOP853.A)
 _WEIGHTS = np.ascontiguousarray(DOP853.B)
@@ -38,13 +38,13 @@ _BERNSTEIN = _bernstein_of_dense()
 
 @kernel()
 def attempt_step(
-    columns: FloatArray,
-    slopes: FloatArray,
-    rates: FloatArray,
+    columns: FloatMatrix,
+    slopes: FloatCube,
+    rates: FloatVector,
     step: float,
     log_rate: float,
     layout: Layout,
-    end: FloatArray,
+    end: FloatMatrix,
 ) -> tuple[float, float]:
     """One step of order eight into `end`; returns its error per unit of tolerance 1 and the elapsed time.
 
@@ -91,7 +91,7 @@ def attempt_step(
 
 
 @kernel()
-def restore_invariants(columns: FloatArray, layout: Layout, invariants: FloatArray) -> None:
+def restore_invariants(columns: FloatMatrix, layout: Layout, invariants: FloatVector) -> None:
     """Put the columns back on the quadric the exact flow never leaves, in place.
 
     A neuron column keeps a^2 - |w|^2 (one Newton step along its gradient, which keeps the direction of w); a frame
@@ -120,7 +120,7 @@ def restore_invariants(columns: FloatArray, layout: Layout, invariants: FloatArr
 
 
 @kernel()
-def restore_frame(frame: FloatArray) -> None:
+def restore_frame(frame: FloatMatrix) -> None:
     """One Newton-Schulz step F (3 I - J F^T J F) / 2 towards the Lorentz group; the rows are the columns of F."""
     width = frame.shape[0]
     d = width - 1
@@ -147,10 +147,10 @@ def restore_frame(frame: FloatArray) -> None:
 
 @kernel()
 def dense_polynomial(
-    columns: FloatArray,
-    end: FloatArray,
-    slopes: FloatArray,
-    rates: FloatArray,
+    columns: FloatMatrix,
+    end: FloatMatrix,
+    slopes: FloatCube,
+    rates: FloatVector,
     step: float,
     elapsed: float,
     log_rate: float,
@@ -204,13 +204,13 @@ def dense_polynomial(
 
 
 @kernel()
-def columns_at(coefficients: FloatArray, theta: float) -> FloatArray:
+def columns_at(coefficients: FloatCube, theta: float) -> FloatArray:
     """The columns at the fraction `theta` of the step."""
     return some_columns_at(coefficients, 0 * coefficients.shape[1], coefficients.shape[1], theta)
 
 
 @kernel()
-def some_columns_at(coefficients: FloatArray, first: int, count: int, theta: float) -> FloatArray:
+def some_columns_at(coefficients: FloatCube, first: int, count: int, theta: float) -> FloatArray:
     """The columns from `first` on at the fraction `theta` of the step."""
     binomials = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
     columns = np.zeros((count, coefficients.shape[2]))

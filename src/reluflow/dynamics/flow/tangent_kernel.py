@@ -53,7 +53,7 @@ class TangentKernel:
         sides = np.where(np.abs(heights) <= ROUNDING * np.linalg.norm(z, axis=1)[:, None], 0, np.sign(heights))
         sides = sides.astype(np.int8)
         slopes = walls.slopes(sides, leak)
-        outer = slopes * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
+        outer = np.ascontiguousarray(slopes) * (np.sqrt(mass) * np.abs(z[:, -1]))[:, None]
         inner = slopes * (z[:, :-1] @ X.T) * (moves_outputs * np.sqrt(mass))[:, None]
         self._gram, self._X, self._sides, self._walls = gram, X, sides, walls
         self._outer, self._inner = outer.astype(gram.dtype), inner.astype(gram.dtype)

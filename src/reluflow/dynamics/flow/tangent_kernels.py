@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
-from reluflow.kernels import kernel
+from reluflow.arrays import FloatMatrix, IntVector, SignMatrix
+from reluflow.compilation.kernel import kernel
 
 _DEPENDENT = 1e-10  # share of a normal's square, outside the span of the others, below which they hold what it holds
 
 
 @kernel(fastmath={"reassoc", "contract"})
 def normal_rows(
-    sides: SignArray, first_sample: IntArray, gram: FloatArray, outer: FloatArray, starts: IntArray, out: FloatArray
+    sides: SignMatrix,
+    first_sample: IntVector,
+    gram: FloatMatrix,
+    outer: FloatMatrix,
+    starts: IntVector,
+    out: FloatMatrix,
 ) -> None:
     """For each neuron, what the samples have along an orthonormal basis of its walls' normals, times `outer`.
 

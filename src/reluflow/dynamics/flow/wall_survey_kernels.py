@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import FloatMatrix, FloatVector, IntVector, SignVector
+from reluflow.compilation.kernel import kernel
 from reluflow.dynamics.flow.sliding_kernels import dot
-from reluflow.kernels import kernel
 
 _ROUNDING = 1e-11  # of the neuron: a height that was followed so far is known to better than that
 
@@ -23,13 +23,13 @@ _ROUNDING = 1e-11  # of the neuron: a height that was followed so far is known t
 class Survey(NamedTuple):
     """The heights of a neuron when it was surveyed, and how its pull of then changes them; B walls, or none."""
 
-    heights: FloatArray  # (B,)
-    rates: FloatArray  # (B, q) <D_l, normal>
-    marks: FloatArray  # (B,) the drift up to which a height is accounted for
-    pull: FloatArray  # (q, d) D_l
-    drifts: FloatArray  # (q,) how far the pull has come from there
-    clocks: FloatArray  # (q,) integrals of a tau^l since then
-    gauges: FloatArray  # (2,) how far the neuron may have drifted; the largest |z| since then
+    heights: FloatVector  # (B,)
+    rates: FloatMatrix  # (B, q) <D_l, normal>
+    marks: FloatVector  # (B,) the drift up to which a height is accounted for
+    pull: FloatMatrix  # (q, d) D_l
+    drifts: FloatVector  # (q,) how far the pull has come from there
+    clocks: FloatVector  # (q,) integrals of a tau^l since then
+    gauges: FloatVector  # (2,) how far the neuron may have drifted; the largest |z| since then
 
 
 class Outlook(NamedTuple):
@@ -49,7 +49,7 @@ def no_survey() -> Survey:
 
 
 @kernel()
-def survey_walls(w: FloatArray, size: float, pull: FloatArray, normals: FloatArray) -> Survey:
+def survey_walls(w: FloatVector, size: float, pull: FloatMatrix, normals: FloatMatrix) -> Survey:
     """All heights of a neuron of a size, and what its pull does to them."""
     num_walls, q = normals.shape[0], pull.shape[0]
     heights, rates = np.empty(num_walls), np.empty((num_walls, q))
@@ -75,8 +75,8 @@ def outlook(survey: Survey, start: float, end: float, spent: float) -> Outlook:
 
 @kernel()
 def choose_by_survey(
-    survey: Survey, ahead: Outlook, sign: float, side: SignArray, keep_held: bool, among: IntArray, num: int,
-    chosen: IntArray,
+    survey: Survey, ahead: Outlook, sign: float, side: SignVector, keep_held: bool, among: IntVector, num: int,
+    chosen: IntVector,
 ) -> int:  # fmt: skip
     """The walls `among` some that may be met on a stretch ahead, where a has a sign, and those held; their number."""
     q = survey.clocks.shape[0]
@@ -109,7 +109,7 @@ def choose_by_survey(
 
 
 @kernel()
-def note_heights(survey: Survey, chosen: IntArray, num: int, found: FloatArray) -> None:
+def note_heights(survey: Survey, chosen: IntVector, num: int, found: FloatVector) -> None:
     """Take heights that were looked at for known."""
     clocks = survey.clocks
     for index in range(num):
@@ -122,7 +122,7 @@ def note_heights(survey: Survey, chosen: IntArray, num: int, found: FloatArray) 
 
 
 @kernel()
-def follow(survey: Survey, tau: float, shares: FloatArray, drift: float, size: float) -> None:
+def follow(survey: Survey, tau: float, shares: FloatVector, drift: float, size: float) -> None:
     """Move the clocks on by the integrals of a x^l, x from tau on; note how far it may have drifted, and its size."""
     for row in range(survey.clocks.shape[0]):
         total, factor = 0.0, 1.0
@@ -135,7 +135,7 @@ def follow(survey: Survey, tau: float, shares: FloatArray, drift: float, size: f
 
 
 @kernel()
-def compare_pulls(survey: Survey, pull: FloatArray) -> None:
+def compare_pulls(survey: Survey, pull: FloatMatrix) -> None:
     """How far the pull has come from that of the survey."""
     for row in range(pull.shape[0]):
         total = 0.0

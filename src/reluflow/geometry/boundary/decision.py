@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntArray, IntVector, SignArray, SignVector
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 from reluflow.geometry.boundary.minimum_norm import Room, along, make_room, minimise, norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
-from reluflow.kernels import borrowing_kernel, kernel
 
 Ridge = Literal["stop", "positive", "negative", "stay"]
 
@@ -29,12 +29,12 @@ MAX_RIDGES = 6  # 3^r continuations are tried where r repelling walls meet
 class Choice(NamedTuple):
     """A decision, written by `decide`: the new side of each wall stood on (0: it slides), its strength there, and D."""
 
-    sides: IntArray  # (s,)
-    strengths: FloatArray  # (s,)
-    pull: FloatArray  # (d,)
-    base: FloatArray  # (d,) work space, as are the rest
-    repelling: IntArray  # (s,)
-    members: IntArray  # (s,)
+    sides: IntVector  # (s,)
+    strengths: FloatVector  # (s,)
+    pull: FloatVector  # (d,)
+    base: FloatVector  # (d,) work space, as are the rest
+    repelling: IntVector  # (s,)
+    members: IntVector  # (s,)
     room: Room
 
 
@@ -54,12 +54,12 @@ def make_choice(s: int, d: int) -> Choice:
 
 @borrowing_kernel()
 def _keeps_sides(
-    normals: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
-    rest: FloatArray,
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
+    rest: FloatVector,
     sign: float,
-    before: SignArray,
+    before: SignVector,
     tolerance: float,
     choice: Choice,
 ) -> bool:
@@ -82,11 +82,11 @@ def _keeps_sides(
 
 @borrowing_kernel()
 def passes_one_wall(
-    normals: FloatArray,
+    normals: FloatMatrix,
     wall: int,
     plus: float,
     minus: float,
-    rest: FloatArray,
+    rest: FloatVector,
     sign: float,
     tolerance: float,
     choice: Choice,
@@ -111,9 +111,9 @@ def passes_one_wall(
 
 @borrowing_kernel()
 def _continuation(
-    normals: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
     code: int,
     count: int,
     num_repelling: int,
@@ -149,7 +149,7 @@ def _continuation(
 
 @borrowing_kernel()
 def _violation(
-    normals: FloatArray,
+    normals: FloatMatrix,
     sign: float,
     code: int,
     num_repelling: int,
@@ -171,12 +171,12 @@ def _violation(
 
 @borrowing_kernel()
 def decide(
-    normals: FloatArray,
-    plus: FloatArray,
-    minus: FloatArray,
-    rest: FloatArray,
+    normals: FloatMatrix,
+    plus: FloatVector,
+    minus: FloatVector,
+    rest: FloatVector,
     sign: float,
-    before: SignArray,
+    before: SignVector,
     tolerance: float,
     ridge: int,
     choice: Choice,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reluflow.arrays import BoolArray, FloatArray, IntArray
-from reluflow.kernels import borrowing_kernel, kernel
+from reluflow.arrays import BoolVector, FloatArray, FloatMatrix, FloatVector, IntVector
+from reluflow.compilation.kernel import borrowing_kernel, kernel
 
 _FAST = {"reassoc", "contract"}  # sums in any order, so that they use the processor's vectors
 DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fraction of it depends on them
@@ -20,18 +20,18 @@ DEPENDENT = 1e-10  # a row whose part outside the others' span is below this fra
 class Room(NamedTuple):
     """Work space for s rows in dimension d, made once for many problems; the first three hold the solution."""
 
-    pull: FloatArray  # (d,) the shortest vector
-    strengths: FloatArray  # (s,) z
-    ends: IntArray  # (s,) -1 or 1 where z is at its lower or upper end, 0 where it is free
-    rows: FloatArray  # (s, d)
-    lower: FloatArray  # (s,)
-    upper: FloatArray  # (s,)
-    goal: FloatArray  # (s,)
-    lengths: FloatArray  # (s,)
-    free: IntArray  # (s,) the free rows, in the order in which they became so
-    is_barred: BoolArray  # (s,)
-    basis: FloatArray  # orthonormal rows spanning the free ones
-    triangle: FloatArray
+    pull: FloatVector  # (d,) the shortest vector
+    strengths: FloatVector  # (s,) z
+    ends: IntVector  # (s,) -1 or 1 where z is at its lower or upper end, 0 where it is free
+    rows: FloatMatrix  # (s, d)
+    lower: FloatVector  # (s,)
+    upper: FloatVector  # (s,)
+    goal: FloatVector  # (s,)
+    lengths: FloatVector  # (s,)
+    free: IntVector  # (s,) the free rows, in the order in which they became so
+    is_barred: BoolVector  # (s,)
+    basis: FloatMatrix  # orthonormal rows spanning the free ones
+    triangle: FloatMatrix
 
 
 @kernel()
@@ -55,7 +55,7 @@ def make_room(s: int, d: int) -> Room:
 
 
 @borrowing_kernel(fastmath=_FAST)
-def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
+def along(rows: FloatMatrix, i: int, vector: FloatVector) -> float:
     """<row_i, vector>."""
     row, total = rows[i], 0.0
     for c in range(vector.shape[0]):
@@ -64,7 +64,7 @@ def along(rows: FloatArray, i: int, vector: FloatArray) -> float:
 
 
 @borrowing_kernel(fastmath=_FAST)
-def norm(vector: FloatArray) -> float:
+def norm(vector: FloatVector) -> float:
     """Euclidean norm, for vectors of ordinary size."""
     total = 0.0
     for c in range(vector.shape[0]):
@@ -74,7 +74,7 @@ def norm(vector: FloatArray) -> float:
 
 @borrowing_kernel(fastmath=_FAST)
 def orthonormalise(
-    rows: FloatArray, chosen: IntArray, start: int, count: int, basis: FloatArray, triangle: FloatArray
+    rows: FloatMatrix, chosen: IntVector, start: int, count: int, basis: FloatMatrix, triangle: FloatMatrix
 ) -> int:
     """Gram-Schmidt, twice for rounding: row chosen[i] = sum_j triangle[j, i] basis[j]; dependents skipped; the rank.
 
@@ -107,7 +107,7 @@ def orthonormalise(
 
 
 @borrowing_kernel(fastmath=_FAST)
-def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
+def remove_span(basis: FloatMatrix, rank: int, vector: FloatVector) -> None:
     """Subtract from `vector` its projection on the orthonormal rows, in place."""
     for _ in range(2):
         for j in range(rank):
@@ -117,7 +117,7 @@ def remove_span(basis: FloatArray, rank: int, vector: FloatArray) -> None:
 
 
 @borrowing_kernel(fastmath=_FAST)
-def _start_at_ends(base: FloatArray, count: int, room: Room) -> None:
+def _start_at_ends(base: FloatVector, count: int, room: Room) -> None:
     """Each z at the end that shortens the centre of the image, its lower end where the upper one is infinite."""
     for c in range(base.shape[0]):
         room.pull[c] = base[c]
@@ -148,7 +148,7 @@ def _first_blocked(size: int, room: Room) -> tuple[int, float]:
 
 
 @borrowing_kernel()
-def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool:
+def minimise(base: FloatVector, count: int, tolerance: float, room: Room) -> bool:
     """Solve for the first `count` rows of `room`, with their `lower` (finite) and `upper`; whether it converged.
 
     A primal active-set method. A row becomes free while its unit vector has a component above `tolerance` along the
@@ -211,7 +211,7 @@ def minimise(base: FloatArray, count: int, tolerance: float, room: Room) -> bool
 
 @kernel()
 def box_minimum_norm(
-    base: FloatArray, rows: FloatArray, lower: FloatArray, upper: FloatArray, tolerance: float
+    base: FloatVector, rows: FloatMatrix, lower: FloatVector, upper: FloatVector, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     """Shortest vector base + sum_i z_i rows_i with lower <= z <= upper (lower finite), and one such z.
 
@@ -228,7 +228,7 @@ def box_minimum_norm(
 
 @kernel()
 def shortest_over_bases(
-    bases: FloatArray, rows: FloatArray, lower: float, upper: float, tolerance: float
+    bases: FloatMatrix, rows: FloatMatrix, lower: float, upper: float, tolerance: float
 ) -> FloatArray:
     """The shortest vectors for every row of `bases` and one interval for all z, shape (num_bases, d)."""
     room = make_room(rows.shape[0], rows.shape[1])

@@ -1,0 +1,47 @@
+"""The two decorators that every file of kernels uses.
+
+Both are Numba's `njit` with its cache on disk. What they leave out nobody would call: entry points for C, and the
+counting of who holds an array in kernels that make none. Of the options left out Numba promises none, so each is used
+only where this version of Numba has it; without them kernels are right and compile more slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit
+from numba.core.options import DefaultOptions
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+KERNELS: dict[str, Any] = {}  # Numba's dispatcher of every kernel imported so far, by `module:name`
+
+
+def kernel(**options: Any) -> Callable[[Function], Function]:
+    """Compile a function of numbers, arrays and named tuples of them when it is first called, and keep the result.
+
+    Its annotations say for which types: see `reluflow.compilation.signature`.
+    """
+    return _compiler({"no_cfunc_wrapper": True}, options)
+
+
+def borrowing_kernel(**options: Any) -> Callable[[Function], Function]:
+    """`kernel` for a function that makes no array, and so need not count who holds one.
+
+    The counting took a third of the time where arrays come in named tuples and as rows of others. Numba refuses to
+    compile such a function if it does make an array.
+    """
+    return _compiler({"no_cfunc_wrapper": True, "_nrt": False}, options)
+
+
+def _compiler(left_out: dict[str, bool], options: dict[str, Any]) -> Callable[[Function], Function]:
+    known = {name: value for name, value in left_out.items() if hasattr(DefaultOptions, name)}
+    settings: dict[str, Any] = {"cache": True, **known, **options}
+
+    def compile_later(function: Function) -> Function:
+        dispatcher: Function = njit(**settings)(function)
+        KERNELS[f"{function.__module__}:{function.__name__}"] = dispatcher
+        return dispatcher
+
+    return compile_later

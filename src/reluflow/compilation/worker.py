@@ -1,0 +1,31 @@
+"""A process that compiles the kernels named on its standard input, and answers each name on its standard output."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from reluflow.compilation.kernel import KERNELS
+from reluflow.compilation.signature import signature_of
+
+
+def compile_kernel(name: str) -> None:
+    """Compile one kernel, `module:name`, for the types it is declared for; Numba writes it into its cache."""
+    importlib.import_module(name.partition(":")[0])
+    dispatcher = KERNELS[name]
+    types = signature_of(dispatcher.py_func)
+    if types is not None:
+        dispatcher.compile(types)
+
+
+def main() -> None:
+    """Compile until standard input ends."""
+    for line in sys.stdin:
+        name = line.strip()
+        compile_kernel(name)
+        sys.stdout.write(f"{name}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
