@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
@@ -35,7 +37,8 @@ SECONDS = {
     "verdict": 60.0,
     "report": 120.0,
 }
-FIRST_SECONDS = 600.0  # the first run on a machine compiles the kernels
+LOADING_SECONDS = 60.0  # for reading compiled kernels into the processes
+_LOOK_SECONDS = 0.3  # between two looks at how far compiling is
 MOST_PAGES = 16
 LONGEST_TEXT = 1 << 20
 _MESSAGE_FIELDS = {"ask", "id", "tag", "state", "key", "brief"}
@@ -49,24 +52,53 @@ class Laboratory:
         self.workers = {name: ComputingProcess() for name in ("quick", "ghost", "slow")}
         self.workers["flow"] = ComputingProcess(num_threads=2)
         self.num_pages = 0
-        self.is_ready = {"quick": False, "flow": False, "ghost": True, "slow": True}
-        self._warms = is_warm
+        self.is_ready = dict.fromkeys(self.workers, not is_warm)
+        self.compiled = (0, 0)  # kernels, of how many
 
     async def warm_up(self) -> None:
-        """Load the machine code before the first page needs it; on a new machine it is compiled here, once."""
-        if not self._warms:
-            self.is_ready |= {"quick": True, "flow": True}
+        """Compile what is not in the cache, what the first run needs first, and load it into the processes."""
+        if all(self.is_ready.values()):
             return
+        compiled = asyncio.Event()
+        # a thread that nobody waits for when the server ends; the processes it has started end with their pipes
+        loop = asyncio.get_running_loop()
+        threading.Thread(
+            target=self._compile, args=(lambda: loop.call_soon_threadsafe(compiled.set),), daemon=True
+        ).start()
+        await compiled.wait()
+        await asyncio.gather(self._load("quick", "geometry"), self._load("flow", "warm"))
 
+    def _compile(self, on_end: Callable[[], object]) -> None:
+        from reluflow.warm_up import Work, warm_up
+
+        def note(done: int, total: int) -> None:
+            self.compiled = (done, total)
+
+        in_order = (  # what is compiled, and the processes that can work when it is
+            ((Work.EVENT_DRIVEN_FLOW, Work.CERTIFICATES), ("flow", "ghost")),
+            ((Work.EXTREMAL_VECTORS, Work.ALIGNMENT), ("quick",)),
+            (tuple(Work), ("slow",)),
+        )
+        try:
+            for work, names in in_order:
+                warm_up(*work, on_progress=note)
+                self.is_ready |= dict.fromkeys(names, True)
+        finally:  # what could not be compiled here is compiled where it is first called
+            self.is_ready |= dict.fromkeys(self.workers, True)
+            on_end()
+
+    async def _load(self, name: str, what: str) -> None:
         async def ignore(kind: str, content: Any) -> None:
             return None
 
-        async def warm(name: str, what: str) -> None:
-            request = Request(0, what, "main", read_state({}), "", FIRST_SECONDS)
-            await self.workers[name].do(Job(request, ignore))
-            self.is_ready[name] = True
+        request = Request(0, what, "main", read_state({}), "", LOADING_SECONDS)
+        await self.workers[name].do(Job(request, ignore))
 
-        await asyncio.gather(warm("quick", "geometry"), warm("flow", "warm"))
+    @property
+    def stage(self) -> str:
+        """What a page that waits for kernels is told."""
+        done, total = self.compiled
+        return f"compiling the numerical kernels, once on this machine: {done} of {total}" if total else "starting"
 
     def close(self) -> None:
         """End the processes."""
@@ -158,9 +190,9 @@ class Session:
         if name == "flow" and job.request.tag == "ghost":
             name = "ghost"  # the second run has a process of its own: neither waits for the other
         if name:
-            if not self._laboratory.is_ready[name]:
-                await job.send("stage", "loading the machine code (compiled once on a new machine)")
-                job.request = replace(job.request, seconds=max(job.request.seconds, FIRST_SECONDS))
+            while not self._laboratory.is_ready[name] and not job.cancelled.is_set():
+                await job.send("stage", self._laboratory.stage)
+                await asyncio.sleep(_LOOK_SECONDS)
             await self._laboratory.workers[name].do(job)
             if not job.cancelled.is_set():
                 await job.send("done", "")
