@@ -24,6 +24,7 @@ _KINDS = {
     "max-margin": "the max-margin direction",
     "partial-direction": "a KKT direction of the samples it does not ignore",
     "not-stationary": "no stationary point",
+    "undecided": "a point that could not be certified",
 }
 
 

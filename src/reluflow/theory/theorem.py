@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from reluflow.after_run import Stage
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement, fails, undecided
@@ -283,10 +284,12 @@ def _as_judged(hypothesis: Hypothesis, judgement: Judgement) -> JudgedHypothesis
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
-    try:
-        return _as_measured(conclusion, conclusion.measure(evidence))
-    except Undecided as without:
-        return _as_measured(conclusion, missing(str(without)))
+    with Stage(f"Measuring {conclusion.name}") as measuring:
+        try:
+            return _as_measured(conclusion, conclusion.measure(evidence))
+        except Undecided as without:
+            return _as_measured(conclusion, missing(str(without)))
+    return _as_measured(conclusion, missing(measuring.failure))
 
 
 def _as_measured(conclusion: Conclusion, measurement: Measurement) -> MeasuredConclusion:
