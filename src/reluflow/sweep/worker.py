@@ -230,7 +230,8 @@ def compute(case: Case, fingerprint: str, over: Sequence[object], measures: Sequ
             except Exception as error:
                 values.append(None)
                 words = str(error) if isinstance(error, ReluflowError) else f"{type(error).__name__}: {error}"
-                failures.append((f"`{measure.name}`: {words}", traceback.format_exc(limit=-8)))
+                named = words if len(measures) == 1 else f"`{measure.name}`: {words}"
+                failures.append((named, traceback.format_exc(limit=-8)))
     except ReluflowError as error:
         return Record(fingerprint, FAILED, tuple(over), (), time.perf_counter() - began, str(error))
     except MemoryError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -284,7 +285,8 @@ def _as_judged(hypothesis: Hypothesis, judgement: Judgement) -> JudgedHypothesis
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
-    with Stage(f"Measuring {conclusion.name}") as measuring:
+    """What a conclusion amounts to; of a finished run the other conclusions are wanted even where this one fails."""
+    with Stage(f"Measuring {conclusion.name}") if evidence.trajectory is not None else nullcontext() as measuring:
         try:
             return _as_measured(conclusion, conclusion.measure(evidence))
         except Undecided as without:
