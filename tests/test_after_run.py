@@ -175,6 +175,15 @@ def test_a_study_keeps_its_run(command, monkeypatch, tmp_path, place, stage, sta
     assert all((tmp_path / name).exists() for name in answer["files"])
 
 
+def test_nothing_is_said_of_the_margin_of_an_undecided_direction(monkeypatch):
+    make_fail(monkeypatch, "reluflow.endings.undecided:certified_limit")
+    with pytest.warns(StageFailed, match=ERROR):
+        found = study(load("min-toy"), width=8, seeds=0, theorems=())
+    words = " ".join(found.verdict())
+    assert "its direction converges to a limit that could not be certified (not a proof)" in words
+    assert "margin is" not in words
+
+
 @pytest.mark.parametrize("task", ["diagnose", "extremal_vectors", "alignment_of", "forecast"])
 def test_one_part_of_a_study_that_fails_is_an_open_question(monkeypatch, task):
     make_fail(monkeypatch, f"reluflow.study.plan:{task}")
