@@ -18,7 +18,7 @@ from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.endings.limit import LimitIdentified, certified_limit, nearest_direction
-from reluflow.endings.takeover import Prospects, Takeover, _keeps_best
+from reluflow.endings.takeover import NO_PULL, Prospects, Takeover, _keeps_best, prospects
 from reluflow.experiments.check import check
 from reluflow.geometry.alignment import align
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
@@ -244,3 +244,13 @@ def test_a_takeover_ends_a_run_where_it_is_far_and_foreseen_from_near(
         farthest_margin=farthest,
     )
     assert LimitIdentified().start()(run) is (Outcome.TAKEOVER_AHEAD if ends else None)
+
+
+def test_where_no_sample_pulls_nothing_is_known_of_the_way_ahead():
+    """A direction without multipliers has no forces to follow neurons under; they were followed under no samples."""
+    data = load("lyu-counterexample")
+    network = Network([[6.0, 0.0], [0.0, -1.0]], [6.0, -1.0], leak=0.1)
+    kkt = replace(kkt_certificate(network, data), multipliers=np.zeros(data.n))
+    found = prospects(network, network, data, kkt, np.asarray(data.y), None)
+    assert found == Prospects((), (NO_PULL,), False)
+    assert not found.is_final

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     MAX_MARGIN = "max-margin"
     PARTIAL_DIRECTION = "partial-direction"
     NOT_STATIONARY = "not-stationary"
+    UNDECIDED = "undecided"  # of a run whose end could not be certified; the reasons say why
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class Certificate(RowsToFrame):
     @property
     def is_proved(self) -> bool:
         """Whether every word of `kind` is proved to the tolerance asked for."""
-        return self.kind is not Kind.NOT_STATIONARY and not self.open_points
+        return self.kind not in (Kind.NOT_STATIONARY, Kind.UNDECIDED) and not self.open_points
 
     def table(self) -> list[dict[str, Any]]:
         """One row per number that proves the kind, ready for a data frame."""

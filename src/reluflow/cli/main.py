@@ -10,7 +10,9 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from reluflow import __version__
@@ -65,7 +67,8 @@ def _run(words: list[str]) -> NoReturn:
     from reluflow.errors import ReluflowError  # loads NumPy, which Ctrl-C may end as well
 
     try:
-        status = _dispatch(words)
+        with _stages_spoken():
+            status = _dispatch(words)
         sys.stdout.flush()
     except ReluflowError as error:
         _leave(str(error), 2)
@@ -81,6 +84,27 @@ def _run(words: list[str]) -> NoReturn:
     except OSError as error:
         _leave(f"`{error.filename or 'a file'}` could not be read or written: {error.strerror or error}.", 2)
     sys.exit(status)
+
+
+@contextmanager
+def _stages_spoken() -> Iterator[None]:
+    """Say in one sentence, each once, what failed after a run, without the place in the code."""
+    from reluflow.after_run import StageFailed
+
+    said: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", StageFailed)
+        shown = warnings.showwarning
+
+        def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if not issubclass(category, StageFailed):
+                shown(message, category, *place, **more)
+            elif str(message) not in said:
+                said.add(str(message))
+                print(f"Note: {message}", file=sys.stderr)
+
+        warnings.showwarning = say
+        yield
 
 
 def _dispatch(words: list[str]) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reluflow.after_run import Stage
 from reluflow.cli.arguments import (
     BiasOption,
     FactorOption,
@@ -33,6 +34,7 @@ from reluflow.cli.progress import stage_bar
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from reluflow.study.story import Study
     from reluflow.theory.theorem import Theorem
 
 StudyDataset = Annotated[
@@ -144,24 +146,34 @@ def command(
                 found, status = interrupt.study, 130
             on_stage("drawing")
             report.update(found)
-            film = animate_study(found, folder / "run.gif") if animate else None
+            film = None
+            if animate:
+                with Stage("Drawing the moving picture"):
+                    film = animate_study(found, folder / "run.gif")
         if pieces.num_taken:
             note(
                 f"{pieces.num_taken} parts of this story, finished by an earlier call, were taken from {pieces.folder}."
             )
         if status:
             note(f"interrupted; what was done is in {report.path}, and the same command goes on from there.")
-        else:
-            pieces.remove()
+        elif report.failure:
+            note(f"what was done is kept in {pieces.folder}, and the same command goes on from there.")
+            status = 2
         if json:
             files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
-            print_json(as_json(found) | {"files": [str(path) for path in files]})
-            return status
-        for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
-            print(sentence)
-        if animate:
-            print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
+            print_json(as_json(found) | {"files": [str(path) for path in files if path.exists()]})
+        else:
+            _print(found, report.path, animated=(film,) if animate else ())
+        if not status:
+            pieces.remove()
         return status
+
+
+def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> None:
+    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
+        print(sentence)
+    for film in animated:
+        print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
 
 
 def _available_cores() -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from reluflow.after_run import Stage
 from reluflow.cli.arguments import (
     BiasOption,
     DatasetArgument,
@@ -110,11 +111,12 @@ def command(
         ),
     ] = None,
     json: JsonOption = False,
-) -> None:
+) -> int:
     """Train a network by the exact gradient flow, by gradient descent or by SGD, and certify where it ends.
 
     The flow is given a minute unless `--max-seconds` says otherwise (`inf`: any time) or there is a `--checkpoint`.
-    What a run cut short leaves open is said, and with `--checkpoint` the same command goes on.
+    What a run cut short leaves open is said, and with `--checkpoint` the same command goes on. Where certifying the end
+    fails, the run is printed all the same, with limit `undecided`.
 
     Example: reluflow train three-points --width 200 --scale 1e-3 --json
     """
@@ -124,7 +126,7 @@ def command(
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
-    from reluflow.endings.limit import certified_limit
+    from reluflow.endings.undecided import limit_or_undecided
     from reluflow.warm_up import work_of
 
     data = dataset_from(dataset, bias=bias, seed=seed)
@@ -177,27 +179,22 @@ def command(
             )
     except TrainingInterrupted as interrupt:  # what was done is wanted all the same
         trajectory = interrupt.trajectory
-    if save is not None:
-        from reluflow.dynamics.storage import save_trajectory
-
-        save_trajectory(trajectory, save)
-    if save_network is not None:
-        from reluflow.network import write_network
-
-        write_network(trajectory.network, save_network)
-    limit = certified_limit(trajectory)
+    is_saved = _save(trajectory, save, save_network)
+    limit = limit_or_undecided(trajectory)
     branching = None
     if check_rtol:
-        with training_bar(trajectory.time) as progress:
+        with Stage("Running the flow again, more exactly,"), training_bar(trajectory.time) as progress:
             seconds = _seconds_allowed(max_seconds, method, checkpoint)
             branching = branching_of(trajectory, chosen.solver, max_seconds=seconds, progress=progress)
+    status = 0 if is_saved else 2
     if json:
-        extra = {} if branching is None else {"branching": branching.as_dict()}
+        extra = {"branching": None if branching is None else branching.as_dict()} if check_rtol else {}
         print_json({**_as_json(trajectory, limit), "solver": name, **extra})
-        return
+        return status
     _print(trajectory, limit, reason)
     if branching is not None:
         print(branching.sentence)
+    return status
 
 
 FLOW_SECONDS = 60.0  # allowed to the flow unless asked otherwise; a descent ends after its iterations
@@ -220,6 +217,24 @@ def check_places(save: Path | None, save_network: Path | None) -> None:
         from reluflow.network.files import check_writable
 
         check_writable(save_network)
+
+
+def _save(trajectory: Trajectory, save: Path | None, save_network: Path | None) -> bool:
+    """Keep the run where it was asked for; whether all of that went well."""
+    failures = []
+    if save is not None:
+        from reluflow.dynamics.storage import save_trajectory
+
+        with Stage(f"Saving the trajectory to {save}") as saving:
+            save_trajectory(trajectory, save)
+        failures.append(saving.failure)
+    if save_network is not None:
+        from reluflow.network import write_network
+
+        with Stage(f"Saving the network to {save_network}") as saving:
+            write_network(trajectory.network, save_network)
+        failures.append(saving.failure)
+    return not any(failures)
 
 
 def descent_from(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.keep import Keep, Recording
@@ -17,7 +18,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
 from reluflow.dynamics.stopping import AbstractStoppingRule, Allowance, AtTime, DirectionConverged, FirstOf, Stationary
-from reluflow.dynamics.trajectory import Limit, Outcome, TrainingInterrupted, Trajectory
+from reluflow.dynamics.trajectory import Limit, Outcome, Phase, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 
@@ -136,13 +137,27 @@ def train(
                 checkpoint.write(settings, (run, check, recording))
             mark = _mark(run, recording)
         raise TrainingInterrupted(_interrupted(problem, solver, run, recording, mark)) from interrupt
-    if checkpoint is not None and outcome.is_spent and run.outcome is None:
-        checkpoint.write(settings, (run, check, recording))
-    elif checkpoint is not None:
-        checkpoint.remove()
+    if checkpoint is not None:
+        with Stage("Keeping the checkpoint up to date"):
+            if outcome.is_spent and run.outcome is None:
+                checkpoint.write(settings, (run, check, recording))
+            else:
+                checkpoint.remove()
     end = _mark(run, recording, problem.network)
-    limit_point = run.limit(outcome)
-    return _trajectory(problem, solver, outcome, run, recording, end, limit_point, run.balancedness_drift())
+    return _trajectory(problem, solver, outcome, run, recording, end, _end_point(run, outcome), _drift(run))
+
+
+def _end_point(run: AbstractRun, outcome: Outcome) -> Limit:
+    """Where the run tends to; its last state where that could not be worked out."""
+    with Stage("Polishing the end point") as polishing:
+        return run.limit(outcome)
+    return Limit(run.network(), np.nan, False, 0, f"Not polished: {polishing.failure}")
+
+
+def _drift(run: AbstractRun) -> float:
+    with Stage("Measuring the drift of balancedness"):
+        return run.balancedness_drift()
+    return np.nan
 
 
 class _Mark(NamedTuple):
@@ -193,6 +208,9 @@ def _trajectory(
     outputs = np.array(columns[3])
     largest_label = float(np.max(np.abs(problem.dataset.y)))
     label_scale = 1.0 if problem.loss.is_classification or largest_label == 0.0 else largest_label
+    phases: tuple[Phase, ...] = ()
+    with Stage("Naming the phases"):
+        phases = find_phases(times, losses, outputs, label_scale=label_scale)
     return Trajectory(
         problem=problem,
         method=solver.describe(),
@@ -206,7 +224,7 @@ def _trajectory(
         frames=tuple(frame for frame in recording.frames if frame.step <= end.steps),
         measured=tuple(recording.measured[: end.num_measured]),
         events=run.recorder.log(end.num_event_blocks),
-        phases=find_phases(times, losses, outputs, label_scale=label_scale),
+        phases=phases,
         network=limit.network,
         limit=limit,
         time=end.time,

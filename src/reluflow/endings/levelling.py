@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.after_run import Stage
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.stationarity import stationarity
@@ -70,6 +71,11 @@ class _Levelling:
         self.next_left = np.inf
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
+        with Stage("Looking for what the loss tends to"):  # the run goes on without it
+            return self._found(run)
+        return None
+
+    def _found(self, run: AbstractRun) -> Outcome | None:
         loss, dataset = run.problem.loss, run.problem.dataset
         outputs = run.outputs()
         if not loss.fades or np.all(outputs[is_acted_on(outputs)] * dataset.y[is_acted_on(outputs)] > 0.0):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
@@ -202,8 +203,9 @@ class NearestDirection:
 def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: bool = False) -> NearestDirection | None:
     """Solve for the direction a classifier is near; None where it does not classify what it acts on.
 
-    With `is_hasty` no cone program is solved: also None where a direction cannot be found at once from the forces as
-    they are. Where it can be found only for the heavy neurons, it is that; `prospects` then knows which others grow.
+    Also None where no solver finds a direction with a margin and samples that pull it. With `is_hasty` no cone program
+    is solved: then None as well where a direction cannot be found at once from the forces as they are. Where it can be
+    found only for the heavy neurons, it is that; `prospects` then knows which others grow.
     """
     dataset, outputs = problem.dataset, network.outputs(problem.dataset.X)
     ignored, kept, walls = np.empty(0, dtype=np.intp), dataset, None
@@ -230,6 +232,8 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
         if solved is None:
             continue
         kkt = kkt_certificate(solved, kept, walls=walls)
+        if not np.any(kkt.multipliers):  # a solver too inexact for the margin: no flow tends to such a direction
+            continue
         if best is None or kkt.residual < best.kkt.residual:
             best = NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls)
         if best.kkt.residual <= _IS_KKT or not is_hasty:
@@ -345,6 +349,11 @@ class _LimitSearch:
         self.next_margin = rule.smallest_margin
 
     def __call__(self, run: AbstractRun) -> Outcome | None:
+        with Stage("Looking for the limiting direction"):  # the run goes on without it
+            return self._found(run)
+        return None
+
+    def _found(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
         is_costly = _program_size(run.problem) > _COSTLY
         if is_costly:

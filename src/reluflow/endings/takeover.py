@@ -26,6 +26,7 @@ ON_BOUNDARY = 1e-12  # |cos| of a neuron that stands on the boundary of a sample
 SLACK = 1e-6  # a margin that exceeds the smallest by less than this, relative, is not told apart from it
 MOST_SENTENCES = 3
 _FEW_PULL = 0.5  # share of the samples that pull up to which it is worth following neurons under these alone first
+NO_PULL = "No sample pulls at this direction, so that what the neurons do near it is not known."
 UNFADING = 1e6  # pull of an ignored sample against that of the others, whose own tends to 0
 
 
@@ -120,6 +121,8 @@ def prospects(
         The ignored samples. They pull far harder than the others, whose forces fade: a neuron that meets one of its own
         sign turns to it and takes over, one of the other sign is held at its boundary.
     """
+    if not np.any(kkt.multipliers):  # under no forces nobody moves: nothing is learnt of the way ahead
+        return Prospects((), (NO_PULL,), False)
     length = row_norms(last.w)
     moving = np.flatnonzero(length > 0.0)
     size = row_norms(np.column_stack([last.w, last.a])) * np.sqrt(last.weight)

@@ -17,7 +17,8 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.endings.levelling import end_of_training, may_be_stiff
-from reluflow.endings.limit import CertifiedLimit, certified_limit
+from reluflow.endings.limit import CertifiedLimit
+from reluflow.endings.undecided import limit_or_undecided
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.losses import AbstractLoss, loss_named
@@ -163,7 +164,7 @@ def whereabouts(
     if flow:
         solver = choose_flow(problem, max_steps=max_steps, to_the_end=may_be_stiff(problem)).solver
         trajectory = train(problem, solver, until=end_of_training(problem))
-        limit = certified_limit(trajectory)
+        limit = limit_or_undecided(trajectory)
     aligned_share, dead_share = _shares(problem, outputs)
     squares = np.square(network.a), np.einsum("jd,jd->j", network.w, network.w)
     total = np.where(squares[0] + squares[1] > 0, squares[0] + squares[1], 1.0)

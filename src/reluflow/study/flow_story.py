@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reluflow.after_run import Stage
 from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -16,7 +18,8 @@ from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.endings.levelling import end_of_training
-from reluflow.endings.limit import CertifiedLimit, certified_limit
+from reluflow.endings.limit import CertifiedLimit
+from reluflow.endings.undecided import limit_or_undecided
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.descent_from_there import DescentPart, descend_from
 
@@ -136,13 +139,14 @@ def follow_flow(
         )
     except TrainingInterrupted as interrupt:
         cut = interrupt.trajectory
-        told = FlowStory(cut, (*cut.frames, cut.end), certified_limit(cut), allowed, time.monotonic() - began)
+        told = FlowStory(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
         raise FlowInterrupted(told) from interrupt
     descent = None
     if fallback and trajectory.outcome.is_spent:
         work = problem.dataset.X.size * problem.network.num_neurons
         most = min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
-        try:
+        with Stage("Going on by descent"), suppress(InvalidInputError):
+            # refused at a scale or a time beyond the range of a double; in any case the flow stands alone
             trajectory, descent = descend_from(
                 trajectory,
                 until=rule,
@@ -151,12 +155,13 @@ def follow_flow(
                 keep=keep,
                 progress=on_step,
             )
-        except InvalidInputError:  # a scale or a time beyond the range of a double: the flow stands alone
-            descent = None
-    between = [*trajectory.frames, *(_at_phase_ends(trajectory, descent) if at_phase_ends else [])]
+    between = list(trajectory.frames)
+    if at_phase_ends:
+        with Stage("Finding the networks at the ends of the phases"):
+            between += _at_phase_ends(trajectory, descent)
     between = [frame for frame in between if frame.log_time < trajectory.end.log_time]
     frames = (*sorted(between, key=lambda frame: frame.log_time), trajectory.end)
-    limit = certified_limit(trajectory)
+    limit = limit_or_undecided(trajectory)
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
     return FlowStory(trajectory, frames, limit, allowed, time.monotonic() - began, descent)

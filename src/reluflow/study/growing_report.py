@@ -6,6 +6,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from reluflow.after_run import Stage
 from reluflow.study.pictures import Drawing, Picture, drawings_of
 from reluflow.study.report import write_report
 from reluflow.study.story import Study
@@ -32,6 +33,8 @@ class GrowingReport:
         Of the report; a reader sees the version before or the version after, never half of one.
     pictures
         Drawn so far.
+    failure
+        Why the last version could not be written; empty where it could.
     """
 
     def __init__(self, folder: Path, *, command: str, is_drawn_aside: bool = False) -> None:
@@ -42,25 +45,38 @@ class GrowingReport:
         self._last = -SECONDS_BETWEEN
         self._written: Study | None = None
         self._artist = ThreadPoolExecutor(1, "drawing") if is_drawn_aside else None
-        self._asked: dict[str, Future[Picture]] = {}
+        self._asked: dict[str, Future[Picture | None]] = {}
+        self.failure = ""
 
     def update(self, found: Study) -> None:
         """Draw what is new, and write the report unless it was written a moment ago and more is to come."""
+        with Stage(f"Writing {self.path}") as writing:
+            self._update(found)
+        self.failure = writing.failure
+
+    def _update(self, found: Study) -> None:
         drawings = drawings_of(found)
         for drawing in drawings:
             if drawing.name not in self._asked:
                 self._asked[drawing.name] = self._ask(drawing)
         asked = [self._asked[drawing.name] for drawing in drawings]
-        self.pictures = [picture.result() for picture in asked if picture.done() or not found.pending]
+        drawn = [picture.result() for picture in asked if picture.done() or not found.pending]
+        self.pictures = [picture for picture in drawn if picture is not None]
         is_due = time.monotonic() - self._last >= SECONDS_BETWEEN
         if (is_due or not found.pending) and found is not self._written:
             write_report(found, self.pictures, self.path, command=self._command)
             self._last = time.monotonic()
             self._written = found
 
-    def _ask(self, drawing: Drawing) -> Future[Picture]:
+    def _ask(self, drawing: Drawing) -> Future[Picture | None]:
         if self._artist is not None:
-            return self._artist.submit(drawing.drawn_in, self._folder)
-        drawn: Future[Picture] = Future()
-        drawn.set_result(drawing.drawn_in(self._folder))
+            return self._artist.submit(self._drawn, drawing)
+        drawn: Future[Picture | None] = Future()
+        drawn.set_result(self._drawn(drawing))
         return drawn
+
+    def _drawn(self, drawing: Drawing) -> Picture | None:
+        """The picture, or None where drawing it fails; the report is written without it."""
+        with Stage(f"Drawing {drawing.name}.png"):
+            return drawing.drawn_in(self._folder)
+        return None

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from reluflow.after_run import Stage
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.train import train
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.jump_process.forecast import forecast
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
+from reluflow.study.first_use import compile_collocation, compile_event_driven, compile_geometry
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.pieces import Pieces
@@ -304,16 +304,27 @@ class Telling:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
             self._answers[name] = answer
         elif name == "flow":
-            self._study = replace(
-                self._study, flow=value, groups=neuron_groups(value.limit.network, self._study.dataset)
-            )
+            self._study = replace(self._study, flow=value)
+            with self._stage_of("Grouping the neurons of the run"):
+                groups = neuron_groups(value.limit.network, self._study.dataset)
+                self._study = replace(self._study, groups=groups)
             max_steps = value.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
-            self._submit(*self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
+            with self._stage_of("Planning the repetitions of the run"):
+                self._submit(*self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
         elif name in _WORDS:
             self._study = replace(self._study, **{name: value})
         else:
-            self._submit(*self._repetitions.after(name, value))
+            with self._stage_of(f"Comparing the run {name} with the first"):
+                self._submit(*self._repetitions.after(name, value))
         self._study = replace(self._study, variations=self._repetitions.variations)
+
+    @contextmanager
+    def _stage_of(self, name: str) -> Iterator[None]:
+        """A stage after a run, whose failure is one more open question."""
+        with Stage(name) as stage:
+            yield
+        if stage.failure:
+            self._open.append(stage.failure)
 
     def study(self) -> Study:
         """What is found so far."""
@@ -343,33 +354,6 @@ def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
     if runs:
         known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
     return ", ".join(known)
-
-
-def compile_event_driven(loss: AbstractLoss, leak: float) -> None:
-    """Run the flow and the descent on next to nothing: what is compiled once on a machine then is."""
-    problem = _next_to_nothing(loss, leak)
-    train(problem, choose_flow(problem, solver="event-driven").solver, max_steps=100)
-    train(problem, GradientDescent(lr=0.01, iterations=2))
-
-
-def compile_collocation(loss: AbstractLoss, leak: float) -> None:
-    """Likewise the flow on real data."""
-    problem = _next_to_nothing(loss, leak)
-    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=5)
-
-
-def compile_geometry(loss: AbstractLoss, leak: float) -> None:
-    """Likewise alignments and extremal vectors."""
-    problem = _next_to_nothing(loss, leak)
-    alignment_of(problem.dataset, loss, problem.network.w, problem.network.a, leak=leak)
-    extremal_vectors(problem.dataset, loss, leak=leak)
-    extremal_vectors(problem.dataset, loss, leak=leak, max_cones=0)
-
-
-def _next_to_nothing(loss: AbstractLoss, leak: float) -> TrainingProblem:
-    data = Dataset([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]], [1.0, -1.0, 1.0])
-    network = Network([[0.3, 0.15], [-0.15, 0.3], [0.1, 0.3], [0.2, -0.3]], [0.4, -0.4, 0.4, 0.4], leak=leak)
-    return TrainingProblem(data, loss, network)
 
 
 def default_width(dataset: Dataset, loss: AbstractLoss) -> int:

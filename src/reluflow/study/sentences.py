@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reluflow.certificates.certificate import Kind
 from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.scale_advice import power_of_ten
@@ -24,6 +25,7 @@ _KINDS = {
     "max-margin": "the max-margin direction",
     "partial-direction": "a KKT direction of the samples it does not ignore",
     "not-stationary": "no stationary point",
+    "undecided": "a limit that could not be certified",
 }
 
 
@@ -151,6 +153,8 @@ def _against_linear(found: Study, flow: FlowStory) -> list[str]:
 
 def _margins(flow: FlowStory) -> list[str]:
     certificate = flow.limit.certificate
+    if certificate.kind is Kind.UNDECIDED:
+        return []
     words = f"Its normalised margin is {certificate.margin:.6g}"
     if math.isfinite(certificate.best_linear_margin):
         linear = linear_network_margin(certificate.best_linear_margin, flow.trajectory.problem.network.leak)

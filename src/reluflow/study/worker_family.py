@@ -111,7 +111,7 @@ class FamilyMember:
         """Send it a task."""
         self.task = task
         try:
-            self._tasks.send((task.function, task.arguments, task.is_told))
+            self._tasks.send((task.name, task.function, task.arguments, task.is_told))
         except (BrokenPipeError, ConnectionResetError):
             return  # it is dead, which is noticed when its answers end
 

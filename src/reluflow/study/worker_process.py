@@ -14,12 +14,13 @@ import os
 import signal
 import sys
 import time
-import traceback
+import warnings
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from reluflow.after_run import Stage, StageFailed
 from reluflow.errors import ReluflowError
 from reluflow.study.worker_family import DIVIDES
 
@@ -55,28 +56,44 @@ class _Listener:
 def serve(tasks: Connection, answers: Connection) -> None:
     """Do tasks until none comes."""
     listener = _Listener(answers)
+    _hand_on_warnings(answers)
     signal.signal(signal.SIGINT, listener.interrupt)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the program was started deaf to it
     while True:
         try:
-            function, arguments, is_told = tasks.recv()
+            name, function, arguments, is_told = tasks.recv()
         except EOFError:
             return
         listener.is_over = False
-        answers.send(_answer(function, arguments, {"on_step": listener} if is_told else {}))
+        answers.send(_answer(name, function, arguments, {"on_step": listener} if is_told else {}))
 
 
-def _answer(function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]) -> tuple[str, Any]:
+def _answer(
+    name: str, function: Callable[..., Any], arguments: tuple[Any, ...], more: dict[str, Any]
+) -> tuple[str, Any]:
     from reluflow.study.flow_story import FlowInterrupted
 
-    try:
-        return "value", function(*arguments, **more)
-    except FlowInterrupted as interrupt:
-        return "value", interrupt.story
-    except ReluflowError as error:
-        return "refusal", str(error)
-    except Exception:
-        return "crash", traceback.format_exc()
+    with Stage(f"Computing {name}") as computing:
+        try:
+            return "value", function(*arguments, **more)
+        except FlowInterrupted as interrupt:
+            return "value", interrupt.story
+        except ReluflowError as error:
+            return "refusal", str(error)
+    return "refusal", computing.failure
+
+
+def _hand_on_warnings(answers: Connection) -> None:
+    """Let the parent say what failed after a run."""
+    shown = warnings.showwarning
+
+    def hand_on(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, StageFailed):
+            answers.send(("warning", str(message)))
+        else:
+            shown(message, category, *place, **more)
+
+    warnings.showwarning = hand_on
 
 
 def divide(pipes: list[tuple[int, int]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
+from reluflow.after_run import Stage, StageFailed
 from reluflow.errors import ReluflowError
 from reluflow.study.worker_family import FamilyMember, StudyTask, started_members
 
@@ -76,12 +78,14 @@ class SerialWorkers(AbstractWorkers):
     def next_finished(self, timeout: float) -> Finished | None:
         task = self._queue[0]
         self.on_start(task.name)
-        try:
-            finished = Finished(task.name, task.function(*task.arguments))
-        except ReluflowError as error:
-            finished = Finished(task.name, None, str(error))
+        finished = None
+        with Stage(f"Computing {task.name}") as computing:
+            try:
+                finished = Finished(task.name, task.function(*task.arguments))
+            except ReluflowError as error:
+                finished = Finished(task.name, None, str(error))
         self._queue.popleft()
-        return finished
+        return finished or Finished(task.name, None, computing.failure)
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
         told = [] if hurry else [task for task in self._queue if task.is_told]
@@ -148,9 +152,10 @@ class ProcessWorkers(AbstractWorkers):
         if kind == "words":
             self.on_words(name, content)
             return None
+        if kind == "warning":
+            warnings.warn(content, StageFailed, stacklevel=2)
+            return None
         member.task = None
-        if kind == "crash":
-            raise RuntimeError(f"{name}:\n{content}")
         return Finished(name, None, content) if kind == "refusal" else Finished(name, content)
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:

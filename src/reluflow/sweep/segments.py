@@ -46,7 +46,8 @@ class Record:
     over
         Values of the swept names.
     measures
-        Values of the measures, in the plan's order; empty where it failed.
+        Values of the measures, in the plan's order; where it failed, None for those that could not be taken, or empty
+        where the run itself failed.
     seconds
         What it cost.
     error
@@ -66,7 +67,10 @@ class Record:
     def line(self) -> bytes:
         """The record as a line of a segment."""
         body: dict[str, Any] = {"over": self.over, "seconds": round(self.seconds, 6)}
-        body |= {"measures": self.measures} if self.status == DONE else {"error": self.error, "trace": self.trace}
+        if self.measures or self.status == DONE:
+            body["measures"] = self.measures
+        if self.status != DONE:
+            body |= {"error": self.error, "trace": self.trace}
         return f"{self.fingerprint} {self.status} {json.dumps(body)}\n".encode()
 
 

@@ -106,12 +106,15 @@ def write_table(plan: Plan, folder: Path) -> dict[str, int]:
         ours = [record for record, is_our in zip(records, is_ours, strict=True) if is_our]
         good = np.array([record.status == DONE for record in ours], dtype=bool)
         order = [list(segment.header["measures"]).index(identity) for identity in plan.identities]
-        for column, at in zip(columns, order, strict=True):
-            column.put(places[good], [record.measures[at] for record in ours if record.status == DONE])
         bad = np.array(
             [not is_good and known.codes[place] == FAILED_CODE for is_good, place in zip(good, places, strict=True)],
             dtype=bool,
         )
+        told = (good | bad) & np.array([bool(record.measures) for record in ours], dtype=bool)
+        for column, at in zip(columns, order, strict=True):
+            column.put(
+                places[told], [record.measures[at] for record, is_told in zip(ours, told, strict=True) if is_told]
+            )
         errors.put(places[bad], [record.error for record, is_bad in zip(ours, bad, strict=True) if is_bad])
     swept = [swept_values(axis.values) for axis in plan.axes]
     fields = [arrow.field(axis.name, _swept_type(arrow, axis.values)) for axis in plan.axes]

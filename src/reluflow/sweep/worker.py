@@ -213,14 +213,25 @@ class Worker:
 def compute(case: Case, fingerprint: str, over: Sequence[object], measures: Sequence[Measure]) -> Record:
     """Run a case and take its measures; whatever goes wrong in it becomes its result.
 
+    A measure that cannot be taken is None, its case has failed, and the other measures of the run are kept.
+
     >>> record = compute(Case("three-points", loss="logistic"), "", (), ())
     >>> record.status, record.error[:47]
     ('failed', '`y` must hold only the labels -1 and 1 for a cl')
     """
     began = time.perf_counter()
+    values: list[Any] = []
+    failures: list[tuple[str, str]] = []
     try:
         trajectory = finished_run(case)
-        values = tuple(measure(trajectory) for measure in measures)
+        for measure in measures:
+            try:
+                values.append(measure(trajectory))
+            except Exception as error:
+                values.append(None)
+                words = str(error) if isinstance(error, ReluflowError) else f"{type(error).__name__}: {error}"
+                named = words if len(measures) == 1 else f"`{measure.name}`: {words}"
+                failures.append((named, traceback.format_exc(limit=-8)))
     except ReluflowError as error:
         return Record(fingerprint, FAILED, tuple(over), (), time.perf_counter() - began, str(error))
     except MemoryError:
@@ -230,4 +241,8 @@ def compute(case: Case, fingerprint: str, over: Sequence[object], measures: Sequ
         sentence = f"{type(error).__name__}: {error}"
         trace = traceback.format_exc(limit=-8)
         return Record(fingerprint, FAILED, tuple(over), (), time.perf_counter() - began, sentence, trace)
-    return Record(fingerprint, DONE, tuple(over), values, time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    if failures:
+        sentences, traces = zip(*failures, strict=True)
+        return Record(fingerprint, FAILED, tuple(over), tuple(values), seconds, " ".join(sentences), "\n".join(traces))
+    return Record(fingerprint, DONE, tuple(over), tuple(values), seconds)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from reluflow.after_run import Stage
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.theory.condition import Judgement, fails, undecided
@@ -283,10 +285,13 @@ def _as_judged(hypothesis: Hypothesis, judgement: Judgement) -> JudgedHypothesis
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
-    try:
-        return _as_measured(conclusion, conclusion.measure(evidence))
-    except Undecided as without:
-        return _as_measured(conclusion, missing(str(without)))
+    """What a conclusion amounts to; of a finished run the other conclusions are wanted even where this one fails."""
+    with Stage(f"Measuring {conclusion.name}") if evidence.trajectory is not None else nullcontext() as measuring:
+        try:
+            return _as_measured(conclusion, conclusion.measure(evidence))
+        except Undecided as without:
+            return _as_measured(conclusion, missing(str(without)))
+    return _as_measured(conclusion, missing(measuring.failure))
 
 
 def _as_measured(conclusion: Conclusion, measurement: Measurement) -> MeasuredConclusion:

@@ -214,9 +214,9 @@ def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
 
 def limit_of(trajectory: Trajectory) -> dict[str, Any]:
     """What the end of a run provably is."""
-    from reluflow.endings.limit import certified_limit
+    from reluflow.endings.undecided import limit_or_undecided
 
-    limit = certified_limit(trajectory)
+    limit = limit_or_undecided(trajectory)
     certificate = limit.certificate
     return {
         "kind": str(certificate.kind),

@@ -7,7 +7,8 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `grouped_neurons_kernels`, `grouped_neurons`: who is in which group, and the columns that stand for them.
 - `sliding_kernels`, `lone_neurons`: the walls a neuron slides on; the neurons each on its own, for the second solver.
 - `crossing_kernels`, `carrying_kernels`: who meets a wall within a step; the light ones carried through it.
-- `boundary_events`, `slides`: what an arrival at a wall does to a neuron; when a slide ends.
+- `pull_errors`, `boundary_events`, `slides`: pulls too small to have a sign; what an arrival at a wall does to a
+  neuron; when a slide ends.
 - `stationary_limit`: where the flow tends to from a state near its end.
 - `flow_state`: the one owner of what changes, with the invariants and the order in which it may change.
 - `light_crossers`, `frozen_start`: crossers that do not end a step; the closed-form start at a tiny scale.
@@ -16,7 +17,7 @@ To be read in this order; each file knows those above it only. Kernels are machi
 - `event_driven`: the solver and its settings.
 
 The flow at the size of real data, by collocation of the forces, stands on `bernstein_kernels`, `lone_neurons`,
-`boundary_events`, `frozen_start` and one function of `stationary_limit`:
+`pull_errors`, `boundary_events`, `frozen_start` and one function of `stationary_limit`:
 
 - `radau`: the nodes of a step and polynomials on them.
 - `relative_forces`: the forces of the samples relative to their total, and how they change with the outputs.

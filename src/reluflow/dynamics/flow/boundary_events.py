@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.dynamics.event import EventRecorder
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
-from reluflow.geometry.boundary.decision import Ridge, resolve
+from reluflow.geometry.boundary.decision import Resolution, Ridge, resolve
 from reluflow.geometry.boundary.events import KINDS, EventKind
 from reluflow.geometry.boundary.origin import leaves_origin
 from reluflow.geometry.boundary.tolerance import ROUNDING
@@ -26,12 +28,23 @@ class BoundaryEvents:
         Where events are written.
     ridge
         What to do where the flow is not unique.
+    pull_errors
+        By how much the pulls of the walls may be off now, shape (num_walls,); asked only where a neuron seems to stand
+        on a ridge. One that is gone without the pulls that are smaller than this is none: nothing pushes there, and
+        the neuron stays where it is.
     """
 
-    def __init__(self, neurons: GroupedNeurons | LoneNeurons, recorder: EventRecorder, ridge: Ridge) -> None:
+    def __init__(
+        self,
+        neurons: GroupedNeurons | LoneNeurons,
+        recorder: EventRecorder,
+        ridge: Ridge,
+        pull_errors: Callable[[], FloatArray],
+    ) -> None:
         self._neurons = neurons
         self._recorder = recorder
         self._ridge = ridge
+        self._pull_errors = pull_errors
         self.ridges: set[tuple[bytes, int, int]] = set()
         self.met_ridge = False
 
@@ -112,19 +125,18 @@ class BoundaryEvents:
         before = neurons.sides[int(neurons.group[j])].copy()
         index = np.array(zero_walls, dtype=np.int64)
         sign = float(neurons.output_sign[j])
-        if len(zero_walls) == len(normals) > 1:
-            choice = leaves_origin(normals, plus, minus, sign, -neurons.shapes[j, :-1], self._ridge)
-        else:
-            choice = resolve(normals, plus, minus, index, before, sign, self._ridge, rounding=rounding)
+        choice = self._choice(j, index, pulls, rounding)
         sides = before.copy()
         sides[index] = choice.sides
         basis = orthonormal_rows(normals[index])
         w = neurons.shapes[j, :-1]
         neurons.shapes[j, :-1] = w - (basis @ w) @ basis
         if choice.is_ridge:
-            self.met_ridge = True
+            is_known = self._is_known_ridge(j, index, pulls, rounding)
+            self.met_ridge |= is_known
             for b in zero_walls:
-                self._recorder.add(j, int(samples[b]), time, EventKind.RIDGE)
+                if is_known:
+                    self._recorder.add(j, int(samples[b]), time, EventKind.RIDGE)
                 if sides[b] == 0 and (plus[b] - minus[b]) * sign > 0:
                     self.ridges.add((sides.tobytes(), int(sign), b))
         for b, side in zip(zero_walls, choice.sides, strict=True):
@@ -132,6 +144,20 @@ class BoundaryEvents:
             if kind is not None and not (is_initial and side != 0):
                 self._recorder.add(j, int(samples[b]), time, kind)
         neurons.move(np.array([j]), sides, int(neurons.output_sign[j]))
+
+    def _choice(self, j: int, index: IntArray, pulls: tuple[FloatArray, FloatArray], rounding: float) -> Resolution:
+        """Where neuron j, standing on the walls of `index`, goes under these pulls."""
+        neurons, normals = self._neurons, self._neurons.walls.normals
+        before, sign = neurons.sides[int(neurons.group[j])], float(neurons.output_sign[j])
+        if len(index) == len(normals) > 1:
+            return leaves_origin(normals, *pulls, sign, -neurons.shapes[j, :-1], self._ridge)
+        return resolve(normals, *pulls, index, before, sign, self._ridge, rounding=rounding)
+
+    def _is_known_ridge(self, j: int, index: IntArray, pulls: tuple[FloatArray, FloatArray], rounding: float) -> bool:
+        """Whether the ridge is still there without the pulls whose sign is not known."""
+        errors = self._pull_errors()
+        plus, minus = (np.where(np.abs(pull) <= errors, 0.0, pull) for pull in pulls)
+        return self._choice(j, index, (plus, minus), rounding).is_ridge
 
 
 def _kind_of(before: int, after: int, *, is_arriving: bool, is_still: bool) -> EventKind | None:

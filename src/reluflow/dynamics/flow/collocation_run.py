@@ -65,6 +65,7 @@ class CollocationRun(AbstractRun):
         self._frozen = FrozenStart(self._state.spanned, rtol=rtol) if has_closed_form else None
         self.force_evaluations = self._state.num_evaluations
         self._see_ridge()
+        self._state.output_error = rtol
 
     # -- reading ------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from reluflow.dynamics.flow.force_predictor import ForcePredictor
 from reluflow.dynamics.flow.force_step import ForceStep, Solution
 from reluflow.dynamics.flow.lone_neurons import LoneNeurons
 from reluflow.dynamics.flow.present_forces import PresentForces
+from reluflow.dynamics.flow.pull_errors import GIVEN_OUTPUTS, pull_errors
 from reluflow.dynamics.flow.resting_limit import polished
 from reluflow.dynamics.flow.sample_forces import Device, SampleForces
 from reluflow.dynamics.flow.sleeping_samples import (
@@ -72,6 +73,8 @@ class CollocationState:
         ln of the growth that has been taken out of the neurons (see `far_growth`).
     num_evaluations
         How often the forces were computed.
+    output_error
+        Of the outputs, relative to the largest output or label: that of the given neurons until a run carries them on.
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge, device: Device) -> None:
@@ -90,7 +93,8 @@ class CollocationState:
         self.outputs: FloatArray = np.zeros(problem.dataset.n)
         self.log_rate, self.decayed, self.grown, self.num_evaluations = 0.0, 0.0, 0.0, 0
         self.step, self.predictor = 1.0, ForcePredictor(RULE)
-        self.boundary = BoundaryEvents(self.neurons, recorder, ridge)
+        self.output_error = GIVEN_OUTPUTS
+        self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         self.refresh()
         self.neurons.give_signs(self.pulls())
         waiting = self.neurons.standing_on_walls()
@@ -110,6 +114,10 @@ class CollocationState:
     def has_stopped_on_ridge(self) -> bool:
         """Whether the flow is not unique from here, and is to end there."""
         return self.boundary.met_ridge and self._ridge == "stop"
+
+    def pull_errors(self) -> FloatArray:
+        """By how much the pulls of the walls may be off, shape (num_walls,)."""
+        return pull_errors(self.spanned, self.neurons.walls, self.outputs, self.output_error)
 
     def all_outputs(self) -> FloatArray:
         """h(x_k), of those that sleep too, shape (n,)."""

@@ -53,6 +53,7 @@ class FlowRun(AbstractRun):
         self._state = FlowState(problem, self.recorder, ridge)
         self._light = LightCrossers(self._state, self.recorder, tolerance=self._tolerance)
         self._has_changed()
+        self._state.output_error = rtol
         self._frozen: FrozenStart | None = FrozenStart(problem, rtol=rtol)
         if self._state.has_begun_on_wall or not problem.trains_output_layer:
             self._frozen = None

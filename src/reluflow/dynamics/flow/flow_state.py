@@ -21,6 +21,7 @@ from reluflow.dynamics.flow.flow_kernels import (
 )
 from reluflow.dynamics.flow.grouped_neurons import GroupedNeurons
 from reluflow.dynamics.flow.grouped_neurons_kernels import heights_of
+from reluflow.dynamics.flow.pull_errors import GIVEN_OUTPUTS, pull_errors
 from reluflow.dynamics.flow.slides import SlideWatch
 from reluflow.dynamics.flow.stationary_limit import polish
 from reluflow.dynamics.gradient import Gradient, RelativePulls
@@ -60,12 +61,15 @@ class FlowState:
         ln R here; forces are relative to R (see `relative_forces`).
     slides
         Who slides on which wall.
+    output_error
+        Of the outputs, relative to the largest output or label: that of the given neurons until a run carries them on.
     """
 
     def __init__(self, problem: TrainingProblem, recorder: EventRecorder, ridge: Ridge) -> None:
         self._problem = problem
         self.neurons = GroupedNeurons(problem, Walls.of(problem.dataset.X))
-        self.boundary = BoundaryEvents(self.neurons, recorder, ridge)
+        self.output_error = GIVEN_OUTPUTS
+        self.boundary = BoundaryEvents(self.neurons, recorder, ridge, self.pull_errors)
         waiting = self.neurons.assign_initial_groups()
         self._rebuild()
         with self.changing() as neurons:
@@ -142,6 +146,10 @@ class FlowState:
         forces, _ = relative_forces(outputs, self.layout)
         plus, minus = wall_forces(forces, self.layout)
         return np.asarray(plus), np.asarray(minus)
+
+    def pull_errors(self) -> FloatArray:
+        """By how much the pulls of the walls may be off, shape (num_walls,)."""
+        return pull_errors(self._problem, self.neurons.walls, self.outputs(), self.output_error)
 
     def stiffness(self) -> float:
         """How fast the forces relative to R change with the outputs, at most."""

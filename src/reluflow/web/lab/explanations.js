@@ -17,6 +17,7 @@ export const EXPLANATIONS = {
   "max-margin": "No network of this kind has a larger normalised margin, to the tolerance in the table.",
   "partial-direction": "The direction converges while some samples keep output 0 for ever, so the loss tends to a positive value.",
   "not-stationary": "The state is no stationary point: the run was stopped before its end, or it ends otherwise.",
+  undecided: "Certifying the end of the run failed; the sentence beside it says how. The run itself is as shown.",
 };
 
 /** A word that opens its explanation. */

@@ -8,6 +8,7 @@ const TABS = [["why", "Why"], ["end", "Phases and end"], ["extremal", "Extremal 
 const KINDS = {
   "global-minimum": "a global minimum", "local-minimum": "a local minimum", saddle: "a saddle", "kkt-direction": "a KKT direction of the margin problem",
   "max-margin": "the max-margin direction", "partial-direction": "a direction that leaves some samples at output 0", "not-stationary": "no stationary point",
+  undecided: "a state that could not be certified",
 };
 
 const NUMBERED = /(samples?|neurons?) \d|ever better \(/i; // sentences that name some by number

@@ -1,0 +1,39 @@
+"""The limit of a finished run as far as it can be told: where certifying it fails, `undecided` and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.after_run import Stage
+from reluflow.certificates.certificate import Certificate, Kind
+from reluflow.dynamics.trajectory import Trajectory
+from reluflow.endings.limit import CertifiedLimit, certified_limit
+
+
+def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
+    """The certified limit of a run; of kind `undecided`, with a warning, where certifying it fails.
+
+    `certified_limit` raises there. Whoever shows a run with its limit asks this, so that the run is shown all the same.
+
+    Examples
+    --------
+    >>> import numpy as np, reluflow
+    >>> data = reluflow.load("three-points")
+    >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), network)
+    >>> limit_or_undecided(reluflow.train(problem, reluflow.EventDrivenFlow())).certificate.kind.value
+    'local-minimum'
+    """
+    with Stage("Certifying the end of the run") as certifying:
+        return certified_limit(trajectory)
+    return _undecided(trajectory, certifying.failure)
+
+
+def _undecided(trajectory: Trajectory, failure: str) -> CertifiedLimit:
+    """The last state, of which nothing is known but why."""
+    certificate = Certificate(
+        Kind.UNDECIDED, {}, np.empty(0), np.nan, np.nan, np.nan, None, (failure,), open_points=(failure,)
+    )
+    return CertifiedLimit(
+        trajectory.network, certificate, 0.0, False, f"What the run ended at was not decided: {failure}"
+    )
