@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from compiled_first import compile_all
+from reluflow.warm_up import warm_up
 
 settings.register_profile("reluflow", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("reluflow")
@@ -31,6 +31,6 @@ def rng():
 
 
 def pytest_sessionstart(session):
-    """Compile first where workers of pytest-xdist are about to be started."""
+    """Compile first where workers of pytest-xdist are about to be started: each of them would compile everything."""
     if not hasattr(session.config, "workerinput") and getattr(session.config.option, "numprocesses", None):
-        compile_all()
+        warm_up()

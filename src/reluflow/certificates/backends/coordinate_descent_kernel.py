@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.arrays import FloatArray
+from reluflow.arrays import FloatArray, FloatMatrix, FloatVector
 from reluflow.compilation.kernel import kernel
 
 
 @kernel(fastmath=True)
-def _dot(x: FloatArray, y: FloatArray) -> float:
+def _dot(x: FloatVector, y: FloatVector) -> float:
     total = 0.0
     for k in range(x.shape[0]):
         total += x[k] * y[k]
@@ -17,7 +17,7 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @kernel(fastmath=True)
-def coordinate_descent(Z: FloatArray, max_updates: int, tolerance: float) -> tuple[FloatArray, int]:
+def coordinate_descent(Z: FloatMatrix, max_updates: int, tolerance: float) -> tuple[FloatArray, int]:
     """Minimise |Z^T l|^2 / 2 - sum l over l >= 0 one coordinate at a time; returns (l, updates).
 
     Stops after `max_updates` looks at a coordinate, or when the projected gradient varies by less than `tolerance`

@@ -1,0 +1,172 @@
+"""Kernels: compiled for the types they are declared for, by several processes, and kept out of the clock."""
+
+import subprocess
+import sys
+import time
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit, types
+
+from reluflow.arrays import FloatArray, FloatMatrix, FloatVector, IntVector, SignMatrix
+from reluflow.compilation import parallel
+from reluflow.compilation.clock import compiling_seconds, computing_time
+from reluflow.compilation.kernel import KERNELS
+from reluflow.compilation.signature import called_by, signature_of
+from reluflow.dynamics.flow import neuron_path_kernels
+from reluflow.warm_up import Work, warm_up
+
+
+class _Pair(NamedTuple):
+    rows: FloatMatrix
+    signs: SignMatrix
+    count: int
+
+
+def test_annotations_are_the_types_a_kernel_is_compiled_for():
+    def function(vector: FloatVector, pair: _Pair, index: IntVector, factor: float, is_on: bool) -> None: ...
+
+    vector, pair, index, factor, is_on = signature_of(function)
+    assert vector == types.float64[::1]
+    assert pair == types.NamedTuple([types.float64[:, ::1], types.int8[:, ::1], types.int64], _Pair)
+    assert (index, factor, is_on) == (types.int64[::1], types.float64, types.boolean)
+
+
+def test_an_annotation_without_dimensions_leaves_the_types_open():
+    def function(array: FloatArray) -> None: ...
+
+    assert signature_of(function) is None
+
+
+def test_callees_are_found_through_modules_and_inlined_functions_and_not_by_the_names_of_fields():
+    """A field that has the name of a kernel, as `room.free` or `np.dot`, once made a kernel wait for itself."""
+    names = {
+        d.py_func.__name__ for d in called_by(KERNELS["reluflow.geometry.alignment_kernels:_flow_neurons"].py_func)
+    }
+    assert {"decide", "orthonormalise", "boost"} <= names  # `decision.decide`, within the inlined `flow_neuron`
+    assert "_flow_neurons" not in names
+    dot = KERNELS["reluflow.dynamics.flow.sliding_kernels:dot"]
+    assert called_by(dot.py_func) == []
+
+
+def test_nearly_every_kernel_declares_its_types():
+    """One that does not is compiled where it is first called, in one process, while somebody waits."""
+    warm_up()
+    open_ones = [name for name, dispatcher in KERNELS.items() if signature_of(dispatcher.py_func) is None]
+    assert open_ones == ["reluflow.dynamics.flow.output_kernels:add_changed_outputs"]  # single precision
+
+
+_RUNS = """
+import numba.core.event, sys
+import numpy as np
+from reluflow import CollocationFlow, EventDrivenFlow, GradientDescent, LogisticLoss, SquareLoss, TrainingProblem
+from reluflow import align, balanced_initialization, certified_limit, extremal_vectors, load, train
+from reluflow.dynamics import GroupedGradientDescent
+
+compiled = []
+class Listener(numba.core.event.Listener):
+    def on_start(self, event): ...
+    def on_end(self, event):
+        function = event.data["dispatcher"].py_func
+        hits = sum(event.data["dispatcher"].stats.cache_misses.values())
+        if function.__module__.startswith("reluflow.") and hits:
+            compiled.append(f"{function.__module__}:{function.__name__}")
+numba.core.event.register("numba:compile", Listener())
+for name, loss in (("three-points", SquareLoss()), ("min-toy", LogisticLoss())):
+    data = load(name)
+    for width in (4, 200):
+        network = balanced_initialization(data, width=width, scale="1e-3", rng=np.random.default_rng(0))
+        problem = TrainingProblem(data, loss, network)
+        for solver in (EventDrivenFlow(), CollocationFlow()):
+            certified_limit(train(problem, solver, until=30.0))
+        train(problem, GradientDescent(1e-2, 10))
+        train(problem, GroupedGradientDescent(1e-2, 10))
+        align(data.X, loss.label_forces(data.y), network.w, network.a)
+    extremal_vectors(data, loss)
+print(sorted(set(compiled) - {"reluflow.losses.compiled:_where"}))
+"""
+
+
+def test_after_warming_up_nothing_is_compiled_a_second_time():
+    """Read-only samples, rows with gaps and a literal 0 each had half of the kernels compiled for types of their own."""
+    warm_up()
+    answer = subprocess.run([sys.executable, "-c", _RUNS], capture_output=True, text=True, timeout=300, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_a_second_warming_up_finds_everything_compiled():
+    warm_up()
+    told = []
+    assert warm_up(on_progress=lambda done, total: told.append((done, total))) == 0
+    assert told == []
+
+
+def _a_file_of_kernels(tmp_path, monkeypatch) -> ModuleType:
+    (tmp_path / "small_kernels.py").write_text(
+        "from reluflow.arrays import FloatVector\n"
+        "from reluflow.compilation.kernel import kernel\n"
+        "@kernel()\n"
+        "def doubled(x: float) -> float:\n"
+        "    return 2.0 * x\n"
+        "@kernel()\n"
+        "def total(values: FloatVector) -> float:\n"
+        "    result = 0.0\n"
+        "    for value in values:\n"
+        "        result += doubled(value)\n"
+        "    return result\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import importlib
+
+    return importlib.import_module("small_kernels")
+
+
+@pytest.fixture
+def small_kernels(tmp_path, monkeypatch):
+    """A file of two kernels that no cache knows."""
+    yield _a_file_of_kernels(tmp_path, monkeypatch)
+    sys.modules.pop("small_kernels")
+    for name in ("small_kernels:doubled", "small_kernels:total"):
+        KERNELS.pop(name)
+
+
+def test_kernels_are_compiled_in_other_processes_callees_first(small_kernels):
+    told = []
+    count = parallel.compile_kernels([small_kernels], on_progress=lambda done, total: told.append((done, total)))
+    assert (count, told) == (2, [(0, 2), (1, 2), (2, 2)])
+    assert small_kernels.total(np.array([1.0, 2.0])) == 6.0
+    assert sum(small_kernels.total.stats.cache_hits.values()) == 1
+    assert not small_kernels.total.stats.cache_misses
+    assert parallel.compile_kernels([small_kernels]) == 0
+
+
+def test_a_process_that_cannot_compile_loses_nothing(small_kernels, monkeypatch):
+    """It dies, what it would have compiled is compiled at the first call, and is asked for again the next time."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    assert parallel.compile_kernels([small_kernels]) == 0
+    assert small_kernels.total(np.array([1.0, 2.0])) == 6.0
+    monkeypatch.undo()
+
+
+def test_each_kind_of_work_has_its_kernels():
+    for work in Work:
+        names = [module.__name__ for module in work.modules]
+        assert any(name.partition(":")[0] in names for name in KERNELS), work
+    assert neuron_path_kernels in Work.COLLOCATION_FLOW.modules
+
+
+def test_the_clock_stands_still_while_a_kernel_is_compiled():
+    """A first study on a busy machine gave up the flow for descent: its seconds had gone into compiling."""
+
+    def slow_to_compile(x):
+        return np.sort(x[x > 0.0]) @ x[x > 0.0]
+
+    before, computing, wall = compiling_seconds(), computing_time(), time.monotonic()
+    njit(slow_to_compile)(np.array([1.0, 2.0]))
+    compiling = compiling_seconds() - before
+    assert compiling > 0.01
+    gone, computed = time.monotonic() - wall, computing_time() - computing
+    assert computed == pytest.approx(gone - compiling, abs=5e-3)
