@@ -40,7 +40,7 @@ def main() -> None:
 
 def forget_compiled(clone: Path) -> None:
     for path in (clone / "src").rglob("__pycache__/*"):
-        if path.suffix in (".nbi", ".nbc") or path.name.startswith("compiled-"):
+        if path.suffix in (".nbi", ".nbc") or path.name == "compiled-kernels.txt":
             path.unlink()
 
 

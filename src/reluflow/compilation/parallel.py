@@ -51,12 +51,12 @@ def compile_kernels(
     """
     files = {module.__name__ for module in modules}
     wanted = _with_callees(name for name in KERNELS if name.partition(":")[0] in files)
-    record = _Record.of_this_machine(wanted)
-    missing = [name for name in wanted if name not in record.names]
+    records = _Records(wanted)
+    missing = [name for name in wanted if not records.has(name)]
     if not missing:
         return 0
     done = _compile_in_processes({name: wanted[name] for name in missing}, on_progress, processes or _num_cores())
-    record.add(done)
+    records.add(done)
     return len(done)
 
 
@@ -168,45 +168,64 @@ class _Worker:
         self._process.wait(_STOP_SECONDS)
 
 
-class _Record:
-    """Which kernels the cache of this machine holds, in a file beside it.
+class _Records:
+    """Which kernels the cache holds: a file beside each folder of it, with a line for each kernel that was compiled.
 
-    The file is named by everything that a compiled kernel depends on: the source of all kernels, Numba, the processor.
+    A line has the kernel's name and a digest of all it depends on, so that one compiled from other source, by another
+    Numba or for another processor is not taken for it. Like Numba's own index it goes by the content of files.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self.names: frozenset[str] = frozenset()
-        if path is not None and path.is_file():
-            self.names = frozenset(path.read_text(encoding="utf-8").split())
+    def __init__(self, callees: dict[str, tuple[str, ...]]) -> None:
+        self._callees = callees
+        self._sources: dict[str, str] = {}
+        self._surroundings = _surroundings()
 
-    @classmethod
-    def of_this_machine(cls, names: Iterable[str]) -> _Record:
-        first = next(iter(names), None)
-        if first is None:
-            return cls(None)
-        return cls(Path(KERNELS[first]._cache.cache_path) / f"compiled-{_fingerprint()}.txt")
+    def has(self, name: str) -> bool:
+        """Whether a kernel is known to be in the cache."""
+        path = self._path(name)
+        return path.is_file() and self._line(name) in path.read_text(encoding="utf-8").splitlines()
 
     def add(self, names: Sequence[str]) -> None:
         """Write down what was compiled; where the disk refuses, it is looked for again the next time."""
-        if self._path is None or not names:
-            return
-        self.names |= frozenset(names)
-        partial = self._path.with_suffix(f".{os.getpid()}")
-        try:
-            partial.write_text("\n".join(sorted(self.names)), encoding="utf-8")
-            partial.replace(self._path)
-        except OSError:
-            partial.unlink(missing_ok=True)
+        for path in {self._path(name) for name in names}:
+            lines = set(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else set()
+            lines |= {self._line(name) for name in names if self._path(name) == path}
+            partial = path.with_suffix(f".{os.getpid()}")
+            try:
+                partial.write_text("\n".join(sorted(lines)), encoding="utf-8")
+                partial.replace(path)
+            except OSError:
+                partial.unlink(missing_ok=True)
+
+    @staticmethod
+    def _path(name: str) -> Path:
+        return Path(KERNELS[name]._cache.cache_path) / "compiled-kernels.txt"
+
+    def _line(self, name: str) -> str:
+        modules, waiting = set(), [name]
+        seen = set()
+        while waiting:
+            one = waiting.pop()
+            if one not in seen:
+                seen.add(one)
+                modules.add(one.partition(":")[0])
+                waiting += self._callees[one]
+        parts = [self._surroundings, *(self._source(module) for module in sorted(modules))]
+        return f"{name} {hashlib.sha256(' '.join(parts).encode()).hexdigest()[:16]}"
+
+    def _source(self, module: str) -> str:
+        if module not in self._sources:
+            content = Path(str(sys.modules[module].__file__)).read_bytes()
+            self._sources[module] = hashlib.sha256(content).hexdigest()
+        return self._sources[module]
 
 
-def _fingerprint() -> str:
-    import llvmlite  # type: ignore[import-untyped]
+def _surroundings() -> str:
+    """The compiler and the processor."""
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
     import numba
 
-    parts: list[Any] = [numba.__version__, llvmlite.__version__, platform.python_version(), llvm.get_host_cpu_name()]
-    for module in sorted({name.partition(":")[0] for name in KERNELS}):
-        status = os.stat(str(sys.modules[module].__file__))
-        parts.append((module, status.st_mtime_ns, status.st_size))
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    compiler = (numba.__version__, llvm.llvm_version_info, platform.python_version_tuple()[:2])
+    processor = (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    chosen: Any = numba.config
+    return repr((compiler, processor, chosen.CPU_NAME, chosen.CPU_FEATURES))
