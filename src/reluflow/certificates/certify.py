@@ -44,6 +44,7 @@ def certify(
     kink_rtol: float = 1e-7,
     zero_rtol: float = 1e-6,
     with_norm: bool = False,
+    max_seconds: float = np.inf,
 ) -> Certificate:
     """Decide what a network is for this dataset and loss.
 
@@ -72,6 +73,8 @@ def certify(
     with_norm
         Whether to say of a network that fits every label how far its norm sum_j |a_j| |w_j| is above the least, where
         that takes a second or two.
+    max_seconds
+        Processor time for the best margin of any network, beside which a classifier is put.
 
     Examples
     --------
@@ -91,7 +94,15 @@ def certify(
         linear = linear_separator(dataset).margin
         margin = normalized_margin(network, dataset) if np.any(network.w) or np.any(network.a) else np.nan
     if loss.is_classification and margin > 0.0:
-        return certify_direction(network, dataset, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol)
+        return certify_direction(
+            network,
+            dataset,
+            linear,
+            rtol=rtol,
+            active_rtol=active_rtol,
+            kink_rtol=kink_rtol,
+            max_seconds=max_seconds,
+        )
     if loss.is_classification and (ignored := ignored_samples(network, dataset)).size:
         return certify_partial_direction(
             network, dataset, loss, ignored, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol

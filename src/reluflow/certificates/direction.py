@@ -17,12 +17,22 @@ ON_BOUNDARY = 1e-9  # |<w, x>| / |w| |x| of a neuron that stands on the boundary
 
 
 def certify_direction(
-    network: Network, dataset: Dataset, linear: float, *, rtol: float, active_rtol: float, kink_rtol: float
+    network: Network,
+    dataset: Dataset,
+    linear: float,
+    *,
+    rtol: float,
+    active_rtol: float,
+    kink_rtol: float,
+    max_seconds: float = np.inf,
 ) -> Certificate:
-    """Judge the direction of a network that classifies every sample; `linear` is the margin of the best line."""
+    """Judge the direction of a network that classifies every sample; `linear` is the margin of the best line.
+
+    The best margin of any network is sought for `max_seconds` of processor time at most.
+    """
     kkt = kkt_certificate(network, dataset, active_rtol=active_rtol, kink_rtol=kink_rtol)
     if kkt.residual > rtol:
-        return _nearly(network, dataset, linear, kkt, rtol)
+        return _nearly(network, dataset, linear, kkt, rtol, max_seconds)
     residuals = _residuals(kkt)
     met = f"The direction meets the KKT conditions to {kkt.residual:.3g}."
 
@@ -32,7 +42,7 @@ def certify_direction(
     if not is_tractable(dataset, network.leak):
         words = "The best margin of any network is out of reach at this size, so whether it is global is open."
         return verdict(Kind.KKT_DIRECTION, np.nan, words)
-    best = network_margin(dataset, network.leak)
+    best = network_margin(dataset, network.leak, max_seconds=max_seconds)
     shortfall = max((best.upper - kkt.margin) / best.upper, 0.0)
     residuals |= {"global_margin_shortfall": shortfall, "global_margin_gap": best.gap}
     if shortfall <= rtol:
@@ -57,7 +67,9 @@ def _residuals(kkt: KKTCertificate) -> dict[str, float]:
     }
 
 
-def _nearly(network: Network, dataset: Dataset, linear: float, kkt: KKTCertificate, rtol: float) -> Certificate:
+def _nearly(
+    network: Network, dataset: Dataset, linear: float, kkt: KKTCertificate, rtol: float, max_seconds: float
+) -> Certificate:
     """How far from KKT: the best multipliers over all samples, which a trained network that has not converged needs."""
     near = approximate_kkt(network, dataset)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": kkt.balance}
@@ -69,7 +81,7 @@ def _nearly(network: Network, dataset: Dataset, linear: float, kkt: KKTCertifica
     ]
     best = np.nan
     if is_tractable(dataset, network.leak):
-        found = network_margin(dataset, network.leak)
+        found = network_margin(dataset, network.leak, max_seconds=max_seconds)
         best = found.margin
         if best > 0.0:
             reasons.append(

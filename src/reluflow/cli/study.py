@@ -69,7 +69,7 @@ def command(
     max_seconds: Annotated[
         float,
         typer.Option(
-            "--max-seconds", metavar="S", help="Time allowed in all; what is missing then is named; inf: any."
+            "--max-seconds", metavar="S", help="Seconds allowed to the work; what is open then is named; inf: any."
         ),
     ] = 60.0,
     max_steps: MaxStepsOption = None,

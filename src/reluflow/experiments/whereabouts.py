@@ -124,6 +124,7 @@ def whereabouts(
     flow: bool = True,
     rtol: float = 1e-6,
     max_steps: int = 3000,
+    max_seconds: float = np.inf,
 ) -> Whereabouts:
     """Say what a network is, how far along it is, and where the exact flow takes it from here.
 
@@ -139,8 +140,8 @@ def whereabouts(
         Whether to run the flow.
     rtol
         Bound on the relative residuals of the certificate of the network as it stands.
-    max_steps
-        Steps allowed to the flow; a run cut short says so.
+    max_steps, max_seconds
+        Steps and time allowed to the flow; a run cut short says so.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def whereabouts(
     trajectory = limit = None
     if flow:
         solver = choose_flow(problem, max_steps=max_steps, to_the_end=may_be_stiff(problem)).solver
-        trajectory = train(problem, solver, until=end_of_training(problem))
+        trajectory = train(problem, solver, until=end_of_training(problem), max_seconds=max_seconds)
         limit = certified_limit(trajectory)
     aligned_share, dead_share = _shares(problem, outputs)
     squares = np.square(network.a), np.einsum("jd,jd->j", network.w, network.w)
