@@ -188,3 +188,50 @@ def test_a_swept_way_of_reading_has_the_fingerprints_of_its_cases(tmp_path):
         assert len(set(found)) == len(plan)
     with pytest.raises(InvalidInputError, match="`--target` is for tables"):
         make_plan(Case("three-points", target="y"), {"seed": "0..1"}, ["loss"])
+
+
+def table_with_labels(path, labels):
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(rng.normal(size=(len(labels), 2)), labels, strict=True)]
+    path.write_text("\n".join(["a,b,target", *rows]) + "\n")
+    return path
+
+
+def test_whole_numbers_of_few_kinds_are_asked_about_first(reluflow, tmp_path):
+    """`study digits10.csv` fitted numbers to the digits 0 to 9, with one line of note among others."""
+    path = table_with_labels(tmp_path / "digits.csv", [0, 1, 2, 3] * 3)
+    result = reluflow("train", path, "--width", 4, "--until", "0.1", "--json")
+    first, second = result.err.splitlines()[:2]
+    assert first.startswith(
+        "Note: The labels are 4 whole numbers from 0 to 3, each occurring at least 3 times, and look"
+    )
+    for way in ("`--labels 3,0`", "`--labels 3`", "`--labels numbers`"):
+        assert way in first
+    assert second.startswith("Note: 12 samples, 2 features")
+    assert result.json["notes"][0] == first.removeprefix("Note: ")
+    for said in (("--labels", "numbers"), ("--loss", "square"), ("--labels", "3,0"), ("--labels", "2")):
+        assert "look like classes" not in reluflow("train", path, *said, "--width", 4, "--until", "0.1").err
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.5, 2.5] * 4, list(range(12)), list(range(24)) * 2])
+def test_what_cannot_be_classes_is_not_asked_about(reluflow, tmp_path, labels):
+    path = table_with_labels(tmp_path / "numbers.csv", labels)
+    assert "look like classes" not in reluflow("diagnose", path).err
+
+
+def test_two_numbers_say_what_they_were_taken_for(reluflow, tmp_path):
+    pair = reluflow("diagnose", table_with_labels(tmp_path / "pair.csv", [3, 8] * 4)).err.splitlines()[0]
+    assert "taken as numbers to fit (regression)" in pair
+    assert "`--labels 8,3`" in pair
+    binary = reluflow("diagnose", table_with_labels(tmp_path / "binary.csv", [0, 1] * 4)).err.splitlines()[0]
+    assert "taken as the classes -1 and 1; `--labels numbers` fits the numbers instead" in binary
+
+
+def test_a_study_begins_with_what_the_labels_were_taken_for(reluflow, tmp_path):
+    path = table_with_labels(tmp_path / "digits.csv", [0, 1, 2] * 2)
+    words = ("study", path, "--quick", "--width", 4, "--max-steps", 20, "--out", tmp_path / "out")
+    result = reluflow(*words, "--json")
+    assert "look like classes" in result.json["notes"][0]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("look like classes") < page.index("In short")
+    assert reluflow(*words).out.startswith("Note: the labels are 3 whole numbers")

@@ -27,7 +27,7 @@ from reluflow.cli.arguments import (
     ScaleOption,
     SeedOption,
 )
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note, note_suggested_leak
+from reluflow.cli.inputs import loss_from, network_from, note, note_suggested_leak, reading_from
 from reluflow.cli.output import print_json
 from reluflow.cli.progress import stage_bar
 from reluflow.errors import InvalidInputError
@@ -105,7 +105,8 @@ def command(
         from reluflow.study.pieces import Pieces
         from reluflow.study.story import StudyInterrupted, study
 
-        data = dataset_from(dataset, bias=bias, seed=seed)
+        reading = reading_from(dataset, bias=bias, seed=seed)
+        data = reading.dataset
         note_suggested_leak(dataset, leak)
         folder = out if out is not None else Path("out") / _folder_name(dataset)
         _make_folder(folder)
@@ -134,6 +135,7 @@ def command(
                     theorems=_asked(quick=quick, lemmas=lemmas),
                     max_steps=max_steps,
                     max_seconds=max_seconds,
+                    notes=[reading.notice] if reading.notice else [],
                     processes=workers,
                     pieces=pieces,
                     on_stage=on_stage,
@@ -157,7 +159,8 @@ def command(
             files = [report.path, *(picture.path for picture in report.pictures), *([film] if film else [])]
             print_json(as_json(found) | {"files": [str(path) for path in files]})
             return status
-        for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
+        noted = [f"Note: {words}." for words in found.notes]
+        for sentence in (*noted, *found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
             print(sentence)
         if animate:
             print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")

@@ -186,8 +186,7 @@ def _understood(base: Case) -> list[str]:
 
     if base.dataset not in dict(base.digests):
         return []
-    reading = open_reading(base.dataset, base.choice, bias=base.bias)
-    return [f"{sentence}." for sentence in (reading.summary, *reading.remarks) if sentence]
+    return open_reading(base.dataset, base.choice, bias=base.bias).sentences()
 
 
 def _over(over: list[str] | None) -> dict[str, str]:

@@ -28,7 +28,7 @@ from reluflow.cli.arguments import (
     WeightDecayOption,
     WidthOption,
 )
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.inputs import loss_from, network_from, note_suggested_leak, reading_from
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import training_bar
 from reluflow.cli.solver_options import DeviceChoice, Method, RidgeChoice, SolverChoice
@@ -126,7 +126,8 @@ def command(
     from reluflow.dynamics.trajectory import TrainingInterrupted
     from reluflow.endings.limit import certified_limit
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
+    reading = reading_from(dataset, bias=bias, seed=seed)
+    data = reading.dataset
     note_suggested_leak(dataset, leak)
     network = network_from(
         data, init=init, width=width, scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
@@ -191,7 +192,7 @@ def command(
             branching = branching_of(trajectory, chosen.solver, max_seconds=seconds, progress=progress)
     if json:
         extra = {} if branching is None else {"branching": branching.as_dict()}
-        print_json({**_as_json(trajectory, limit), "solver": name, **extra})
+        print_json({**_as_json(trajectory, limit), "solver": name, "notes": reading.sentences(), **extra})
         return
     _print(trajectory, limit, reason)
     if branching is not None:

@@ -59,6 +59,7 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
     links = "".join(f'<li><a href="#{name}">{escape(words)}</a></li>' for name, words, _ in shown)
     body = [
         f"<h1>{escape(title)}</h1>",
+        *(f"<p><strong>Note: {escape(words)}.</strong></p>" for words in found.notes),
         *_pending(found),
         f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
         show("dataset"),

@@ -65,6 +65,8 @@ class Study:
         Whether the network of the run was given rather than drawn.
     process
         The path of these neurons as the scale vanishes; None where it was not looked for.
+    notes
+        What the labels were taken for where that is a guess, and how to say otherwise.
     """
 
     dataset: Dataset
@@ -87,6 +89,7 @@ class Study:
     pending: tuple[str, ...] = ()
     is_given: bool = False
     process: JumpProcess | None = None
+    notes: tuple[str, ...] = ()
 
     def verdict(self) -> list[str]:
         """The end of the story in a few sentences: where training ends and whether that depends on the draw."""
@@ -141,6 +144,7 @@ def study(
     max_seconds: float | None = None,
     processes: int | AbstractWorkers = 1,
     pieces: Pieces | None = None,
+    notes: Sequence[str] = (),
     on_stage: Callable[[str], None] | None = None,
     on_share: Callable[[float], None] | None = None,
     on_found: Callable[[Study], None] | None = None,
@@ -179,6 +183,8 @@ def study(
     pieces
         Where what is finished is kept as soon as it is there, and taken from where an earlier call with the same
         question left it; `pieces.remove()` when the story is written down.
+    notes
+        What the reader of the study should know of the data before anything else.
     on_stage, on_share
         Called with what is being done, and with the share that is done, for a progress bar.
     on_found
@@ -204,7 +210,7 @@ def study(
     start = draw(seed, scale, neurons) if network is None else network
     nothing = Study(
         dataset, chosen, start.leak, initialization, start.num_neurons, scale, seed, None, None, None, None, (), None,
-        (), (), (), (), is_given=network is not None,
+        (), (), (), (), is_given=network is not None, notes=tuple(notes),
     )  # fmt: skip
     workers = started_workers(processes) if isinstance(processes, int) else processes
     try:
