@@ -134,10 +134,10 @@ def _numbers(
         high = f"{max(found):g}"
         pair, one = choice.named("labels", f"{high},{min(found):g}"), choice.named("labels", high)
         notice = (
-            f"the labels are {len(found)} whole numbers from {min(found):g} to {high}, each occurring at least "
-            f"{fewest} times, and look like classes; they are taken as numbers to fit (regression), since more than two classes "
-            f"are not supported: {pair} keeps two of them as 1 and -1, {one} sets one against the rest, {numbers} "
-            "confirms that they are numbers"
+            f"the labels are {len(found)} whole numbers from {min(found):g} to {high}, each occurring at "
+            f"least {fewest} times, and look like classes; they are taken as numbers to fit (regression), since more than "
+            f"two classes are not supported: {pair} keeps two of them as 1 and -1, {one} sets one against the rest, "
+            f"{numbers} confirms that they are numbers"
         )
     return Labelling(column, everyone, notice=notice)
 
