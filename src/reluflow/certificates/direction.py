@@ -36,18 +36,20 @@ def certify_direction(
     residuals = _residuals(kkt)
     met = f"The direction meets the KKT conditions to {kkt.residual:.3g}."
 
-    def verdict(kind: Kind, best: float, *reasons: str) -> Certificate:
-        return Certificate(kind, residuals, kkt.multipliers, kkt.margin, linear, best, None, (met, *reasons))
+    def verdict(kind: Kind, best: float, bound: float, *reasons: str) -> Certificate:
+        return Certificate(
+            kind, residuals, kkt.multipliers, kkt.margin, linear, best, None, (met, *reasons), margin_bound=bound
+        )
 
     if not is_tractable(dataset, network.leak):
         words = "The best margin of any network is out of reach at this size, so whether it is global is open."
-        return verdict(Kind.KKT_DIRECTION, np.nan, words)
+        return verdict(Kind.KKT_DIRECTION, np.nan, np.nan, words)
     best = network_margin(dataset, network.leak, max_seconds=max_seconds)
     shortfall = max((best.upper - kkt.margin) / best.upper, 0.0)
     residuals |= {"global_margin_shortfall": shortfall, "global_margin_gap": best.gap}
     if shortfall <= rtol:
         words = f"Its margin {kkt.margin:.9g} is within {shortfall:.3g} of a bound no network exceeds."
-        return verdict(Kind.MAX_MARGIN, best.margin, words)
+        return verdict(Kind.MAX_MARGIN, best.margin, best.upper, words)
     if kkt.margin < best.margin * (1.0 - rtol):
         words = f"Its margin {kkt.margin:.9g} is below {best.margin:.9g}, which an explicit network attains."
     else:
@@ -55,7 +57,7 @@ def certify_direction(
             f"Whether its margin {kkt.margin:.9g} is the largest is open: the bound {best.upper:.9g} on all "
             "networks is not tight enough to tell."
         )
-    return verdict(Kind.KKT_DIRECTION, best.margin, words)
+    return verdict(Kind.KKT_DIRECTION, best.margin, best.upper, words)
 
 
 def _residuals(kkt: KKTCertificate) -> dict[str, float]:
@@ -79,16 +81,26 @@ def _nearly(
         else f"The direction is stationary to {near.residual:.3g}, but with multipliers off the smallest margin.",
         near.sentence(),
     ]
-    best = np.nan
+    best = bound = np.nan
     if is_tractable(dataset, network.leak):
         found = network_margin(dataset, network.leak, max_seconds=max_seconds)
-        best = found.margin
+        best, bound = found.margin, found.upper
         if best > 0.0:
             reasons.append(
                 f"Its normalised margin {kkt.margin:.6g} is {kkt.margin / best:.1%} of the best found, {best:.6g}; "
                 f"no network has more than {found.upper:.6g}."
             )
-    return Certificate(Kind.NOT_STATIONARY, residuals, near.multipliers, kkt.margin, linear, best, None, tuple(reasons))
+    return Certificate(
+        Kind.NOT_STATIONARY,
+        residuals,
+        near.multipliers,
+        kkt.margin,
+        linear,
+        best,
+        None,
+        tuple(reasons),
+        margin_bound=bound,
+    )
 
 
 def ignored_samples(network: Network, dataset: Dataset) -> IndexArray:

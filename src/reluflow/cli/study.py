@@ -28,7 +28,7 @@ from reluflow.cli.arguments import (
     SeedOption,
 )
 from reluflow.cli.inputs import loss_from, network_from, note, note_suggested_leak, reading_from
-from reluflow.cli.output import print_json
+from reluflow.cli.output import print_json, print_table
 from reluflow.cli.progress import stage_bar
 from reluflow.errors import InvalidInputError
 
@@ -83,11 +83,11 @@ def command(
     out: OutOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Tell the whole story of a dataset and write one self-contained report.html.
+    """Study a dataset and write one self-contained report.html.
 
-    Diagnosis, extremal vectors, the flow to its limit with its phases, the certified end point, every applicable
-    theorem's verdict, and whether another draw or scale would change the story. The report is there from the first
-    finding on and fills up; Ctrl-C keeps what is done, and the same command goes on, also after a kill.
+    The flow to its limit with its phases and the certified end point come first; then diagnosis, extremal vectors,
+    every applicable theorem's verdict, and whether another draw or scale ends elsewhere. The report is there from the
+    first finding on and fills up; Ctrl-C keeps what is done, and the same command goes on, also after a kill.
 
     Example: reluflow study three-points --out out/three-points
     """
@@ -149,7 +149,7 @@ def command(
             film = animate_study(found, folder / "run.gif") if animate else None
         if pieces.num_taken:
             note(
-                f"{pieces.num_taken} parts of this story, finished by an earlier call, were taken from {pieces.folder}."
+                f"{pieces.num_taken} parts of this study, finished by an earlier call, were taken from {pieces.folder}."
             )
         if status:
             note(f"interrupted; what was done is in {report.path}, and the same command goes on from there.")
@@ -160,8 +160,13 @@ def command(
             print_json(as_json(found) | {"files": [str(path) for path in files]})
             return status
         noted = [f"Note: {words}." for words in found.notes]
-        for sentence in (*noted, *found.verdict(), "", *found.sentences(), "", f"Report: {report.path}"):
+        for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
             print(sentence)
+        if found.cuts:
+            print_table(
+                ("cut short", "limit", "what is missing"), [(cut.part, cut.limit, cut.missing) for cut in found.cuts]
+            )
+        print(f"Report: {report.path}")
         if animate:
             print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
         return status

@@ -135,9 +135,9 @@ def _numbers(
         pair, one = choice.named("labels", f"{high},{min(found):g}"), choice.named("labels", high)
         notice = (
             f"the labels are {len(found)} whole numbers from {min(found):g} to {high}, each occurring at "
-            f"least {fewest} times, and look like classes; they are taken as numbers to fit (regression), since more than "
-            f"two classes are not supported: {pair} keeps two of them as 1 and -1, {one} sets one against the rest, "
-            f"{numbers} confirms that they are numbers"
+            f"least {fewest} times, and look like classes; they are taken as numbers to fit (regression), since more "
+            f"than two classes are not supported: {pair} keeps two of them as 1 and -1, {one} sets one against the "
+            f"rest, {numbers} confirms that they are numbers"
         )
     return Labelling(column, everyone, notice=notice)
 

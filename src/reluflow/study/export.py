@@ -26,6 +26,7 @@ def as_json(found: Study) -> dict[str, Any]:
         },
         "verdict": found.verdict(),
         "story": found.sentences(),
+        "cut_short": [asdict(part) for part in found.cuts],
         "conditions": _conditions(found),
         "theorems": _theorems(found),
         "extremal": _extremal(found),
