@@ -188,7 +188,7 @@ def _certify_point(
                 Kind.NOT_STATIONARY,
                 f"Zero is {point.residual:.3g} (relative) away from the subdifferential, but only as the samples "
                 f"hardly differ in some directions: along these a move of neuron {way.neuron} lowers the loss by "
-                f"{way.share:.3g} of itself, as tried. Train longer, or bring the inputs to like size.",
+                f"{way.share:.3g} of itself (measured). Train longer, or bring the inputs to like size.",
             )
         if way is not None:
             open_points.append(
@@ -210,11 +210,11 @@ def _certify_point(
     residuals["neuron_gain"] = worst
     open_points += [_on_the_boundary(neuron, sample) for neuron, sample in found.doubtful[:3]]
     if escape is not None:
-        taken = f" Neuron {escape.neuron}, which is pulled, is light enough to count as zero."
+        taken = f" Neuron {escape.neuron}, on which a force acts, is light enough to count as zero."
         return verdict(
             Kind.SADDLE,
             f"The point is stationary to {point.residual:.3g}.{taken if escape.neuron in found.at_zero else ''}",
-            f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g}, as tried.",
+            f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g} (measured).",
         )
     if worst > rtol:
         return verdict(
@@ -231,8 +231,8 @@ def _certify_point(
     reasons = [f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."]
     if escape is not None:
         reasons.append(
-            "It is a local minimum for this network and not a global one: a neuron at zero would be a way down, by "
-            f"{escape.actual_decrease:.6g}, as tried."
+            "It is a local minimum for this network but not for wider ones: an additional neuron, started at zero, "
+            f"would lower the loss by {escape.actual_decrease:.6g} (measured)."
         )
     return verdict(Kind.LOCAL_MINIMUM, *reasons)
 

@@ -147,7 +147,7 @@ def certify_partial_direction(
     plural = "s" if ignored.size > 1 else ""
     story = (
         f"No neuron is active on sample{plural} {names}: the output there is 0, and the loss tends to {left:.9g}, not "
-        "to 0, while the norm grows for ever."
+        "to 0, while the norm grows without bound."
     )
     multipliers = np.zeros(dataset.n)
     if kkt.residual > rtol:

@@ -95,7 +95,7 @@ def command(
     print(
         f"The end is a {process.kind}."
         if process.kind != "fading"
-        else "The loss of the fitted samples fades for ever."
+        else "The loss of the fitted samples tends to 0 without reaching it."
     )
     for remark in process.remarks if process.is_exact else ():
         print(f"Open, but without consequence: {remark}")

@@ -93,9 +93,9 @@ class Whereabouts(RowsToFrame):
             f"{what}, with loss {self.loss:.6g} where the network 0 has {self.zero_loss:.6g}; phase: {self.phase}.",
             f"{self.dead_share:.0%} of its neurons are active on no sample"
             + (
-                "; none of the others is pulled."
+                "; no force acts on the others."
                 if np.isnan(self.aligned_share)
-                else f"; {self.aligned_share:.0%} of those that are pulled point where they are pulled."
+                else f"; of those on which a force acts, {self.aligned_share:.0%} are aligned with it."
             ),
             f"Its largest imbalance |a^2 - |w|^2| / (a^2 + |w|^2) is {self.imbalance:.3g}.",
         ]

@@ -39,6 +39,9 @@ def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
     if flow is not None and flow.trajectory.outcome.is_spent:
         missing = f"its end; it took {flow.trajectory.steps:,} steps"
         parts.append(CutPart("the first run", run_limit, missing))
+    elif flow is not None and flow.descent is not None:
+        missing = f"the exact flow after t = {flow.descent.exact_until:.5g}; gradient descent went on from there"
+        parts.append(CutPart("the first run", run_limit, missing))
     if found.extremal is not None and not found.extremal.exact:
         parts.append(CutPart("extremal vectors", "cones are too many to visit", f"completeness: {found.extremal.why}"))
     if found.alignment is not None:

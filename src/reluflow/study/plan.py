@@ -17,7 +17,6 @@ from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
@@ -359,9 +358,12 @@ class Telling:
     def _run_limit(self) -> str:
         """What the first run may cost, in words."""
         flow, allowed = self._study.flow, self._allowed
-        if flow is not None and flow.trajectory.outcome is Outcome.MAX_STEPS:
-            return f"{flow.max_steps:,.0f} steps"
-        return "no limit" if allowed.max_seconds is None else f"{FLOW_SHARE * allowed.max_seconds:g} s"
+        limits = []
+        if flow is not None and (allowed.max_steps is not None or allowed.max_seconds is None):
+            limits.append(f"{flow.max_steps:,.0f} steps")
+        if allowed.max_seconds is not None:
+            limits.append(f"{FLOW_SHARE * allowed.max_seconds:g} s")
+        return " or ".join(limits)
 
     def _stage(self, name: str) -> str:
         if name in _WORDS:
