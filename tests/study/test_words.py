@@ -76,7 +76,7 @@ def test_a_run_near_the_best_margin_says_what_is_known():
     said = " ".join(replace(whole, flow=replace(whole.flow, trajectory=cut, limit=limit)).verdict())
     assert "its limit is not determined here" in said
     assert f"Its normalised margin is {certificate.margin:.6g}" in said
-    assert "What is known: the run is within" in said
+    assert "What is known: its margin is" in said
     assert "residual of the KKT conditions" in said
 
 

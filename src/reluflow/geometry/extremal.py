@@ -229,8 +229,8 @@ def extremal_vectors_of(
     if settled.num_open:
         notes.append(f"{settled.num_open} of {settled.num_done} runs died or did not settle")
     why = (
-        f"there are up to {num_faces(m, rank):,} cones, more than are visited one by one ({max_cones:,}); the vectors "
-        f"are those that {settled.num_done:,} followed neurons settled at, and saddles are missed"
+        f"there are up to {_rounded(num_faces(m, rank))} cones, more than are visited one by one ({max_cones:,}); the "
+        f"vectors are those that {settled.num_done:,} followed neurons settled at, and saddles are missed"
     )
     if settled.num_done < settled.num_runs:
         why += f"; {settled.num_runs - settled.num_done:,} more neurons were not followed, for the time was spent"
@@ -362,6 +362,11 @@ def _collect(
         ),
         why=why,
     )
+
+
+def _rounded(count: int) -> str:
+    """A count, by its power of ten where nobody reads its digits."""
+    return f"{count:,}" if count < 10**9 else f"10^{len(str(count)) - 1}"
 
 
 def _stack(rows: list[SignArray], width: int) -> SignArray:

@@ -298,7 +298,8 @@ class Telling:
         self._workers.stop(0.0, hurry=True)
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
-            self._cuts += [CutPart(part, when, "its result") for part in _parts(names, self._theorems)]
+            limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
+            self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
 
     @property
     def share(self) -> float:

@@ -18,7 +18,7 @@ from reluflow.study.worker_family import StudyTask
 SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
 FEWEST_SECONDS = 1.0  # of a repetition
 REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
-SMALLEST_SHARE = 0.02  # of the seconds of the study, for each of them at least
+SMALLEST_SHARE = 0.05  # of the seconds of the study, for each of them at least
 _PART = "other draws and scales"
 _SPENT = {outcome.code: outcome for outcome in Outcome if outcome.is_spent}
 

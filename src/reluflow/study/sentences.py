@@ -175,13 +175,15 @@ def _margins(flow: FlowStory) -> list[str]:
             f"; the best two-layer network found has {best:.6g} (it reaches {margin / best:.1%} of that), and none has "
             f"more than {bound:.6g}"
         )
-    known = max(best, margin) if math.isfinite(best) else math.nan
-    target = bound if math.isfinite(bound) and margin >= (1.0 - NEAR) * bound else known
+    known = max((value for value in (best, flow.limit.other_margin) if math.isfinite(value)), default=math.nan)
+    is_at_bound = math.isfinite(bound) and margin >= (1.0 - NEAR) * bound
+    target = bound if is_at_bound else known
     residual = certificate.residuals.get("kkt")
-    if math.isfinite(target) and margin >= (1.0 - NEAR) * target and not flow.limit.is_proof:
-        what = "the bound on all networks" if target == bound else "the best margin known"
-        gap = max(1.0 - margin / target, 0.0)
-        words.append(f"What is known: the run is within {gap:.2g} (relative) of {what}, {target:.6g}")
+    if target > 0.0 and not flow.limit.is_proof:
+        what = "the bound on all networks" if is_at_bound else "the best margin known"
+        gap = 1.0 - margin / target
+        place = f"{gap:.2g} (relative) below" if gap > 0.0 else f"{-gap:.2g} (relative) above"
+        words.append(f"What is known: its margin is {place} {what}, {target:.6g}")
     if residual is not None and not flow.limit.is_proof:
         words.append(f"The relative residual of the KKT conditions at its direction is {residual:.2g}")
     return [". ".join(words) + "."]
@@ -312,7 +314,7 @@ def _about_phases(found: Study) -> list[str]:
     return [
         f"Phases of the run: {'; '.join(phases)}. Neurons reached the activation boundary of a sample "
         f"{how_often(trajectory.crossings)}"
-        f"{f', {how_often(trajectory.slides)} of these to slide along it' if trajectory.slides else ''}."
+        f"{f', and began to slide along it {how_often(trajectory.slides)}' if trajectory.slides else ''}."
     ]
 
 
