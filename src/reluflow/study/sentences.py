@@ -350,7 +350,7 @@ _OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "p
 
 
 _OPENINGS = (
-    ("holds", "Theorems whose hypotheses hold here and whose conclusions were confirmed"),
+    ("holds", "Theorems whose hypotheses hold here and whose conclusions were confirmed numerically"),
     ("fails", "Theorems whose hypotheses hold here and of which a conclusion FAILS"),
 )
 
