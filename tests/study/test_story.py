@@ -16,10 +16,10 @@ from reluflow.network import Network
 from reluflow.network.initialization import Initialization
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
-from reluflow.study.plan import default_width
 from reluflow.study.scale_advice import power_of_ten, scale_advice
 from reluflow.study.sentences import best_linear_loss, how_often
 from reluflow.study.story import main_theorems, study
+from reluflow.study.width import default_width
 
 
 def _quick(dataset, **more):

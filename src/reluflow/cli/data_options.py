@@ -58,10 +58,16 @@ class DatasetWords(str):
     @classmethod
     def of(cls, spec: str, options: dict[str, Any], *, loss: str | None) -> DatasetWords:
         """The words with the options as they were written, under a loss."""
-        words = cls(spec)
-        words.options = options
         labels = labels_under(options["labels"], loss)
-        words.choice = TableChoice(**options | {"labels": labels}, is_command_line=True)
+        words = cls.of_choice(spec, TableChoice(**options | {"labels": labels}, is_command_line=True))
+        words.options = options
+        return words
+
+    @classmethod
+    def of_choice(cls, spec: str, choice: TableChoice) -> DatasetWords:
+        """The words with what the options mean."""
+        words = cls(spec)
+        words.choice, words.options = choice, {}
         return words
 
 

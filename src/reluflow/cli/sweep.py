@@ -22,7 +22,7 @@ from reluflow.cli.arguments import (
     WidthOption,
 )
 from reluflow.cli.data_options import DatasetWords
-from reluflow.cli.inputs import note
+from reluflow.cli.inputs import reading_from
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import sweep_bar
 from reluflow.cli.solver_options import Method, RidgeChoice
@@ -135,7 +135,7 @@ def command(
 
         base = Case(
             str(dataset),
-            **_table_options(dataset),
+            **(dataset.options if isinstance(dataset, DatasetWords) else {}),
             bias=bias,
             loss=None if loss is None else loss.value,
             reduction=reduction.value,
@@ -163,8 +163,8 @@ def command(
     from reluflow.sweep.plan import make_plan
 
     plan = make_plan(base, values, measures or DEFAULT_MEASURES.split(","))
-    for sentence in _understood(plan.base):
-        note(sentence)
+    if plan.base.dataset in dict(plan.base.digests):
+        reading_from(DatasetWords.of_choice(plan.base.dataset, plan.base.choice), bias=plan.base.bias)
     if event is not None:
         _check_event(event, plan)
     if dry_run:
@@ -173,20 +173,6 @@ def command(
     return _run(
         plan, out, executor, workers, scheduler, retry_failed=retry_failed, plot=plot, event=event, as_json=json
     )
-
-
-def _table_options(dataset: str) -> dict[str, Any]:
-    """How a table is to be read, as it was written."""
-    return dataset.options if isinstance(dataset, DatasetWords) else {}
-
-
-def _understood(base: Case) -> list[str]:
-    """What is read from a table, as every command says it."""
-    from reluflow.data.registry import open_reading
-
-    if base.dataset not in dict(base.digests):
-        return []
-    return open_reading(base.dataset, base.choice, bias=base.bias).sentences()
 
 
 def _over(over: list[str] | None) -> dict[str, str]:

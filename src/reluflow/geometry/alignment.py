@@ -25,14 +25,14 @@ from reluflow.losses import AbstractLoss
 from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 
+Progress = Callable[[float], None] | None
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
+NOT_FOLLOWED = 9  # after the codes of the kernels: the time was spent before its turn came
 STATUS_NAMES = (
     "final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin",
     "not-followed",
 )  # fmt: skip
-NOT_FOLLOWED = len(STATUS_NAMES) - 1  # the time was spent before its turn came
-
 _BLOCK = 1024  # neurons, at most, between two words about the progress
 _EVENTS, _EVENTS_A_SAMPLE = 10_000, 5  # after so many, or so many for each sample, a neuron is given up
 SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are one extremal vector
@@ -107,8 +107,8 @@ class Alignment(RowsToFrame):
             kernels.ORIGIN: "reach w = 0, from where several ways lead on",
             NOT_FOLLOWED: "were not followed, for the time was spent",
         }
-        counts = {code: int(np.sum((self.ends == OPEN) & (self.statuses == code))) for code in words}
-        return "; ".join(f"{count:,} of {len(self.ends):,} neurons {words[c]}" for c, count in counts.items() if count)
+        codes, counts = np.unique(self.statuses[self.ends == OPEN], return_counts=True)
+        return "; ".join(f"{k:,} of {len(self.ends):,} neurons {words[c]}" for c, k in zip(codes, counts, strict=True))
 
     def table(self) -> list[dict[str, Any]]:
         """One row per neuron, ready for a data frame."""
@@ -201,7 +201,7 @@ def align(
     zero_stays: bool = False,
     max_events: int | None = None,
     max_seconds: float = np.inf,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> Alignment:
     """Follow every neuron through the frozen-force flow to its end.
 
@@ -222,7 +222,6 @@ def align(
     zero_stays
         Whether a neuron that reaches w = 0 with a != 0 stays there and counts as dead (Condition 1(2) of the paper);
         if not, it is `open`, since extremal directions lead away from 0 as well.
-
     max_events
         A neuron with more events is `open`; a guard, not a setting: by default 10,000, or 5 for each sample.
     max_seconds
@@ -281,13 +280,7 @@ def align(
     )
 
 
-def _followed(
-    flow: FrozenFlow,
-    horizon: float,
-    max_events: int,
-    max_seconds: float,
-    progress: Callable[[float], None] | None,
-) -> FrozenPath:
+def _followed(flow: FrozenFlow, horizon: float, max_events: int, max_seconds: float, progress: Progress) -> FrozenPath:
     """Every neuron to its end, all at once, or in blocks where there is a bound or somebody wants to know how far."""
     if progress is None and np.isinf(max_seconds):
         return flow.run(horizon=horizon, carry=False, max_events=max_events)
@@ -312,7 +305,7 @@ def alignment_of(
     *,
     leak: float = 0.0,
     max_seconds: float = np.inf,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> Alignment:
     """`align` on a dataset with the forces that its labels exert at zero output."""
     loss.check_labels(dataset.y)

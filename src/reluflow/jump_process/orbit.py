@@ -85,6 +85,16 @@ class OrbitEnd:
     ended_by: Outcome
     blamed: int
 
+    def why_unfinished(self, clock: float) -> str:
+        """Why it did not arrive, of a jump at this clock."""
+        if self.ended_by is Outcome.HORIZON:
+            return f"The network relaxes too slowly after the jump at the clock {clock:.9g} for its end to be known."
+        if self.ended_by is Outcome.RIDGE:
+            return f"The network comes to a ridge in the jump at the clock {clock:.9g}: the flow is not unique there."
+        if self.ended_by is Outcome.MAX_SECONDS:
+            return f"The time was spent in the jump at the clock {clock:.9g}."
+        return f"The orbit at the clock {clock:.9g} ended with `{self.ended_by}`."
+
 
 def follow(
     network: Network,

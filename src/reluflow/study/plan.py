@@ -12,17 +12,13 @@ from typing import Any
 import numpy as np
 
 from reluflow.certificates.hard_margin import linear_separator
-from reluflow.data.dataset import Dataset
-from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.train import train
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.jump_process.forecast import forecast
-from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
+from reluflow.study.compiling import compile_collocation, compile_event_driven, compile_geometry
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
@@ -389,50 +385,3 @@ def _parts(names: Sequence[str], theorems: dict[str, Theorem]) -> list[str]:
     if runs:
         known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
     return known
-
-
-def compile_event_driven(loss: AbstractLoss, leak: float) -> None:
-    """Run the flow and the descent on next to nothing: what is compiled once on a machine then is."""
-    problem = _next_to_nothing(loss, leak)
-    train(problem, choose_flow(problem, solver="event-driven").solver, max_steps=100)
-    train(problem, GradientDescent(lr=0.01, iterations=2))
-
-
-def compile_collocation(loss: AbstractLoss, leak: float) -> None:
-    """Likewise the flow on real data."""
-    problem = _next_to_nothing(loss, leak)
-    train(problem, choose_flow(problem, solver="collocation").solver, max_steps=5)
-
-
-def compile_geometry(loss: AbstractLoss, leak: float) -> None:
-    """Likewise alignments and extremal vectors."""
-    problem = _next_to_nothing(loss, leak)
-    alignment_of(problem.dataset, loss, problem.network.w, problem.network.a, leak=leak)
-    extremal_vectors(problem.dataset, loss, leak=leak)
-    extremal_vectors(problem.dataset, loss, leak=leak, max_cones=0)
-
-
-def _next_to_nothing(loss: AbstractLoss, leak: float) -> TrainingProblem:
-    data = Dataset([[1.0, 0.5], [-0.5, 1.0], [0.3, -1.0]], [1.0, -1.0, 1.0])
-    network = Network([[0.3, 0.15], [-0.15, 0.3], [0.1, 0.3], [0.2, -0.3]], [0.4, -0.4, 0.4, 0.4], leak=leak)
-    return TrainingProblem(data, loss, network)
-
-
-def default_width(dataset: Dataset, loss: AbstractLoss) -> int:
-    """The largest of `WIDTHS` at which a step of the flow stays small; the bound is a choice, not a measurement.
-
-    A regression with about as many weights as samples can only just be fitted, and its flow takes the longest of all:
-    on the 442 patients of scikit-learn's diabetes data it ends after 10 seconds with 10 neurons, and with 20 or 50 not
-    after minutes. Such widths are not taken.
-    """
-    for width in WIDTHS:
-        weights = width * (dataset.d + 1)
-        is_critical = not loss.is_classification and dataset.n < _CRITICAL * weights < _CRITICAL**2 * dataset.n
-        if width * dataset.X.size <= LARGEST_PRODUCT and not is_critical:
-            return width
-    return WIDTHS[-1]
-
-
-WIDTHS = (200, 100, 50, 30, 10)
-LARGEST_PRODUCT = 250_000  # n d m
-_CRITICAL = 3  # weights within this factor of the samples are about as many

@@ -23,6 +23,7 @@ from reluflow.study.pieces import Pieces
 from reluflow.study.scale_advice import ScaleAdvice
 from reluflow.study.sensitivity import Variation
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.study.width import default_width
 from reluflow.study.workers import AbstractWorkers, started_workers
 from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
@@ -199,7 +200,7 @@ def study(
     StudyInterrupted
         On Ctrl-C; a KeyboardInterrupt that holds the study up to then.
     """
-    from reluflow.study.plan import Allowed, Telling, default_width
+    from reluflow.study.plan import Allowed, Telling
 
     Allowance(
         np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps
