@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 
 .PHONY: study lab test test-all lint format docs bench clean help
 
-study: $(VENV)/.ready-viz       ## set up and tell the story of the three-point dataset
+study: $(VENV)/.ready-viz       ## set up and study the three-point dataset
 	$(BIN)/reluflow study three-points --out out/three-points
 
 lab: $(VENV)/.ready-lab         ## set up and open the laboratory in the browser

@@ -141,3 +141,45 @@ def test_refusals():
     with pytest.raises(InvalidInputError, match="`misfit` must be finite and not negative, got -1"):
         minimum_norm_network(Dataset([[1.0]], [1.0]), misfit=-1.0)
     assert minimum_norm_network(Dataset([[1.0]], [0.0])).norm == 0.0
+
+
+def test_samples_that_nearly_coincide_are_fitted_all_the_same():
+    """A cone program without a fit counted as closed, inf - lower <= tol * inf, and the call was refused as bad input.
+
+    Two classes of scikit-learn's iris are such a set: petals of 1.4 cm that differ in the last digit of a sepal.
+    """
+    rng = np.random.default_rng(3)
+    setosa = rng.normal([5.0, 3.4, 1.5, 0.2], [0.3, 0.4, 0.2, 0.1], (50, 4))
+    versicolor = rng.normal([5.9, 2.8, 4.3, 1.3], [0.5, 0.3, 0.5, 0.2], (50, 4))
+    X, first = np.unique(np.round(np.vstack([setosa, versicolor]), 1), axis=0, return_index=True)
+    dataset = Dataset(X, np.where(first < 50, 1.0, -1.0))
+    result = minimum_norm_network(dataset, max_seconds=6.0)
+    assert result.can_fit
+    assert result.misfit <= 1e-8
+    assert result.lower <= result.norm
+
+
+def test_a_bracket_cut_short_is_a_bracket():
+    rng = np.random.default_rng(5)
+    dataset = Dataset(rng.standard_normal((12, 3)), rng.standard_normal(12))
+    whole = minimum_norm_network(dataset)
+    cut = minimum_norm_network(dataset, max_rounds=1)
+    assert whole.why == ""
+    assert cut.lower <= whole.lower * (1 + 1e-9)
+    assert whole.norm <= cut.norm * (1 + 1e-9)
+    assert cut.why.startswith("1 cone programs were solved") or cut.why == ""
+
+
+def test_too_many_samples_get_a_lower_bound_alone():
+    """Four times 20,000 directions took all the memory there was."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((2100, 3))
+    dataset = Dataset(X, np.sign(X[:, 0]))
+    result = minimum_norm_network(dataset)
+    assert result.can_fit is None
+    assert 0.0 < result.lower < np.inf
+    assert "no fit is sought of 2,100 samples" in result.why
+    u = rng.standard_normal((3000, 3))
+    gains = np.abs(np.maximum(u @ X.T, 0.0) @ result.multipliers) / np.linalg.norm(u, axis=1)
+    assert gains.max() <= 1.0 + 1e-9
+    assert result.multipliers @ dataset.y == pytest.approx(result.lower)

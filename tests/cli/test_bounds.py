@@ -2,6 +2,9 @@
 
 import signal
 
+import numpy as np
+import pytest
+
 from reluflow.dynamics.flow.flow_run import FlowRun
 
 
@@ -68,3 +71,73 @@ def test_study_follows_a_network_from_a_file(reluflow, tmp_path):
     assert result.json["start"]["init"] == "given"
     assert result.json["start"]["width"] == 2
     assert result.json["complete"]
+
+
+@pytest.fixture
+def large_table(tmp_path):
+    """A table whose cones are too many to visit and whose neurons take a while to follow."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1500, 6))
+    y = np.where(X @ rng.standard_normal(6) + 0.3 * rng.standard_normal(1500) > 0, 1, -1)
+    path = tmp_path / "large.csv"
+    header = ",".join([f"x{k}" for k in range(1, 7)] + ["y"])
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=header, comments="")
+    return path
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["study", "diagnose", "extremal", "align", "forecast", "train", "margin", "minimum-norm", "certify", "check"],
+)
+def test_every_command_has_the_same_bound(reluflow, command):
+    """`extremal` and `align` on 20,000 samples, and `minimum-norm` on 442, ran past 400 s without a bound."""
+    assert "--max-seconds S" in reluflow(command, "--help").out
+
+
+def test_align_names_the_neurons_it_did_not_follow(reluflow, large_table):
+    result = reluflow("align", large_table, "--width", 300, "--max-seconds", 0.01, "--json").json
+    ends = [neuron["end"] for neuron in result["neurons"]]
+    assert len(ends) == 300
+    assert 0 < ends.count("open") < 300
+    assert result["counts"]["open"] == ends.count("open")
+    assert f"{ends.count('open')} of 300 neurons were not followed, for the time was spent" in result["why"]
+    done = len(ends) - ends.count("open")
+    whole = reluflow("align", large_table, "--width", 300, "--max-seconds", "inf", "--json").json
+    assert whole["neurons"][:done] == result["neurons"][:done]
+    assert whole["why"] is None
+
+
+def test_extremal_says_how_much_it_searched(reluflow, large_table):
+    result = reluflow("extremal", large_table, "--max-seconds", 0.01, "--json").json
+    assert result["exact"] is False
+    assert result["count"] >= 1
+    assert "more neurons were not followed, for the time was spent" in result["why"]
+    shown = reluflow("extremal", large_table, "--max-seconds", 0.01).out
+    assert "The list may not be complete: there are up to" in shown
+    assert "... 1500 signs" in shown
+
+
+def test_minimum_norm_gives_both_bounds_when_stopped(reluflow, tmp_path):
+    """Half of scikit-learn's diabetes table in size: one cone program over all its columns took minutes."""
+    rng = np.random.default_rng(1)
+    path = tmp_path / "table.csv"
+    np.savetxt(path, rng.standard_normal((150, 8)), delimiter=",", header="a,b,c,d,e,f,g,y", comments="")
+    result = reluflow("minimum-norm", path, "--max-seconds", 1, "--json").json
+    assert result["fits"] is True
+    assert 0.0 < result["lower"] < result["norm"]
+    assert result["misfit"] < 1e-9
+    assert "linear program" in result["why"]
+
+
+def test_forecast_and_diagnose_leave_open_what_they_could_not_do(reluflow, large_table):
+    process = reluflow("forecast", large_table, "--width", 200, "--max-seconds", 0.05, "--json").json
+    assert process["exact"] is False
+    assert "the time was spent" in process["why"].lower()
+    found = reluflow("diagnose", large_table, "--max-seconds", 1e-6, "--json").json
+    assert all(c["holds"] is None and "the time was spent" in c["detail"] for c in found["conditions"])
+
+
+def test_no_bar_where_nobody_looks(reluflow, large_table):
+    result = reluflow("align", large_table, "--width", 20, "--max-seconds", 0.01)
+    assert "\x1b" not in result.err
+    assert "following" not in result.err

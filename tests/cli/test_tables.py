@@ -1,9 +1,14 @@
 """Tables and networks as people have them, through the commands."""
 
+import importlib
+import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from reluflow.cli.main import COMMANDS
+from reluflow.errors import InvalidInputError
 
 FIXTURES = Path(__file__).parents[1] / "network" / "fixtures"
 PETS = "name;height;width;kind\nann;1,5;2;cat\nbob;3;-4,5;dog\neve;0,25;1;dog\njim;0,25;1;dog\n"
@@ -106,3 +111,127 @@ def test_scales_far_below_any_decimal_context(reluflow):
     result = reluflow("train", "three-points", "--width", 5, "--scale", "1e-2000060", "--json")
     assert result.status == 0
     assert result.json["loss"] == pytest.approx(0.0875213675, abs=1e-9)
+
+
+def commands_with_a_dataset():
+    """Every command whose function takes DATASET."""
+    found = []
+    for name in COMMANDS:
+        command = importlib.import_module(f"reluflow.cli.{name.replace('-', '_')}").command
+        if "dataset" in inspect.signature(command).parameters:
+            found.append(name)
+    return found
+
+
+def test_the_commands_with_a_dataset_are_known():
+    assert set(commands_with_a_dataset()) == set(COMMANDS) - {"datasets", "theorems", "reproduce", "bench"}
+
+
+@pytest.mark.parametrize("command", commands_with_a_dataset())
+def test_every_command_reads_data_alike(reluflow, command):
+    """`sweep` had no `--labels`, `--target`, ...: a table that `train` reads could not be swept."""
+    text = reluflow(command, "--help").out
+    for option in ("--target NAME", "--features A,B,C", "--drop A,B,C", "--labels POS,NEG", "--drop-missing"):
+        assert option in text
+    assert "--standardise" in text
+
+
+def test_a_table_of_words_is_swept(reluflow, tmp_path):
+    path = tmp_path / "flowers.csv"
+    rows = [
+        "length,width,species,id",
+        *(f"{1 + 0.1 * k},{2 - 0.1 * k},rose,{k}" for k in range(4)),
+        *(f"{3 + 0.1 * k},{-1 + 0.1 * k},lily,{k}" for k in range(4)),
+        "5,5,oak,9",
+    ]
+    path.write_text("\n".join(rows) + "\n")
+    how = ("--target", "species", "--drop", "id", "--labels", "rose,lily", "--standardise")
+    sweep = ("sweep", path, *how, "--over", "seed=0..1", "--measure", "outcome,loss", "--width", 6, "--until", "0.5")
+    folder = ("--out", tmp_path / "out", "--executor", "serial", "--json")
+    result = reluflow(*sweep, *folder)
+    assert result.status == 0, result.err
+    assert (result.json["done"], result.json["computed"]) == (2, 2)
+    assert "4 lily (-1), 4 rose (+1)" in result.err
+    assert reluflow(*sweep, *folder).json["computed"] == 0
+    alone = reluflow("train", path, *how, "--width", 6, "--until", "0.5", "--seed", 1, "--json").json
+    import pandas
+
+    table = pandas.read_parquet(result.json["table"])
+    assert float(table.loc[table["seed"] == 1, "loss"].iloc[0]) == alone["loss"]
+    other = [word for word in sweep if word != "--standardise"]
+    assert reluflow(*other, *folder).json["computed"] == 2  # another way to read it is another case
+
+
+def test_what_the_square_loss_does_to_labels_is_the_same_in_a_sweep(reluflow, tmp_path):
+    """`train --loss square` fitted the numbers 0 and 1, and a sweep with the same settings -1 and 1."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b,y\n1,0.5,1\n-1,0.25,0\n0.5,1,1\n")
+    words = ("--loss", "square", "--width", 5, "--until", "2", "--json")
+    alone = reluflow("train", path, *words).json["loss"]
+    out = ("--over", "seed=0", "--measure", "loss", "--out", tmp_path / "out", "--executor", "serial")
+    swept = reluflow("sweep", path, *words, *out)
+    import pandas
+
+    assert float(pandas.read_parquet(swept.json["table"])["loss"].iloc[0]) == alone
+
+
+def test_a_swept_way_of_reading_has_the_fingerprints_of_its_cases(tmp_path):
+    from reluflow.sweep.case import Case
+    from reluflow.sweep.plan import make_plan
+
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b,y\n1,0.5,1\n-1,0.25,0\n0.5,1,1\n")
+    for over in ({"standardise": "false,true"}, {"loss": "square,logistic"}, {"seed": "0..2"}):
+        plan = make_plan(Case(str(path)), over, ["loss"])
+        found = [bytes(row).hex() for row in plan.fingerprints()]
+        assert found == [plan.case_at(k).fingerprint() for k in range(len(plan))]
+        assert len(set(found)) == len(plan)
+    with pytest.raises(InvalidInputError, match="`--target` is for tables"):
+        make_plan(Case("three-points", target="y"), {"seed": "0..1"}, ["loss"])
+
+
+def table_with_labels(path, labels):
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{label}" for (a, b), label in zip(rng.normal(size=(len(labels), 2)), labels, strict=True)]
+    path.write_text("\n".join(["a,b,target", *rows]) + "\n")
+    return path
+
+
+def test_whole_numbers_of_few_kinds_are_asked_about_first(reluflow, tmp_path):
+    """`study digits10.csv` fitted numbers to the digits 0 to 9, with one line of note among others."""
+    path = table_with_labels(tmp_path / "digits.csv", [0, 1, 2, 3] * 3)
+    result = reluflow("train", path, "--width", 4, "--until", "0.1", "--json")
+    first, second = result.err.splitlines()[:2]
+    assert first.startswith(
+        "Note: The labels are 4 whole numbers from 0 to 3, each occurring at least 3 times, and look"
+    )
+    for way in ("`--labels 3,0`", "`--labels 3`", "`--labels numbers`"):
+        assert way in first
+    assert second.startswith("Note: 12 samples, 2 features")
+    assert result.json["notes"][0] == first.removeprefix("Note: ")
+    for said in (("--labels", "numbers"), ("--loss", "square"), ("--labels", "3,0"), ("--labels", "2")):
+        assert "look like classes" not in reluflow("train", path, *said, "--width", 4, "--until", "0.1").err
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.5, 2.5] * 4, list(range(12)), list(range(24)) * 2])
+def test_what_cannot_be_classes_is_not_asked_about(reluflow, tmp_path, labels):
+    path = table_with_labels(tmp_path / "numbers.csv", labels)
+    assert "look like classes" not in reluflow("diagnose", path).err
+
+
+def test_two_numbers_say_what_they_were_taken_for(reluflow, tmp_path):
+    pair = reluflow("diagnose", table_with_labels(tmp_path / "pair.csv", [3, 8] * 4)).err.splitlines()[0]
+    assert "taken as numbers to fit (regression)" in pair
+    assert "`--labels 8,3`" in pair
+    binary = reluflow("diagnose", table_with_labels(tmp_path / "binary.csv", [0, 1] * 4)).err.splitlines()[0]
+    assert "taken as the classes -1 and 1; `--labels numbers` fits the numbers instead" in binary
+
+
+def test_a_study_begins_with_what_the_labels_were_taken_for(reluflow, tmp_path):
+    path = table_with_labels(tmp_path / "digits.csv", [0, 1, 2] * 2)
+    words = ("study", path, "--quick", "--width", 4, "--max-steps", 20, "--out", tmp_path / "out")
+    result = reluflow(*words, "--json")
+    assert "look like classes" in result.json["notes"][0]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.index("look like classes") < page.index("In short")
+    assert reluflow(*words).out.startswith("Note: the labels are 3 whole numbers")

@@ -162,8 +162,10 @@ def test_what_should_be_known_is_said_and_nothing_is_done_silently(tmp_path: Pat
     np.testing.assert_array_equal(standardised.X[:, 2], 1)
     assert "standardise" not in remarks(raw, standardise=True).replace("is constant", "")
     pair = written(tmp_path, "a,y\n1,3\n2,8\n3,8\n", "pair.csv")
-    assert "`labels='8,3'` makes them 1 and -1" in remarks(pair)
-    assert "`--labels 8,3` makes them 1 and -1" in remarks(pair, is_command_line=True)
+    notice = read_file(pair, TableChoice()).notice
+    assert "`labels='8,3'` makes them the classes 1 and -1" in notice
+    notice = read_file(pair, TableChoice(is_command_line=True)).notice
+    assert "`--labels 8,3` makes them the classes 1 and -1" in notice
     assert "no header" in remarks(written(tmp_path, "1,2\n3,4\n", "bare.csv"))
     assert "index column" in remarks(written(tmp_path, ",a,y\n0,1,2\n1,3,4\n", "index.csv"))
 

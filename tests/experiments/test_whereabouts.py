@@ -51,7 +51,7 @@ def test_dead_network_has_nowhere_to_go():
     dead = reluflow.whereabouts(reluflow.Network([[0.0, -1.0]], [1.0]), DATA)
     assert dead.dead_share == 1.0
     assert np.isnan(dead.aligned_share)
-    assert "none of the others is pulled" in repr(dead)
+    assert "no force acts on the others" in repr(dead)
 
 
 def test_run_cut_short_says_so():

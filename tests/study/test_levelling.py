@@ -13,6 +13,6 @@ def test_the_story_of_a_loss_that_levels_off_claims_no_minimum():
     said = " ".join(found.verdict())
     assert "levels off at 0.42796" in said
     assert "no minimum" in said
-    assert "falls for ever towards 0.427968938" in said
+    assert "decreases towards 0.427968938" in said
     assert "ends at" not in said
     assert np.isclose(found.flow.limit.certificate.residuals["loss_at_infinity"], 0.427968938, atol=1e-9)

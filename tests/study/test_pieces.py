@@ -179,7 +179,7 @@ def test_an_interrupted_run_is_not_taken_for_a_finished_one(tmp_path, ctrl_c_in_
     ctrl_c_in_the_run.undo()
     pieces = Pieces(tmp_path)
     found = study(load("three-points"), theorems=(), pieces=pieces, **SMALL)
-    assert pieces.num_taken == 1  # the diagnosis, which came before the run
+    assert pieces.num_taken == 0  # nothing comes before the run, and a run that was cut is none
     assert found.flow.has_ended
 
 
@@ -226,7 +226,7 @@ def test_the_command_goes_on_and_says_so(tmp_path, capsys):
     study(load("three-points"), width=8, seeds=0, theorems=(), max_seconds=300.0, pieces=pieces)
     (tmp_path / ".pieces" / ".flow-0123.piece.89ab.part").write_bytes(b"half")
     again = told()
-    assert "5 parts of this story, finished by an earlier call," in again.err
+    assert "5 parts of this study, finished by an earlier call," in again.err
     assert again.out == first.out
     assert not (tmp_path / ".pieces").exists()
 

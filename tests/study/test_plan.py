@@ -18,7 +18,7 @@ from reluflow.network import Network, balanced_initialization
 from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.sensitivity import repetition_of
-from reluflow.study.story import StudyInterrupted, study
+from reluflow.study.story import StudyInterrupted, main_theorems, study
 from reluflow.study.worker_family import StudyTask
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
@@ -60,7 +60,8 @@ def test_the_report_is_there_early_and_fills_up(tmp_path):
     assert "Still to come: everything but the data" in seen[0][0]
     assert "The run is under way" in seen[0][0]
     assert 'http-equiv="refresh"' in seen[0][0]
-    assert "running the flow" in " ".join(seen[1][1])
+    assert "finding the extremal vectors" in " ".join(seen[1][1])  # the first run comes before all of that
+    assert "running the flow" not in " ".join(seen[1][1])
     whole = report.path.read_text()
     assert "Still to come" not in whole
     assert 'http-equiv="refresh"' not in whole
@@ -89,7 +90,7 @@ def test_ctrl_c_within_the_run_keeps_the_run():
     with pytest.raises(StudyInterrupted) as caught:
         study(load("three-points"), theorems=(), **SMALL)
     kept = caught.value.study
-    assert kept.diagnosis is not None
+    assert "checking every assumption" in " ".join(kept.open_questions)  # the run comes first
     assert kept.flow.trajectory.outcome.code == "interrupted"
     assert "did not reach its end" in kept.verdict()[0]
 
@@ -166,8 +167,8 @@ def test_draws_at_a_scale_whose_first_cannot_end_are_not_tried():
     assert repetitions.after("seed 0, scale 1e-2", cut) == []
     assert repetitions.waiting == []
     assert repetitions.open == [
-        "At scale 1e-2 the other 2 draws were not tried, for the first there did not reach its end: The allowed time "
-        "of the computer was spent; raise `max_seconds` to go on."
+        "At scale 1e-2 the other 2 draws were not run, because the first there did not reach its end: The time allowed "
+        "was spent; raise `max_seconds` to go on."
     ]
     assert [(v.scale, v.seed) for v in repetitions.variations] == [("1e-1", 0), ("1e-3", 0), ("1e-2", 0)]
 
@@ -203,3 +204,33 @@ def test_ctrl_c_does_not_tear_an_answer(monkeypatch):
         study(load("three-points"), theorems=(), processes=2, **SMALL)
     assert len(signalled) == 1
     assert any("Not finished before the interruption" in words for words in caught.value.study.open_questions)
+
+
+def test_the_first_run_comes_before_theorems_and_repetitions():
+    """Of a minute for 100 points on two circles theorems had taken half when the run was stopped, its end unknown."""
+    order = []
+    study(
+        load("three-points"),
+        theorems=main_theorems()[:2],
+        max_seconds=60.0,
+        on_stage=order.append,
+        **SMALL | {"seeds": 1},
+    )
+    begun = [words for words in order if ":" not in words or words.startswith("checking")]
+    first = begun.index("running the flow to its limit")
+    late = [k for k, words in enumerate(begun) if words.startswith(("checking boursier", "checking min", "run "))]
+    assert late
+    assert first < min(late)
+    assert all("preparing" in words for words in begun[:first])
+
+
+def test_the_parts_cut_short_are_listed():
+    found = study(load("three-points"), theorems=(), max_steps=12, width=15)
+    first, *others = found.cuts
+    assert (first.part, first.limit) == ("the first run", "12 steps")
+    assert first.missing.startswith("the exact flow after t = ")
+    assert {cut.part for cut in others} == {"other draws and scales"}
+    assert as_json(found)["cut_short"][0]["limit"] == "12 steps"
+    spent = study(load("three-points"), theorems=(), max_seconds=1e-3, processes=2, **SMALL)
+    assert any(cut.limit == "0.001 s in all" for cut in spent.cuts)
+    assert study(load("three-points"), theorems=(), width=5, seeds=0).cuts == ()

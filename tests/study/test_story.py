@@ -16,10 +16,10 @@ from reluflow.network import Network
 from reluflow.network.initialization import Initialization
 from reluflow.study.export import as_json
 from reluflow.study.motion import motion_of, picked_frames
-from reluflow.study.plan import default_width
 from reluflow.study.scale_advice import power_of_ten, scale_advice
 from reluflow.study.sentences import best_linear_loss, how_often
 from reluflow.study.story import main_theorems, study
+from reluflow.study.width import default_width
 
 
 def _quick(dataset, **more):
@@ -36,8 +36,8 @@ def test_three_points_end_on_a_line(three_points):
     """Boursier & Flammarion (2024), Sec. 6: spurious convergence to the least-squares line, loss 0.0875214."""
     text = " ".join(three_points.verdict())
     assert "ends at a local minimum, with loss 0.0875214" in text
-    assert "it is the least-squares linear function" in text
-    assert "a local minimum for this network; a neuron at zero would be a way down" in text
+    assert "it equals the least-squares linear function" in text
+    assert "a local minimum for this network but not for wider ones: an additional neuron" in text
     assert three_points.flow.limit.is_proof
     assert best_linear_loss(three_points) == pytest.approx(0.08752137, abs=5e-9)
 
@@ -90,7 +90,7 @@ def test_a_classifier_is_told_by_its_margins():
     assert "its direction converges to the max-margin direction" in text
     assert "it reaches 100.0% of that" in text
     linear = linear_network_margin(found.separator.margin, 0.0)
-    assert f"linear function has {linear:.6g}" in text
+    assert f"linear function, written as a network, has {linear:.6g}" in text
     assert found.flow.limit.certificate.margin > linear
 
 
@@ -134,7 +134,7 @@ def test_a_run_cut_short_is_told_as_such(monkeypatch):
     assert not found.flow.has_ended
     assert "from there by gradient descent" in found.verdict()[1]
     assert "did not reach its end" in found.verdict()[0]
-    assert "not decided here" in found.verdict()[0]
+    assert "its limit is not determined here" in found.verdict()[0]
 
 
 def test_theorems_are_asked_in_their_own_setting():
@@ -164,8 +164,8 @@ def test_what_the_theorems_ask_for_is_told_for_what_it_is():
         assert advice["boursier2024:thm2"].log_asked is None
         assert advice["boursier2024:thm2"].is_met is None
     text = " ".join(found.sentences())
-    assert "ask for at most: boursier2024:thm3" in text
-    assert "checked at a scale at which its bounds inform" in text
+    assert "require at most: boursier2024:thm3" in text
+    assert "checked at a scale small enough for its bounds to say something" in text
 
 
 def test_thresholds_out_of_reach_get_no_tick():
@@ -186,7 +186,7 @@ def test_a_saddle_names_the_neuron_that_could_leave_it():
     found = _quick(data, loss=SquareLoss(), initialization=law, width=2, scale="1")
     text = " ".join(found.verdict())
     assert "ends at a saddle" in text
-    assert "neuron 1 could" in text
+    assert "Changing neuron 1 would lower the loss by" in text
     assert "no neuron is there" not in text
 
 

@@ -1,12 +1,17 @@
 """What a study says first, and how: accuracy and the samples that are wrong, the data on top, the rest folded."""
 
+import ast
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import reluflow
 from reluflow.data.dataset import Dataset
+from reluflow.dynamics.trajectory import Outcome
 from reluflow.study.pictures import animate_study, draw_study
 from reluflow.study.report import write_report
 from reluflow.study.story import study
@@ -27,16 +32,16 @@ def test_the_first_sentence_has_the_accuracy_and_who_is_wrong(found):
     first = found.verdict()[0]
     if len(wrong):
         right = 4 - len(wrong)
-        assert f"classifies {right} of 4 samples rightly ({right / 4:.1%}" in first
+        assert f"classifies {right} of 4 samples correctly ({right / 4:.1%}" in first
         assert f"wrong, counted from 0: {', '.join(map(str, wrong))}" in first
     else:
-        assert "classifies all 4 samples rightly" in first
+        assert "classifies all 4 samples correctly" in first
 
 
 def test_the_page_shows_the_data_first_and_folds_what_does_not_apply(found, tmp_path):
     page = write_report(found, draw_study(found, tmp_path), tmp_path / "report.html", command="x").read_text()
     assert page.index("<img") < page.index('<nav aria-label="Contents">') < page.index('id="story"')
-    folded = page.index("Theorems that do not apply, or could not be asked")
+    folded = page.index("Theorems that do not apply, or could not be checked")
     assert page[:folded].endswith("<details><summary>")
     assert 'class="edge"' in page
     assert "Moment of the run" in page
@@ -58,3 +63,51 @@ def test_the_function_is_seen_among_the_samples(found, tmp_path):
 def test_three_inputs_have_no_plane():
     data = Dataset([[1.0, 0.0, 0.5], [0.0, 1.0, 0.25]], [1.0, -1.0])
     assert function_frames([], data) is None
+
+
+def test_a_run_near_the_best_margin_says_what_is_known():
+    """Digits 3 and 8: 'where it ends is not decided here', of a run with 99.99% of the best margin known."""
+    data = Dataset([[1.0, 0.4], [-1.0, 0.3], [0.8, -0.5], [-0.7, -0.6]], [1.0, -1.0, 1.0, -1.0])
+    whole = study(data, width=12, seeds=0, theorems=())
+    certificate = whole.flow.limit.certificate
+    assert certificate.margin_bound >= certificate.margin * (1.0 - 1e-9)
+    cut = replace(whole.flow.trajectory, outcome=Outcome.MAX_SECONDS)
+    limit = replace(whole.flow.limit, is_proof=False)
+    said = " ".join(replace(whole, flow=replace(whole.flow, trajectory=cut, limit=limit)).verdict())
+    assert "its limit is not determined here" in said
+    assert f"Its normalised margin is {certificate.margin:.6g}" in said
+    assert "What is known: its margin is" in said
+    assert "residual of the KKT conditions" in said
+
+
+UNCLEAR = (
+    "as tried", "borne out", "tells the story", "the same, best", "point where they are pulled",
+    "balance, and the norm", "for ever", "FAIL here",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["study", "certificates", "endings", "cli", "experiments"])
+def test_sentences_for_readers_are_plain(name):
+    """What a user reads of SciPy's kind: no 'as tried', no 'borne out'. Docstrings and comments are not looked at."""
+    for path in sorted((Path(reluflow.__file__).parent / name).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and node.body
+                      and isinstance(node.body[0], ast.Expr)}  # fmt: skip
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                assert not [words for words in UNCLEAR if words in node.value], f"{path}:{node.lineno}: {node.value}"
+
+
+def test_many_bundles_are_counted_and_not_listed(tmp_path):
+    """Twelve bundles stood in one sentence."""
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.standard_normal((30, 2)), rng.standard_normal(30))
+    found = study(data, width=40, seeds=0, theorems=(), max_steps=30)
+    count = sum(g.name == "bundle" for g in found.groups)
+    assert count > 3
+    said = next(words for words in found.sentences() if words.startswith("Of 40 neurons"))
+    assert f"{count} bundles of neurons that point the same way" in said
+    assert said.count("with a") == 0
+    page = write_report(found, [], tmp_path / "report.html", command="x").read_text()
+    assert page.count("<td>bundle</td>") == count or page.count("bundle") >= count

@@ -54,6 +54,8 @@ class Certificate(RowsToFrame):
         Sentences that say why.
     open_points
         Sentences on what the words of `kind` claim and the numbers do not prove; empty where all of it is proved.
+    margin_bound
+        A number that the normalised margin of no network of this leak exceeds; nan where `global_margin` is.
     norm, minimum_norm
         sum |a_j| |w_j| of a network that fits every label, and a number that no network that fits them stays below;
         nan where this was not asked for, out of reach, or nothing is fitted.
@@ -74,6 +76,7 @@ class Certificate(RowsToFrame):
     ignored: tuple[int, ...] = ()
     norm: float = np.nan
     minimum_norm: float = np.nan
+    margin_bound: float = np.nan
 
     @property
     def is_proved(self) -> bool:
@@ -86,6 +89,7 @@ class Certificate(RowsToFrame):
             "margin": self.margin,
             "best linear margin": self.best_linear_margin,
             "global margin": self.global_margin,
+            "no network has a margin above": self.margin_bound,
             "norm sum |a||w|": self.norm,
             "least norm of a fit": self.minimum_norm,
         }

@@ -44,6 +44,7 @@ def certify(
     kink_rtol: float = 1e-7,
     zero_rtol: float = 1e-6,
     with_norm: bool = False,
+    max_seconds: float = np.inf,
 ) -> Certificate:
     """Decide what a network is for this dataset and loss.
 
@@ -72,6 +73,8 @@ def certify(
     with_norm
         Whether to say of a network that fits every label how far its norm sum_j |a_j| |w_j| is above the least, where
         that takes a second or two.
+    max_seconds
+        Processor time for the best margin of any network, beside which a classifier is put.
 
     Examples
     --------
@@ -91,7 +94,15 @@ def certify(
         linear = linear_separator(dataset).margin
         margin = normalized_margin(network, dataset) if np.any(network.w) or np.any(network.a) else np.nan
     if loss.is_classification and margin > 0.0:
-        return certify_direction(network, dataset, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol)
+        return certify_direction(
+            network,
+            dataset,
+            linear,
+            rtol=rtol,
+            active_rtol=active_rtol,
+            kink_rtol=kink_rtol,
+            max_seconds=max_seconds,
+        )
     if loss.is_classification and (ignored := ignored_samples(network, dataset)).size:
         return certify_partial_direction(
             network, dataset, loss, ignored, linear, rtol=rtol, active_rtol=active_rtol, kink_rtol=kink_rtol
@@ -177,7 +188,7 @@ def _certify_point(
                 Kind.NOT_STATIONARY,
                 f"Zero is {point.residual:.3g} (relative) away from the subdifferential, but only as the samples "
                 f"hardly differ in some directions: along these a move of neuron {way.neuron} lowers the loss by "
-                f"{way.share:.3g} of itself, as tried. Train longer, or bring the inputs to like size.",
+                f"{way.share:.3g} of itself (measured). Train longer, or bring the inputs to like size.",
             )
         if way is not None:
             open_points.append(
@@ -199,11 +210,11 @@ def _certify_point(
     residuals["neuron_gain"] = worst
     open_points += [_on_the_boundary(neuron, sample) for neuron, sample in found.doubtful[:3]]
     if escape is not None:
-        taken = f" Neuron {escape.neuron}, which is pulled, is light enough to count as zero."
+        taken = f" Neuron {escape.neuron}, on which a force acts, is light enough to count as zero."
         return verdict(
             Kind.SADDLE,
             f"The point is stationary to {point.residual:.3g}.{taken if escape.neuron in found.at_zero else ''}",
-            f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g}, as tried.",
+            f"Changing neuron {escape.neuron} lowers the loss by {escape.actual_decrease:.6g} (measured).",
         )
     if worst > rtol:
         return verdict(
@@ -220,8 +231,8 @@ def _certify_point(
     reasons = [f"No neuron gains more than {worst:.3g} of the total force in any direction, and the loss is convex."]
     if escape is not None:
         reasons.append(
-            "It is a local minimum for this network and not a global one: a neuron at zero would be a way down, by "
-            f"{escape.actual_decrease:.6g}, as tried."
+            "It is a local minimum for this network but not for wider ones: an additional neuron, started at zero, "
+            f"would lower the loss by {escape.actual_decrease:.6g} (measured)."
         )
     return verdict(Kind.LOCAL_MINIMUM, *reasons)
 

@@ -17,27 +17,39 @@ ON_BOUNDARY = 1e-9  # |<w, x>| / |w| |x| of a neuron that stands on the boundary
 
 
 def certify_direction(
-    network: Network, dataset: Dataset, linear: float, *, rtol: float, active_rtol: float, kink_rtol: float
+    network: Network,
+    dataset: Dataset,
+    linear: float,
+    *,
+    rtol: float,
+    active_rtol: float,
+    kink_rtol: float,
+    max_seconds: float = np.inf,
 ) -> Certificate:
-    """Judge the direction of a network that classifies every sample; `linear` is the margin of the best line."""
+    """Judge the direction of a network that classifies every sample; `linear` is the margin of the best line.
+
+    The best margin of any network is sought for `max_seconds` of processor time at most.
+    """
     kkt = kkt_certificate(network, dataset, active_rtol=active_rtol, kink_rtol=kink_rtol)
     if kkt.residual > rtol:
-        return _nearly(network, dataset, linear, kkt, rtol)
+        return _nearly(network, dataset, linear, kkt, rtol, max_seconds)
     residuals = _residuals(kkt)
     met = f"The direction meets the KKT conditions to {kkt.residual:.3g}."
 
-    def verdict(kind: Kind, best: float, *reasons: str) -> Certificate:
-        return Certificate(kind, residuals, kkt.multipliers, kkt.margin, linear, best, None, (met, *reasons))
+    def verdict(kind: Kind, best: float, bound: float, *reasons: str) -> Certificate:
+        return Certificate(
+            kind, residuals, kkt.multipliers, kkt.margin, linear, best, None, (met, *reasons), margin_bound=bound
+        )
 
     if not is_tractable(dataset, network.leak):
         words = "The best margin of any network is out of reach at this size, so whether it is global is open."
-        return verdict(Kind.KKT_DIRECTION, np.nan, words)
-    best = network_margin(dataset, network.leak)
+        return verdict(Kind.KKT_DIRECTION, np.nan, np.nan, words)
+    best = network_margin(dataset, network.leak, max_seconds=max_seconds)
     shortfall = max((best.upper - kkt.margin) / best.upper, 0.0)
     residuals |= {"global_margin_shortfall": shortfall, "global_margin_gap": best.gap}
     if shortfall <= rtol:
         words = f"Its margin {kkt.margin:.9g} is within {shortfall:.3g} of a bound no network exceeds."
-        return verdict(Kind.MAX_MARGIN, best.margin, words)
+        return verdict(Kind.MAX_MARGIN, best.margin, best.upper, words)
     if kkt.margin < best.margin * (1.0 - rtol):
         words = f"Its margin {kkt.margin:.9g} is below {best.margin:.9g}, which an explicit network attains."
     else:
@@ -45,7 +57,7 @@ def certify_direction(
             f"Whether its margin {kkt.margin:.9g} is the largest is open: the bound {best.upper:.9g} on all "
             "networks is not tight enough to tell."
         )
-    return verdict(Kind.KKT_DIRECTION, best.margin, words)
+    return verdict(Kind.KKT_DIRECTION, best.margin, best.upper, words)
 
 
 def _residuals(kkt: KKTCertificate) -> dict[str, float]:
@@ -57,7 +69,9 @@ def _residuals(kkt: KKTCertificate) -> dict[str, float]:
     }
 
 
-def _nearly(network: Network, dataset: Dataset, linear: float, kkt: KKTCertificate, rtol: float) -> Certificate:
+def _nearly(
+    network: Network, dataset: Dataset, linear: float, kkt: KKTCertificate, rtol: float, max_seconds: float
+) -> Certificate:
     """How far from KKT: the best multipliers over all samples, which a trained network that has not converged needs."""
     near = approximate_kkt(network, dataset)
     residuals = {"kkt": near.residual, "epsilon": near.epsilon, "delta": near.delta, "balance": kkt.balance}
@@ -67,16 +81,26 @@ def _nearly(network: Network, dataset: Dataset, linear: float, kkt: KKTCertifica
         else f"The direction is stationary to {near.residual:.3g}, but with multipliers off the smallest margin.",
         near.sentence(),
     ]
-    best = np.nan
+    best = bound = np.nan
     if is_tractable(dataset, network.leak):
-        found = network_margin(dataset, network.leak)
-        best = found.margin
+        found = network_margin(dataset, network.leak, max_seconds=max_seconds)
+        best, bound = found.margin, found.upper
         if best > 0.0:
             reasons.append(
                 f"Its normalised margin {kkt.margin:.6g} is {kkt.margin / best:.1%} of the best found, {best:.6g}; "
                 f"no network has more than {found.upper:.6g}."
             )
-    return Certificate(Kind.NOT_STATIONARY, residuals, near.multipliers, kkt.margin, linear, best, None, tuple(reasons))
+    return Certificate(
+        Kind.NOT_STATIONARY,
+        residuals,
+        near.multipliers,
+        kkt.margin,
+        linear,
+        best,
+        None,
+        tuple(reasons),
+        margin_bound=bound,
+    )
 
 
 def ignored_samples(network: Network, dataset: Dataset) -> IndexArray:
@@ -123,7 +147,7 @@ def certify_partial_direction(
     plural = "s" if ignored.size > 1 else ""
     story = (
         f"No neuron is active on sample{plural} {names}: the output there is 0, and the loss tends to {left:.9g}, not "
-        "to 0, while the norm grows for ever."
+        "to 0, while the norm grows without bound."
     )
     multipliers = np.zeros(dataset.n)
     if kkt.residual > rtol:

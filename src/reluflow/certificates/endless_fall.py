@@ -53,9 +53,9 @@ class EndlessFall:
         verb = "are" if self.samples.size > 1 else "is"
         left = loss - self.loss_at_infinity
         return (
-            "In these activation patterns the loss has no minimum: it falls for ever towards "
-            f"{self.loss_at_infinity:.9g}, {left:.3g} below, while {self.samples.size} of {num_samples} "
-            f"samples {verb} fitted ever better ({named})."
+            "In these activation patterns the loss has no minimum: it decreases towards "
+            f"{self.loss_at_infinity:.9g}, {left:.3g} below, without attaining it, while {self.samples.size} of "
+            f"{num_samples} samples {verb} fitted ever better ({named}, counted from 0)."
         )
 
 
@@ -89,7 +89,7 @@ def endless_fall(network: Network, dataset: Dataset, loss: AbstractLoss, kinks: 
     others = _orthogonal_to(rows[~rises])
     raised = rows[rises] @ (others @ (others.T @ direction))
     if not np.min(raised) > 0.5 * _RAISED:
-        raise UndecidedError("Rounding hides whether the loss falls for ever.")
+        raise UndecidedError("Rounding hides whether the loss has a minimum.")
     outputs = network.outputs(dataset.X)
     slope = float(np.abs(loss.forces(outputs, dataset.y))[rises] @ raised)
     stays = ~rises

@@ -4,26 +4,33 @@ With v = |a| w a network is a sum of s phi(<v, x>), s = 1 or -1, and its norm su
 the v (half of |theta|^2 where the network is balanced, less elsewhere). The dual: the largest <nu, y> such that no
 neuron gains more than its length, |sum_k nu_k phi(<w, x_k>)| <= |w| for all w. A cone program over a growing set of
 activation patterns gives both; the outputs of the explicit network and the best gain under the explicit nu are then
-recomputed.
+recomputed. Where that program is too large, a linear program over a growing set of directions takes its place: its
+network fits as well, and is the shortest for these directions only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.backends.clarabel import shortest_sum
+from reluflow.certificates.backends.highs import smallest_coefficients
 from reluflow.certificates.best_neuron import MAX_PATTERNS, Gains, NeuronOracle
 from reluflow.certificates.network_margin import merge_parallel
 from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak, row_norms
+from reluflow.processor_time import ProcessorTime
 
 MOST_ROUNDS = 200
 _PER_ROUND = 12  # columns that enter at most per cone program
+_CONE_ENTRIES = 500_000  # n d times columns of a cone program: beyond, one takes a minute and more
+_MOST_SAMPLES = 2_000  # whose linear program, of 4 n directions, takes minutes and a gigabyte
+_ROUNDS_WITHOUT_FIT = 3  # cone programs that do not fit, after which directions are taken instead
 _SMALL = 2_000  # cells up to which `certify` looks for the least norm unasked
 
 
@@ -34,7 +41,7 @@ class MinimumNorm:
     Parameters
     ----------
     norm
-        Norm of `network`, which fits to `misfit`; inf where no network fits.
+        Norm of `network`, which fits to `misfit`; inf where no network fits, or none was found.
     lower
         No network that fits has a smaller norm; recomputed from `multipliers`.
     is_exact
@@ -44,11 +51,13 @@ class MinimumNorm:
         nu, shape (n,), scaled so that no neuron gains more than its length. Where no network fits: nu under which no
         neuron gains anything, and <nu, y> > 0.
     network
-        The network that attains `norm`, balanced; None where no network fits or the labels are 0.
+        The network that attains `norm`, balanced; None where no network fits, none was found, or the labels are 0.
     misfit
         |h - y| of `network`, recomputed.
     rounds
-        Cone programs solved.
+        Cone programs, or linear programs, solved.
+    why
+        Why the two numbers are apart; empty where they agree, or where no network fits.
     """
 
     norm: float
@@ -58,17 +67,22 @@ class MinimumNorm:
     network: Network | None
     misfit: float
     rounds: int
+    why: str = ""
 
     def __repr__(self) -> str:
+        if self.can_fit is None:
+            return f"MinimumNorm(at least {self.lower:.10g}; no fit was found)"
         if not self.can_fit:
             return "MinimumNorm(no network fits these labels)"
         neurons = 0 if self.network is None else self.network.num_neurons
         return f"MinimumNorm({self.norm:.10g}, at least {self.lower:.10g}, {neurons} neurons)"
 
     @property
-    def can_fit(self) -> bool:
-        """Whether some network fits the labels."""
-        return bool(np.isfinite(self.norm))
+    def can_fit(self) -> bool | None:
+        """Whether some network fits the labels; None where that was not decided."""
+        if np.isfinite(self.norm):
+            return True
+        return None if np.isfinite(self.lower) else False
 
     @property
     def gap(self) -> float:
@@ -93,8 +107,12 @@ def minimum_norm_network(
     tol: float = 1e-9,
     max_patterns: int = MAX_PATTERNS,
     max_rounds: int = MOST_ROUNDS,
+    max_seconds: float = np.inf,
+    progress: Callable[[float], None] | None = None,
 ) -> MinimumNorm:
     """The network of least sum_j |a_j| |w_j| that fits the labels, with a dual lower bound.
+
+    Both numbers are valid wherever the search stops; `why` says what keeps them apart.
 
     Parameters
     ----------
@@ -111,6 +129,10 @@ def minimum_norm_network(
         and `lower` comes from a relaxation.
     max_rounds
         Cone programs at most.
+    max_seconds
+        Processor time allowed.
+    progress
+        Told the share of it that is spent.
 
     Examples
     --------
@@ -133,7 +155,13 @@ def minimum_norm_network(
     if float(np.linalg.norm(dataset.y)) <= misfit or top == 0.0:
         return MinimumNorm(0.0, 0.0, True, np.zeros(dataset.n), None, float(np.linalg.norm(dataset.y)), 0)
     X, y = dataset.X / (size or 1.0), dataset.y / top
-    program = _Columns(X, y, slope, misfit / top, max_patterns)
+    allowed = ProcessorTime(max_seconds)
+    unit = top / (size or 1.0)
+    if dataset.n > _MOST_SAMPLES and slope < 1.0:
+        bound, scaled = _bound_of_labels(X, y, slope, misfit / top, max_patterns)
+        why = f"no fit is sought of {dataset.n:,} samples, more than {_MOST_SAMPLES:,}; the bound is that of nu ~ y"
+        return MinimumNorm(np.inf, bound * unit, False, scaled / size, None, np.inf, 0, why)
+    program = _Columns(X, y, slope, misfit / top, max_patterns, allowed)
     if misfit == 0.0 and (obstacle := program.obstacle()) is not None:
         return MinimumNorm(np.inf, np.inf, program.is_exact, obstacle, None, np.inf, 0)
     norm, lower, network, best, rounds = np.inf, 0.0, None, np.zeros(dataset.n), 0
@@ -145,14 +173,31 @@ def minimum_norm_network(
         bound, scaled, has_grown = program.price(multipliers)
         if bound > lower:
             lower, best = bound, scaled
-        if norm - lower <= tol * norm or not has_grown or rounds >= max_rounds:
+        if progress is not None:
+            progress(max(allowed.share, rounds / max_rounds))
+        is_closed = network is not None and norm - lower <= tol * norm
+        if is_closed or rounds >= max_rounds or allowed.is_spent:
             break
-    unit = top / (size or 1.0)
+        if not has_grown and (network is not None or program.takes_rays):
+            break
+        if network is None and (not has_grown or rounds == _ROUNDS_WITHOUT_FIT):
+            program.takes_rays = True  # a cone program does not come to a fit of samples that nearly coincide
+    why = "" if is_closed else program.why(rounds, has_grown=has_grown)
     if network is None:
-        raise InvalidInputError("`dataset` could not be fitted to 1e-9 although it can be fitted; rescale the samples.")
+        why = f"no fit to 1e-9 was found; {why}"
+        return MinimumNorm(np.inf, lower * unit, False, best / size, None, np.inf, rounds, why)
     network = network.scaled(0.5 * float(np.log(unit))).materialized()
     missed = float(np.linalg.norm(network.outputs(dataset.X) - dataset.y))
-    return MinimumNorm(norm * unit, lower * unit, program.is_exact, best / size, network, missed, rounds)
+    return MinimumNorm(norm * unit, lower * unit, program.is_exact, best / size, network, missed, rounds, why)
+
+
+def _bound_of_labels(
+    X: FloatArray, y: FloatArray, leak: float, misfit: float, max_patterns: int
+) -> tuple[float, FloatArray]:
+    """What nu along y proves, without any program: the bound and nu, scaled."""
+    gains = NeuronOracle(X, np.sign(y), leak, max_patterns=max_patterns).gains(y)
+    worth = float(y @ y) - misfit * float(np.linalg.norm(y))
+    return max(worth, 0.0) / gains.upper, y / gains.upper
 
 
 def is_quick(dataset: Dataset) -> bool:
@@ -162,10 +207,20 @@ def is_quick(dataset: Dataset) -> bool:
 
 
 class _Columns:
-    """The cone program over the cones held so far, for samples no longer than 1 and labels at most 1."""
+    """The program over the cones, or the rays, held so far, for samples no longer than 1 and labels at most 1."""
 
-    def __init__(self, X: FloatArray, y: FloatArray, leak: float, misfit: float, max_patterns: int) -> None:
+    def __init__(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        leak: float,
+        misfit: float,
+        max_patterns: int,
+        allowed: ProcessorTime,
+    ) -> None:
         self.X, self.y, self.leak, self.misfit, self.max_patterns = X, y, leak, misfit, max_patterns
+        self._allowed = allowed
+        self._rays: list[FloatArray] = []
         self._signs: list[float] = []
         self._patterns: list[FloatArray] = []
         self._known: set[tuple[float, bytes]] = set()
@@ -179,6 +234,23 @@ class _Columns:
         for direction in self._starts:
             for sign in (1.0, -1.0):
                 self._add(sign, direction)
+        self.takes_rays = X.size * len(self._signs) > _CONE_ENTRIES
+
+    def why(self, rounds: int, *, has_grown: bool) -> str:
+        """Why the search ended with a gap."""
+        kind = "linear" if self.takes_rays else "cone"
+        reasons = []
+        if self._allowed.is_spent:
+            reasons.append(f"the time was spent after {rounds} {kind} program{'s' if rounds != 1 else ''}")
+        elif has_grown:
+            reasons.append(f"{rounds} {kind} programs were solved, the most allowed")
+        else:
+            reasons.append("no neuron was found that shortens the network")
+        if self.takes_rays:
+            reasons.append("the network is the shortest for the directions tried only")
+        if not self.is_exact:
+            reasons.append("the bound below is a relaxation, for the activation patterns are too many to enumerate")
+        return "; ".join(reasons)
 
     def _add(self, sign: float, direction: FloatArray) -> bool:
         pattern = np.where(self.X @ direction > 0.0, 1.0, -1.0)
@@ -188,6 +260,7 @@ class _Columns:
         self._known.add(key)
         self._signs.append(sign)
         self._patterns.append(pattern)
+        self._rays.append(direction / max(float(np.linalg.norm(direction)), 1e-300))
         return True
 
     def obstacle(self) -> FloatArray | None:
@@ -200,7 +273,7 @@ class _Columns:
         for _ in range(8):
             z = tried @ self.X.T
             features = np.maximum(z, self.leak * z)
-            left = np.linalg.svd(features.T, full_matrices=True)
+            left = np.linalg.svd(features.T, full_matrices=False)
             rank = int(np.sum(left[1] > 1e-10 * left[1][0]))
             basis = left[0][:, :rank]
             rest = self.y - basis @ (basis.T @ self.y)
@@ -243,8 +316,11 @@ class _Columns:
 
     def solve(self) -> tuple[FloatArray, Network | None]:
         """Multipliers and a network for the columns held; no network where it does not fit to 1e-9."""
+        if self.takes_rays:
+            return self._solve_on_rays()
         signs, patterns = np.array(self._signs), np.array(self._patterns)
-        solved = shortest_sum(self.X, self.y, self.leak, signs, patterns, misfit=self.misfit)
+        left = max(self._allowed.left, 1.0)
+        solved = shortest_sum(self.X, self.y, self.leak, signs, patterns, misfit=self.misfit, max_seconds=left)
         lengths = np.linalg.norm(solved.vectors, axis=1)
         for cutoff in (1e-5, 1e-7, 1e-9, 0.0):  # an interior-point method leaves a little in every column
             kept = lengths > cutoff * float(lengths.sum())
@@ -252,6 +328,26 @@ class _Columns:
             if vectors is not None:
                 return solved.multipliers, self._network(*self._merged(vectors, signs[kept]))
         return solved.multipliers, None
+
+    def _solve_on_rays(self) -> tuple[FloatArray, Network | None]:
+        """The same with every neuron on a direction held; an exact fit, made smaller where some misfit is allowed."""
+        rays = np.unique(np.array(self._rays), axis=0)
+        heights = rays @ self.X.T
+        features = np.maximum(heights, self.leak * heights).T  # (n, k)
+        found = smallest_coefficients(features, self.y, max_seconds=max(self._allowed.left, 1.0))
+        if found is None:
+            return self.y, None
+        coefficients, multipliers = found
+        used = np.flatnonzero(coefficients)
+        for _ in range(2):  # a linear program fits to its tolerance, a linear system to rounding
+            missed = self.y - features[:, used] @ coefficients[used]
+            coefficients[used] += np.linalg.lstsq(features[:, used], missed, rcond=1e-12)[0]
+        missed = self.y - features[:, used] @ coefficients[used]
+        if np.linalg.norm(missed) > 1e-9:
+            return multipliers, None
+        shrunk = 1.0 - self.misfit / float(np.linalg.norm(self.y))
+        vectors = shrunk * np.abs(coefficients[used])[:, None] * rays[used]
+        return multipliers, self._network(vectors, np.sign(coefficients[used]))
 
     def _merged(self, vectors: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One vector per sign and direction, where that fits as well at no greater length."""

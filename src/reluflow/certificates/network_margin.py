@@ -7,6 +7,7 @@ the neurons; the margin of the explicit network and the gain under the explicit 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from reluflow.data.dataset import Dataset
 from reluflow.errors import InvalidInputError
 from reluflow.geometry.arrangement import num_cells
 from reluflow.network.network import Network, checked_leak
+from reluflow.processor_time import ProcessorTime
 
 _SMALL_PROBLEM = 600  # n d up to which local search takes a few seconds
 _LARGEST_DATA = 3_000_000  # numbers in the samples: some four thousand images of MNIST
@@ -73,6 +75,8 @@ def network_margin(
     tol: float = 1e-9,
     max_patterns: int = MAX_PATTERNS,
     max_rounds: int = 60,
+    max_seconds: float = np.inf,
+    progress: Callable[[float], None] | None = None,
 ) -> NetworkMargin:
     """The global max margin of the two-layer network, with a dual upper bound.
 
@@ -93,6 +97,10 @@ def network_margin(
         comes from a relaxation.
     max_rounds
         Cone programs at most.
+    max_seconds
+        Processor time allowed; the bracket is valid wherever it ends.
+    progress
+        Told the share of the work that is done, or of the time that is spent.
 
     Examples
     --------
@@ -113,7 +121,7 @@ def network_margin(
     uniform = np.full(dataset.n, 1.0 / dataset.n)
     if scale == 0.0:
         return NetworkMargin(0.0, 0.0, True, uniform, None, 0)
-    X = dataset.X / scale
+    X, allowed = dataset.X / scale, ProcessorTime(max_seconds)
     program = _ColumnProgram(X, dataset.y, slope, signs, max_patterns)
     most_columns = max(_PROGRAM_ENTRIES // X.size, 2)
     multipliers, best_multipliers, upper = uniform, uniform, np.inf
@@ -127,9 +135,12 @@ def network_margin(
         if not closed and not progressed and not program.oracle.is_exact and not program.oracle.searches_acute:
             program.oracle.searches_acute = True
             bound, progressed = program.price(multipliers)
-        if closed or not progressed or rounds == budget or (rounds > 0 and program.num_columns > most_columns):
+        if progress is not None:
+            progress(max(rounds / budget, allowed.share))
+        is_spent = allowed.is_spent or rounds == budget or (rounds > 0 and program.num_columns > most_columns)
+        if closed or not progressed or is_spent:
             break
-        solved = program.solve()
+        solved = program.solve(max_seconds=max(allowed.left, 1.0))
         rounds += 1
         multipliers = solved.multipliers
         candidate = program.network(solved)
@@ -273,9 +284,17 @@ class _ColumnProgram:
                 added += 1
         return 0.5 * gains.upper, added > 0
 
-    def solve(self, *, equations: FloatArray | None = None, values: FloatArray | None = None) -> SmallestRate:
+    def solve(
+        self,
+        *,
+        equations: FloatArray | None = None,
+        values: FloatArray | None = None,
+        max_seconds: float = np.inf,
+    ) -> SmallestRate:
         """Multipliers and neurons for the columns held."""
-        solved = smallest_rate(self.X, self.leak, self._columns, equations=equations, values=values)
+        solved = smallest_rate(
+            self.X, self.leak, self._columns, equations=equations, values=values, max_seconds=max_seconds
+        )
         self._rate = solved.rate
         return solved
 

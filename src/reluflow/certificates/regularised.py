@@ -188,19 +188,19 @@ def certify_variant(
         return verdict(
             Kind.SADDLE,
             f"The point is stationary to {residuals['stationarity']:.3g}. Neuron {light[0]} is light enough to count "
-            f"as zero, and growing it lowers the regularised loss by {escape.actual_decrease:.6g}, as tried.",
+            f"as zero, and growing it lowers the regularised loss by {escape.actual_decrease:.6g} (measured).",
         )
     reasons = [f"The point is stationary to {residuals['stationarity']:.3g} for the regularised loss."]
     escape = _way_down(point, gains, None)
     if escape is not None:
         reasons.append(
             "It is not a global one over all widths: a further neuron would lower the regularised loss by "
-            f"{escape.actual_decrease:.6g}, as tried."
+            f"{escape.actual_decrease:.6g} (measured)."
         )
     return verdict(Kind.STATIONARY, *reasons, open_points=(_UNDECIDED,))
 
 
-_UNDECIDED = "Whether it is a local minimum takes second derivatives, which were not looked at."
+_UNDECIDED = "Whether it is a local minimum takes second derivatives, which were not computed."
 
 
 def _name(point: _Point) -> str:

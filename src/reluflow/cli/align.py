@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
     BiasOption,
+    BoundOption,
     DatasetArgument,
     FactorOption,
     InitOption,
@@ -33,6 +35,7 @@ def command(
     width: WidthOption = "1000",
     init: InitOption = "balanced",
     seed: SeedOption = 0,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Follow every neuron to its end in the limit of vanishing scale, in closed form.
@@ -48,7 +51,7 @@ def command(
     network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
     chosen = loss_from(data, loss, reduction, factor)
     with share_bar(f"following {network.num_neurons} neurons past {data.n} samples") as progress:
-        result = alignment_of(data, chosen, network.w, network.a, leak=leak, progress=progress)
+        result = alignment_of(data, chosen, network.w, network.a, leak=leak, max_seconds=max_seconds, progress=progress)
     names, vectors = result.end_names, result.vectors
     if json:
         neurons = [
@@ -62,10 +65,12 @@ def command(
             }
             for j in range(len(names))
         ]
-        print_json({"neurons": neurons, "counts": result.counts})
+        print_json({"neurons": neurons, "counts": result.counts, "why": result.why_open or None})
         return
     print(f"{data.name}: {network.num_neurons} neurons ({init}) in the limit of vanishing scale")
     print_table(("end", "neurons"), [(name, str(count)) for name, count in result.counts.items() if count])
+    if result.why_open:
+        print(f"Open: {result.why_open}.")
     rows = []
     for k, extremal in enumerate(result.extremal):
         members = result.indices == k

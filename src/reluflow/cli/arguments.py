@@ -31,6 +31,14 @@ class OutputBiasChoice(StrEnum):
     NEURON = "neuron"
 
 
+def _checked_bound(seconds: float) -> float:
+    from reluflow.errors import InvalidInputError
+
+    if not seconds > 0:
+        raise InvalidInputError(f"`--max-seconds` must be positive, got {seconds:g}.")
+    return seconds
+
+
 DatasetArgument = Annotated[
     str,
     typer.Argument(
@@ -75,7 +83,20 @@ OutputBiasOption = Annotated[
 MaxSecondsOption = Annotated[
     float | None,
     typer.Option(
-        "--max-seconds", metavar="S", help="Time allowed, in seconds; a run it ends says so.", show_default=False
+        "--max-seconds",
+        metavar="S",
+        help="Seconds allowed to the work; what is open then is named; inf: any. Default: 60 for the flow.",
+        show_default=False,
+    ),
+]
+DEFAULT_SECONDS = 60.0  # of every command that computes on a dataset, unless its own help says otherwise
+BoundOption = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        help="Seconds allowed to the work; what is open then is named; inf: any.",
+        callback=_checked_bound,
     ),
 ]
 MaxStepsOption = Annotated[

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
     BiasOption,
+    BoundOption,
     DatasetArgument,
     FactorOption,
     FrozenOutputOption,
@@ -48,6 +50,7 @@ def command(
         bool, typer.Option("--from-here", help="Also how far along it is, and where the exact flow takes it from here.")
     ] = False,
     seed: SeedOption = 0,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Say what a given network provably is: a minimum, a saddle, a KKT or max-margin direction, or none of these.
@@ -75,14 +78,16 @@ def command(
             network, data, named, weight_decay=weight_decay, trains_output_layer=not frozen_output, rtol=tolerance
         )
     else:
-        verdict = certify(network, data, named, rtol=tolerance, with_norm=True)
+        with stage_spinner() as on_stage:
+            on_stage("judging the network")
+            verdict = certify(network, data, named, rtol=tolerance, with_norm=True, max_seconds=max_seconds)
     place = None
     if from_here:
         from reluflow.experiments.whereabouts import whereabouts
 
         with stage_spinner() as on_stage:
             on_stage("running the flow from here")
-            place = whereabouts(network, data, named, rtol=tolerance)
+            place = whereabouts(network, data, named, rtol=tolerance, max_seconds=max_seconds)
     if json:
         escape: dict[str, Any] | None = None
         if verdict.escape is not None:
@@ -122,8 +127,8 @@ def command(
     linear = linear_network_margin(verdict.best_linear_margin, leak)
     rows += [
         ("normalised margin", number(verdict.margin, 10)),
-        ("the same, best network that computes a line", number(linear, 10)),
-        ("the same, best network", number(verdict.global_margin, 10)),
+        ("normalised margin of the best linear function, written as a network", number(linear, 10)),
+        ("normalised margin of the best network found", number(verdict.global_margin, 10)),
     ]
     print_table(("quantity", "value"), rows)
     if place is not None:

@@ -10,9 +10,9 @@ import typer
 
 from reluflow.cli.arguments import (
     BiasOption,
+    BoundOption,
     JsonOption,
     LossName,
-    MaxSecondsOption,
     MaxStepsOption,
     ReductionName,
     SeedOption,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _WORDS = {True: "yes", False: "NO", None: "?"}
 _OWN = "own"
+CHECK_SECONDS = 600.0  # a verdict on less than the run it needs is inconclusive
 
 
 def command(
@@ -100,7 +101,7 @@ def command(
     lr: Annotated[float, typer.Option("--lr", help="Learning rate of gd and sgd.")] = 1e-3,
     iterations: Annotated[int | None, typer.Option("--iterations", help="Iterations of gd and sgd.")] = None,
     batch: Annotated[int, typer.Option("--batch", help="Batch size of sgd.")] = 32,
-    max_seconds: MaxSecondsOption = None,
+    max_seconds: BoundOption = CHECK_SECONDS,
     max_steps: MaxStepsOption = None,
     json: JsonOption = False,
 ) -> int:
@@ -144,7 +145,7 @@ def command(
                     times=tuple(requested_times(times)),
                     horizon=end,
                     max_steps=max_steps,
-                    max_seconds=float("inf") if max_seconds is None else max_seconds,
+                    max_seconds=max_seconds,
                     progress=progress,
                     **parameters,
                 )

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reluflow.cli.arguments import LossName
-from reluflow.data.choice import TableChoice
+from reluflow.data.choice import TableChoice, labels_under
 
 TargetOption = Annotated[
     str | None,
@@ -52,21 +51,31 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
 class DatasetWords(str):
     """The DATASET of a command line: a name or a path, and how to read it if it is a table."""
 
-    __slots__ = ("choice",)
+    __slots__ = ("choice", "options")
     choice: TableChoice
+    options: dict[str, Any]
 
     @classmethod
-    def of(cls, spec: str, choice: TableChoice) -> DatasetWords:
-        """The words with a choice."""
+    def of(cls, spec: str, options: dict[str, Any], *, loss: str | None) -> DatasetWords:
+        """The words with the options as they were written, under a loss."""
+        labels = labels_under(options["labels"], loss)
+        words = cls.of_choice(spec, TableChoice(**options | {"labels": labels}, is_command_line=True))
+        words.options = options
+        return words
+
+    @classmethod
+    def of_choice(cls, spec: str, choice: TableChoice) -> DatasetWords:
+        """The words with what the options mean."""
         words = cls(spec)
-        words.choice = choice
+        words.choice, words.options = choice, {}
         return words
 
 
 def with_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options of this file, if it has a parameter `dataset`, which then is a `DatasetWords`.
 
-    With `--loss square` labels 0 and 1 are numbers to fit, not classes, unless `--labels` says otherwise.
+    With `--loss square` labels 0 and 1 are numbers to fit, not classes, unless `--labels` says otherwise. `sweep`,
+    whose cases are read by other processes, takes the options as they were written.
     """
     signature = inspect.signature(command, eval_str=True)
     if "dataset" not in signature.parameters:
@@ -75,12 +84,9 @@ def with_data_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def reading(*args: Any, **given: Any) -> Any:
         options = {name: given.pop(name) for name in _OPTIONS}
-        if options["labels"] is None and given.get("loss") is LossName.SQUARE:
-            options["labels"] = "numbers"
-        spec = given.get("dataset")
-        choice = TableChoice(**options, is_command_line=True)
+        loss, spec = given.get("loss"), given.get("dataset")
         if spec is not None:
-            given["dataset"] = DatasetWords.of(spec, choice)
+            given["dataset"] = DatasetWords.of(spec, options, loss=None if loss is None else loss.value)
         return command(*args, **given)
 
     kept = [parameter for parameter in signature.parameters.values() if parameter.name not in _OPTIONS]

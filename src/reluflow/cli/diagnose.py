@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
     BiasOption,
+    BoundOption,
     DatasetArgument,
     FactorOption,
     JsonOption,
@@ -20,6 +22,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
+from reluflow.cli.progress import share_bar
 
 if TYPE_CHECKING:
     from reluflow.theory.condition import Condition
@@ -42,6 +45,7 @@ def command(
     everything: Annotated[
         bool, typer.Option("--all", help="Every condition and theorem with what was measured, not the short account.")
     ] = False,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Say which assumption of which paper holds on a dataset, and by what margin.
@@ -54,7 +58,9 @@ def command(
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    diagnosis = diagnose(data, loss_from(data, loss, reduction, factor), leak=leak)
+    chosen = loss_from(data, loss, reduction, factor)
+    with share_bar("checking every assumption") as progress:
+        diagnosis = diagnose(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
     if json:
         print_json(
             {

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
     BiasOption,
+    BoundOption,
     DatasetArgument,
     FactorOption,
     JsonOption,
@@ -17,6 +21,11 @@ from reluflow.cli.inputs import dataset_from, loss_from, note, note_suggested_le
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import share_bar
 
+if TYPE_CHECKING:
+    from reluflow.arrays import SignArray
+
+MOST_SIGNS = 40  # of a pattern, in a table
+
 
 def command(
     dataset: DatasetArgument,
@@ -27,9 +36,12 @@ def command(
     factor: FactorOption = 1.0,
     leak: LeakOption = 0.0,
     seed: SeedOption = 0,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """List all extremal vectors: the directions neurons can align with as the scale vanishes.
+
+    Where there are too many cones to visit, neurons are followed from many starts, and `--max-seconds` bounds that.
 
     Example: reluflow extremal three-points --json
     """
@@ -40,7 +52,7 @@ def command(
     note_suggested_leak(dataset, leak)
     chosen = loss_from(data, loss, reduction, factor)
     with share_bar("following neurons to where they settle") as progress:
-        found = extremal_vectors(data, chosen, leak=leak, progress=progress)
+        found = extremal_vectors(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
     d_max, d_min = subgradient_range(data, chosen, leak=leak) or (None, None)
     if found.degenerate:
         note("; ".join(found.degenerate))
@@ -51,6 +63,7 @@ def command(
                 "d_max": d_max,
                 "d_min": d_min,
                 "exact": found.exact,
+                "why": found.why or None,
                 "vectors": [
                     {"vector": v, "norm": size, "kind": str(kind), "side": int(side), "pattern": pattern}
                     for v, size, kind, side, pattern in zip(
@@ -63,12 +76,20 @@ def command(
     how = "all of them, by enumeration" if found.exact else "those found by search; there may be more"
     count = "1 extremal vector" if len(found.norms) == 1 else f"{len(found.norms)} extremal vectors"
     print(f"{data.name}: {count} ({how}); D_max = {number(d_max)}, D_min = {number(d_min)}")
+    if found.why:
+        print(f"The list may not be complete: {found.why}.")
     print_table(
         ("D", "|D|", "kind", "side", "pattern"),
         [
-            (vector(v), number(size), str(kind), f"{int(side):+d}", "".join("-0+"[int(u) + 1] for u in pattern))
+            (vector(v), number(size), str(kind), f"{int(side):+d}", _pattern(pattern))
             for v, size, kind, side, pattern in zip(
                 found.vectors, found.norms, found.kinds, found.sides, found.patterns, strict=True
             )
         ],
     )
+
+
+def _pattern(signs: SignArray) -> str:
+    """One character per sample, the first of many; --json holds all."""
+    shown = "".join("-0+"[int(u) + 1] for u in signs[:MOST_SIGNS])
+    return shown if len(signs) <= MOST_SIGNS else f"{shown}... {len(signs)} signs"

@@ -9,7 +9,9 @@ import numpy as np
 import typer
 
 from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
     BiasOption,
+    BoundOption,
     DatasetArgument,
     FactorOption,
     InitOption,
@@ -48,6 +50,7 @@ def command(
             "--picture", metavar="FILE", help="Draw the staircase with the flow at 1e-10, 1e-100 and 1e-1000 beside it."
         ),
     ] = None,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Follow the flow in the limit of vanishing scale: when it jumps, who escapes, between which levels of the loss.
@@ -65,7 +68,7 @@ def command(
     problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
     with stage_spinner() as on_stage:
         on_stage(f"aligning {network.num_neurons} neurons")
-        process = forecast(problem, rtol=rtol, progress=on_stage)
+        process = forecast(problem, rtol=rtol, max_seconds=max_seconds, progress=on_stage)
         if picture is not None:
             from reluflow.jump_process.comparison import flow_beside
             from reluflow.viz.saving import save_figure
@@ -92,7 +95,7 @@ def command(
     print(
         f"The end is a {process.kind}."
         if process.kind != "fading"
-        else "The loss of the fitted samples fades for ever."
+        else "The loss of the fitted samples tends to 0 without reaching it."
     )
     for remark in process.remarks if process.is_exact else ():
         print(f"Open, but without consequence: {remark}")

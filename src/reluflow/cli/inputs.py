@@ -11,23 +11,27 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
 
 if TYPE_CHECKING:
+    from reluflow.data.reading import Reading
     from reluflow.network import Network
     from reluflow.network.network import OutputBias
 
 
 def dataset_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Dataset:
     """Load a registered dataset, or read a file as its options say, tell what was understood, refuse zero samples."""
+    return reading_from(spec, bias=bias, seed=seed).dataset
+
+
+def reading_from(spec: str, *, bias: bool = False, seed: int | None = None) -> Reading:
+    """The dataset of `dataset_from` with what was said about it."""
     from reluflow.cli.data_options import DatasetWords
     from reluflow.data.choice import TableChoice
     from reluflow.data.registry import open_reading
 
     choice = spec.choice if isinstance(spec, DatasetWords) else TableChoice(is_command_line=True)
     reading = open_reading(str(spec), choice, bias=bias, seed=seed)
-    if reading.summary:
-        note(f"{reading.summary}.")
-    for remark in reading.remarks:
-        note(f"{remark}.")
-    return reading.dataset
+    for sentence in reading.sentences():
+        note(sentence)
+    return reading
 
 
 def note_suggested_leak(spec: str, leak: float) -> None:

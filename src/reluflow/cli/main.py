@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from reluflow import __version__
 
 COMMANDS: dict[str, str] = {
-    "study": "Tell the story of a dataset: diagnosis, pictures, a report.",
+    "study": "Study a dataset: where training ends, why, pictures, a report.",
     "datasets": "List the registered datasets.",
     "diagnose": "Which assumption of which paper holds, by what margin.",
     "extremal": "All extremal vectors: where neurons can align.",

@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from reluflow.cli.arguments import BiasOption, DatasetArgument, JsonOption, LeakOption, SeedOption
+from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
+    BiasOption,
+    BoundOption,
+    DatasetArgument,
+    JsonOption,
+    LeakOption,
+    SeedOption,
+)
 from reluflow.cli.inputs import dataset_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
+from reluflow.cli.progress import share_bar
 
 if TYPE_CHECKING:
     from reluflow.certificates.hard_margin import HardMargin
@@ -31,6 +40,7 @@ def command(
         ),
     ] = None,
     seed: SeedOption = 0,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Find the hard-margin separators of a dataset, and the best margin of a two-layer network on it.
@@ -53,7 +63,10 @@ def command(
     is_wanted = is_tractable(data, leak) if network is None else network
     if not json:  # the answer for lines must not wait for that for networks
         _print_separators(data, separator, classes)
-    best = network_margin(data, leak) if is_wanted else None
+    best = None
+    if is_wanted:
+        with share_bar("looking for the network of largest margin") as progress:
+            best = network_margin(data, leak, max_seconds=max_seconds, progress=progress)
     verdict = {Separability.SEPARABLE: True, Separability.NOT_SEPARABLE: False, Separability.UNDECIDED: None}
     if json:
         print_json(

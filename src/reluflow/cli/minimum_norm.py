@@ -6,10 +6,18 @@ from typing import Annotated
 
 import typer
 
-from reluflow.cli.arguments import BiasOption, DatasetArgument, JsonOption, LeakOption, SeedOption
+from reluflow.cli.arguments import (
+    DEFAULT_SECONDS,
+    BiasOption,
+    BoundOption,
+    DatasetArgument,
+    JsonOption,
+    LeakOption,
+    SeedOption,
+)
 from reluflow.cli.inputs import dataset_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import stage_spinner
+from reluflow.cli.progress import share_bar
 
 
 def command(
@@ -22,6 +30,7 @@ def command(
         typer.Option("--misfit", help="Largest Euclidean |h - y| that counts as a fit; 0 asks for an interpolation."),
     ] = 0.0,
     seed: SeedOption = 0,
+    max_seconds: BoundOption = DEFAULT_SECONDS,
     json: JsonOption = False,
 ) -> None:
     """Find the two-layer network of least norm sum |a_j| |w_j| that fits the labels, and prove a bound below.
@@ -34,9 +43,8 @@ def command(
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
-    with stage_spinner() as on_stage:
-        on_stage("looking for the network of least norm")
-        least = minimum_norm_network(data, leak, misfit=misfit)
+    with share_bar("looking for the network of least norm") as progress:
+        least = minimum_norm_network(data, leak, misfit=misfit, max_seconds=max_seconds, progress=progress)
     neurons = [] if least.network is None else list(zip(least.network.w, least.network.a, strict=True))
     if json:
         print_json(
@@ -46,6 +54,7 @@ def command(
                 "lower": least.lower,
                 "gap": least.gap if least.can_fit else None,
                 "exact": least.is_exact,
+                "why": least.why or None,
                 "misfit": least.misfit,
                 "multipliers": least.multipliers,
                 "network": {"neurons": [{"w": w, "a": a} for w, a in neurons]},
@@ -53,6 +62,9 @@ def command(
         )
         return
     print(f"{data.name}: {data.n} samples in dimension {data.d}")
+    if least.can_fit is None:
+        print(f"Least norm sum |a||w| of a fit at leak {leak:g}: at least {least.lower:.10g}. Open: {least.why}.")
+        return
     if not least.can_fit:
         print("No two-layer network fits these labels: multipliers that no neuron feels, and the labels do:")
         print(f"nu = {vector(least.multipliers)}, <nu, y> = {number(float(least.multipliers @ data.y), 6)}.")
@@ -61,5 +73,5 @@ def command(
     print(f"Least norm sum |a||w| of a fit at leak {leak:g}: {least.norm:.10g}, at least {least.lower:.10g}{how}.")
     print(f"The network below has that norm and misses the labels by {least.misfit:.2g}.")
     if least.gap > 1e-6:
-        print("What lies between the two is open: the search was stopped, or the bound is not tight.")
+        print(f"What lies between the two is open: {least.why}.")
     print_table(("w", "a"), [(vector(w), number(float(a))) for w, a in neurons])

@@ -28,8 +28,8 @@ from reluflow.cli.arguments import (
     ScaleOption,
     SeedOption,
 )
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note, note_suggested_leak
-from reluflow.cli.output import print_json
+from reluflow.cli.inputs import loss_from, network_from, note, note_suggested_leak, reading_from
+from reluflow.cli.output import print_json, print_table
 from reluflow.cli.progress import stage_bar
 from reluflow.errors import InvalidInputError
 
@@ -71,7 +71,7 @@ def command(
     max_seconds: Annotated[
         float,
         typer.Option(
-            "--max-seconds", metavar="S", help="Time allowed in all; what is missing then is named; inf: any."
+            "--max-seconds", metavar="S", help="Seconds allowed to the work; what is open then is named; inf: any."
         ),
     ] = 60.0,
     max_steps: MaxStepsOption = None,
@@ -85,11 +85,11 @@ def command(
     out: OutOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Tell the whole story of a dataset and write one self-contained report.html.
+    """Study a dataset and write one self-contained report.html.
 
-    Diagnosis, extremal vectors, the flow to its limit with its phases, the certified end point, every applicable
-    theorem's verdict, and whether another draw or scale would change the story. The report is there from the first
-    finding on and fills up; Ctrl-C keeps what is done, and the same command goes on, also after a kill.
+    The flow to its limit with its phases and the certified end point come first; then diagnosis, extremal vectors,
+    every applicable theorem's verdict, and whether another draw or scale ends elsewhere. The report is there from the
+    first finding on and fills up; Ctrl-C keeps what is done, and the same command goes on, also after a kill.
 
     Example: reluflow study three-points --out out/three-points
     """
@@ -107,7 +107,8 @@ def command(
         from reluflow.study.pieces import Pieces
         from reluflow.study.story import StudyInterrupted, study
 
-        data = dataset_from(dataset, bias=bias, seed=seed)
+        reading = reading_from(dataset, bias=bias, seed=seed)
+        data = reading.dataset
         note_suggested_leak(dataset, leak)
         folder = out if out is not None else Path("out") / _folder_name(dataset)
         _make_folder(folder)
@@ -136,6 +137,7 @@ def command(
                     theorems=_asked(quick=quick, lemmas=lemmas),
                     max_steps=max_steps,
                     max_seconds=max_seconds,
+                    notes=[reading.notice] if reading.notice else [],
                     processes=workers,
                     pieces=pieces,
                     on_stage=on_stage,
@@ -152,7 +154,7 @@ def command(
                     film = animate_study(found, folder / "run.gif")
         if pieces.num_taken:
             note(
-                f"{pieces.num_taken} parts of this story, finished by an earlier call, were taken from {pieces.folder}."
+                f"{pieces.num_taken} parts of this study, finished by an earlier call, were taken from {pieces.folder}."
             )
         if status:
             note(f"interrupted; what was done is in {report.path}, and the same command goes on from there.")
@@ -170,8 +172,13 @@ def command(
 
 
 def _print(found: Study, report: Path, *, animated: tuple[Path | None, ...]) -> None:
-    for sentence in (*found.verdict(), "", *found.sentences(), "", f"Report: {report}"):
+    noted = [f"Note: {words}." for words in found.notes]
+    for sentence in (*noted, *found.verdict(), "", *found.sentences(), ""):
         print(sentence)
+    if found.cuts:
+        rows = [(cut.part, cut.limit, cut.missing) for cut in found.cuts]
+        print_table(("cut short", "limit", "what is missing"), rows)
+    print(f"Report: {report}")
     for film in animated:
         print(f"Moving picture: {film}" if film else "No moving picture: more than two inputs, or no flow was run.")
 

@@ -21,6 +21,8 @@ from reluflow.cli.arguments import (
     SeedOption,
     WidthOption,
 )
+from reluflow.cli.data_options import DatasetWords
+from reluflow.cli.inputs import reading_from
 from reluflow.cli.output import number, print_json, print_table
 from reluflow.cli.progress import sweep_bar
 from reluflow.cli.solver_options import Method, RidgeChoice
@@ -46,7 +48,7 @@ class ExecutorName(StrEnum):
 
 def command(
     context: typer.Context,
-    subject: Annotated[
+    dataset: Annotated[
         str,
         typer.Argument(
             metavar="DATASET|FILE.toml|status|diagram",
@@ -114,23 +116,26 @@ def command(
 
     Example: reluflow sweep three-points --over scale=1e-1..1e-6:log:6 --over seed=0..4 --measure end --out out/sweep
     """
-    if subject == "status":
+    if dataset == "status":
         _status(out if name is None else Path(name), as_json=json)
         return 0
-    if subject == "diagram":
+    if dataset == "diagram":
         return _diagram(name, out, quick=quick, executor=executor, workers=workers, scheduler=scheduler, as_json=json)
     if name is not None:
-        raise InvalidInputError(f"`{name}` is not expected after {subject!r}; values to sweep are given with --over.")
+        raise InvalidInputError(
+            f"`{name}` is not expected after {str(dataset)!r}; values to sweep are given with --over."
+        )
     measures = [word for words in (measure or []) for word in words.split(",") if word.strip()]
-    if Path(subject).suffix.lower() in (".toml", ".yaml", ".yml"):
-        base, values, measures, out = _from_file(Path(subject), over, measures, out)
+    if Path(dataset).suffix.lower() in (".toml", ".yaml", ".yml"):
+        base, values, measures, out = _from_file(Path(dataset), over, measures, out)
         for setting, text in _given_settings(context).items():
             base = base.with_value(setting, text)
     else:
         from reluflow.sweep.case import Case
 
         base = Case(
-            subject,
+            str(dataset),
+            **(dataset.options if isinstance(dataset, DatasetWords) else {}),
             bias=bias,
             loss=None if loss is None else loss.value,
             reduction=reduction.value,
@@ -158,6 +163,8 @@ def command(
     from reluflow.sweep.plan import make_plan
 
     plan = make_plan(base, values, measures or DEFAULT_MEASURES.split(","))
+    if plan.base.dataset in dict(plan.base.digests):
+        reading_from(DatasetWords.of_choice(plan.base.dataset, plan.base.choice), bias=plan.base.bias)
     if event is not None:
         _check_event(event, plan)
     if dry_run:
@@ -235,12 +242,12 @@ def _run(
     is_interrupted = False
     with sweep_bar() as show:
 
-        def note(now: SweepState) -> None:
+        def look(now: SweepState) -> None:
             state[:] = [now]
             show(now)
 
         try:
-            state[:] = [run_plan(plan, folder, chosen, retry_failed=retry_failed, progress=note)]
+            state[:] = [run_plan(plan, folder, chosen, retry_failed=retry_failed, progress=look)]
         except KeyboardInterrupt:
             is_interrupted = True
     last = state[0] if state else None

@@ -29,7 +29,7 @@ from reluflow.cli.arguments import (
     WeightDecayOption,
     WidthOption,
 )
-from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
+from reluflow.cli.inputs import loss_from, network_from, note_suggested_leak, reading_from
 from reluflow.cli.output import number, print_json, print_table, vector
 from reluflow.cli.progress import compile_first, training_bar
 from reluflow.cli.solver_options import DeviceChoice, Method, RidgeChoice, SolverChoice
@@ -129,7 +129,8 @@ def command(
     from reluflow.endings.undecided import limit_or_undecided
     from reluflow.warm_up import work_of
 
-    data = dataset_from(dataset, bias=bias, seed=seed)
+    reading = reading_from(dataset, bias=bias, seed=seed)
+    data = reading.dataset
     note_suggested_leak(dataset, leak)
     network = network_from(
         data, init=init, width=width, scale=scale, seed=seed, leak=leak, output_bias=output_bias.value
@@ -189,7 +190,7 @@ def command(
     status = 0 if is_saved else 2
     if json:
         extra = {"branching": None if branching is None else branching.as_dict()} if check_rtol else {}
-        print_json({**_as_json(trajectory, limit), "solver": name, **extra})
+        print_json({**_as_json(trajectory, limit), "solver": name, "notes": reading.sentences(), **extra})
         return status
     _print(trajectory, limit, reason)
     if branching is not None:

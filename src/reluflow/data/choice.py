@@ -107,6 +107,15 @@ class TableChoice:
         return [self.named(name) for name, is_given in given.items() if is_given]
 
 
+def labels_under(labels: Names, loss: str | None) -> Names:
+    """The choice of labels under a loss: the square loss fits numbers, also 0 and 1, unless `labels` says otherwise.
+
+    >>> labels_under(None, "square"), labels_under("3,8", "square"), labels_under(None, None)
+    ('numbers', '3,8', None)
+    """
+    return "numbers" if labels is None and loss == "square" else labels
+
+
 def _words(names: str | Sequence[str], option: str) -> tuple[str, ...]:
     """Names from a list, or from text with commas; a name with a comma in it stands in double quotes."""
     if isinstance(names, str):

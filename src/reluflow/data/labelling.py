@@ -15,6 +15,7 @@ from reluflow.errors import InvalidInputError
 
 LABEL_NAMES = ("y", "label", "target", "class", "labels")
 CLASS_NAMES = frozenset({"label", "labels", "class"})  # a column of this name holds classes even where they are numbers
+MOST_KINDS = 20  # so many whole numbers or fewer, each repeated, look like classes
 _MOST_CLASSES = 50  # more whole numbers than this in a column are counts, not classes
 
 # words that mean 1, each with those that mean -1
@@ -38,6 +39,9 @@ class Labelling:
         What 1 and -1 are called; empty where the labels are numbers.
     remark
         What else should be said.
+    notice
+        What the labels were taken for, why, and how to say otherwise, where another reader might take them for
+        something else; it is said before anything is computed.
     """
 
     y: FloatArray
@@ -45,6 +49,7 @@ class Labelling:
     positive: str = ""
     negative: str = ""
     remark: str = ""
+    notice: str = ""
 
     def counted(self) -> str:
         """The labels in words, for the sentence that says what was read."""
@@ -109,17 +114,32 @@ def _numbers(
         return Labelling(column, everyone, "1", "-1")
     is_whole = bool(np.all(column == np.round(column)))
     is_pair = len(found) == 2 and is_whole
+    numbers = choice.named("labels", "numbers")
     if found == {0.0, 1.0} or (is_pair and name.casefold() in CLASS_NAMES):
-        high, low = max(found), min(found)
-        return Labelling(np.where(column == high, 1.0, -1.0), everyone, f"{high:g}", f"{low:g}")
+        low, high = sorted(found)
+        taken = f"the labels {low:g} and {high:g} are taken as the classes -1 and 1; {numbers} fits the numbers instead"
+        return Labelling(np.where(column == high, 1.0, -1.0), everyone, f"{high:g}", f"{low:g}", notice=taken)
     if is_whole and name.casefold() in CLASS_NAMES and 2 < len(found) <= _MOST_CLASSES:
         raise _too_many(table, name, values, choice)
-    remark = ""
+    notice = ""
+    fewest = int(np.min(np.unique(column, return_counts=True)[1]))
     if is_pair:
         low, high = sorted(found)
         way = choice.named("labels", f"{high:g},{low:g}")
-        remark = f"the labels {low:g} and {high:g} are taken as numbers; {way} makes them 1 and -1"
-    return Labelling(column, everyone, remark=remark)
+        notice = (
+            f"the labels {low:g} and {high:g} are taken as numbers to fit (regression), since only -1 and 1, or 0 and "
+            f"1, are read as classes; {way} makes them the classes 1 and -1, {numbers} confirms that they are numbers"
+        )
+    elif is_whole and 3 <= len(found) <= MOST_KINDS and fewest >= 2:
+        high = f"{max(found):g}"
+        pair, one = choice.named("labels", f"{high},{min(found):g}"), choice.named("labels", high)
+        notice = (
+            f"the labels are {len(found)} whole numbers from {min(found):g} to {high}, each occurring at "
+            f"least {fewest} times, and look like classes; they are taken as numbers to fit (regression), since more "
+            f"than two classes are not supported: {pair} keeps two of them as 1 and -1, {one} sets one against the "
+            f"rest, {numbers} confirms that they are numbers"
+        )
+    return Labelling(column, everyone, notice=notice)
 
 
 def _two_of(table: Table, name: str, words: list[str], values: list[str], choice: TableChoice) -> Labelling:

@@ -28,11 +28,19 @@ class Reading:
         What was understood, in one line: "569 samples, 30 features, 212 malignant (-1), ..., from breast.csv".
     remarks
         What the reader should know besides, one sentence each.
+    notice
+        What the labels were taken for where that is a guess, and how to say otherwise: to be said first.
     """
 
     dataset: Dataset
     summary: str
     remarks: tuple[str, ...] = ()
+    notice: str = ""
+
+    def sentences(self) -> list[str]:
+        """All there is to say, the notice first."""
+        said = (self.notice, self.summary, *self.remarks)
+        return [f"{words[:1].upper()}{words[1:]}." if words == self.notice else f"{words}." for words in said if words]
 
 
 def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bias: bool = False) -> Reading:
@@ -84,7 +92,7 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     place = "" if label_name.casefold() in LABEL_NAMES[:1] else f" (labels: {label_name})"
     plural = "feature" if len(names) == 1 else "features"
     summary = f"{dataset.n} samples, {len(names)} {plural}, {labelling.counted()}, from {origin}{place}"
-    return Reading(dataset.with_bias() if bias else dataset, summary, tuple(remarks))
+    return Reading(dataset.with_bias() if bias else dataset, summary, tuple(remarks), labelling.notice)
 
 
 def _features(table: Table, label: int, choice: TableChoice) -> list[int]:

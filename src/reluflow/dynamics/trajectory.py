@@ -30,12 +30,12 @@ class Outcome(Enum):
     STATIONARY = ("stationary", "The gradient vanished to the tolerance and no neuron was still growing.")
     DIRECTION_CONVERGED = (
         "direction-converged",
-        "The norm grows for ever; the direction has stopped turning, or its limit is known.",
+        "The norm grows without bound; the direction has stopped turning, or its limit is known.",
     )
     LEVELLED_OFF = (
         "levelled-off",
         "The loss has levelled off above zero and no network attains it: some samples are fitted ever better, and the "
-        "norm grows for ever.",
+        "norm grows without bound.",
     )
     TAKEOVER_AHEAD = (
         "takeover-ahead",
@@ -53,7 +53,7 @@ class Outcome(Enum):
     DIVERGED = ("diverged", "The iterates left the range of a double; the last finite one is kept; lower `lr`.")
     VANISHED = ("vanished", "The loss fell below the smallest double, so a rate relative to it has no meaning left.")
     MAX_STEPS = ("max-steps", "The largest allowed number of steps was taken; raise `max_steps` to go on.")
-    MAX_SECONDS = ("max-seconds", "The allowed time of the computer was spent; raise `max_seconds` to go on.")
+    MAX_SECONDS = ("max-seconds", "The time allowed was spent; raise `max_seconds` to go on.")
     INTERRUPTED = ("interrupted", "The run was interrupted; what was done is kept.")
 
     def __init__(self, code: str, sentence: str) -> None:

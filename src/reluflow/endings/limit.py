@@ -55,6 +55,8 @@ class CertifiedLimit:
         short has none.
     reason
         One sentence on how the limit was found and why it is or is not a proof.
+    other_margin
+        Normalised margin of the KKT direction that was solved for and is too far away to be the limit; nan without one.
     """
 
     network: Network
@@ -62,6 +64,7 @@ class CertifiedLimit:
     distance: float
     is_proof: bool
     reason: str
+    other_margin: float = np.nan
 
     def __repr__(self) -> str:
         proof = "proved" if self.is_proof else "not a proof"
@@ -112,13 +115,15 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
             f"The best direction in the present patterns is {near.distance:.2g} away from the run's own, so the run "
             "has not settled; its last direction is judged as it is."
         )
+        other = np.nan
         if near.kkt.residual <= _IS_KKT:
+            other = near.kkt.margin
             words += (
                 f" The other meets the KKT conditions to {near.kkt.residual:.2g}, with normalised margin "
                 f"{near.kkt.margin:.6g}. {' '.join(ahead.sentences())}"
             ).rstrip()
         certificate = certify(near.last, problem.dataset, problem.loss)
-        return CertifiedLimit(near.last, certificate, near.distance, False, words)
+        return CertifiedLimit(near.last, certificate, near.distance, False, words, other_margin=other)
     certificate = certify(near.solved, problem.dataset, problem.loss)
     against = [*certificate.open_points, *ahead.sentences()]
     if not np.array_equal(ignored_samples(near.solved, problem.dataset), near.ignored):

@@ -94,9 +94,9 @@ class Whereabouts(RowsToFrame):
             f"{what}, with loss {self.loss:.6g} where the network 0 has {self.zero_loss:.6g}; phase: {self.phase}.",
             f"{self.dead_share:.0%} of its neurons are active on no sample"
             + (
-                "; none of the others is pulled."
+                "; no force acts on the others."
                 if np.isnan(self.aligned_share)
-                else f"; {self.aligned_share:.0%} of those that are pulled point where they are pulled."
+                else f"; of those on which a force acts, {self.aligned_share:.0%} are aligned with it."
             ),
             f"Its largest imbalance |a^2 - |w|^2| / (a^2 + |w|^2) is {self.imbalance:.3g}.",
         ]
@@ -125,6 +125,7 @@ def whereabouts(
     flow: bool = True,
     rtol: float = 1e-6,
     max_steps: int = 3000,
+    max_seconds: float = np.inf,
 ) -> Whereabouts:
     """Say what a network is, how far along it is, and where the exact flow takes it from here.
 
@@ -140,8 +141,8 @@ def whereabouts(
         Whether to run the flow.
     rtol
         Bound on the relative residuals of the certificate of the network as it stands.
-    max_steps
-        Steps allowed to the flow; a run cut short says so.
+    max_steps, max_seconds
+        Steps and time allowed to the flow; a run cut short says so.
 
     Examples
     --------
@@ -163,7 +164,7 @@ def whereabouts(
     trajectory = limit = None
     if flow:
         solver = choose_flow(problem, max_steps=max_steps, to_the_end=may_be_stiff(problem)).solver
-        trajectory = train(problem, solver, until=end_of_training(problem))
+        trajectory = train(problem, solver, until=end_of_training(problem), max_seconds=max_seconds)
         limit = limit_or_undecided(trajectory)
     aligned_share, dead_share = _shares(problem, outputs)
     squares = np.square(network.a), np.einsum("jd,jd->j", network.w, network.w)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,13 +22,19 @@ from reluflow.geometry.alignment_kernels import FrozenPath
 from reluflow.geometry.boundary.walls import PulledWalls, Walls
 from reluflow.geometry.frozen_flow import FrozenFlow
 from reluflow.losses import AbstractLoss
+from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 
+Progress = Callable[[float], None] | None
 MAXIMUM, MINIMUM, DEAD, SADDLE, OPEN = range(5)
 END_NAMES = ("maximum", "minimum", "dead", "saddle", "open")
-STATUS_NAMES = ("final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin")
-
-_BLOCK = 64  # neurons between two words about the progress
+NOT_FOLLOWED = 9  # after the codes of the kernels: the time was spent before its turn came
+STATUS_NAMES = (
+    "final", "dead", "stationary", "shrinking", "horizon", "ridge", "undecided", "event-limit", "origin",
+    "not-followed",
+)  # fmt: skip
+_BLOCK = 1024  # neurons, at most, between two words about the progress
+_EVENTS, _EVENTS_A_SAMPLE = 10_000, 5  # after so many, or so many for each sample, a neuron is given up
 SAME_VECTOR = 1e-9  # two final vectors this close, relative to the largest, are one extremal vector
 
 
@@ -44,7 +51,8 @@ class Alignment(RowsToFrame):
     statuses
         How its flow stopped; `STATUS_NAMES` names them. `shrinking`: on a ray that attracts although a D points back
         along it (for a > 0 a maximum with G < 0), so that the norm decays for ever; `origin`: w = 0 is reached there in
-        finite time, which needs |a| > |w|; `stationary`: on the ray opposite to D, which repels.
+        finite time, which needs |a| > |w|; `stationary`: on the ray opposite to D, which repels; `not-followed`: the
+        time allowed was spent before, and the neuron is as it was given.
     times
         Time of the last event: the neuron's entry into the cone it never leaves.
     crossings, slides
@@ -87,6 +95,20 @@ class Alignment(RowsToFrame):
     def counts(self) -> dict[str, int]:
         """How many neurons end in each way."""
         return {name: int(np.sum(self.ends == code)) for code, name in enumerate(END_NAMES)}
+
+    @property
+    def why_open(self) -> str:
+        """How many neurons have no end here, and why; empty where all have one."""
+        words = {
+            kernels.HORIZON: "have an event after the horizon",
+            kernels.AT_RIDGE: "come to a point where the flow is not unique",
+            kernels.UNDECIDED: "come to a boundary that rounding does not decide",
+            kernels.EVENT_LIMIT: "have more events than are followed",
+            kernels.ORIGIN: "reach w = 0, from where several ways lead on",
+            NOT_FOLLOWED: "were not followed, for the time was spent",
+        }
+        codes, counts = np.unique(self.statuses[self.ends == OPEN], return_counts=True)
+        return "; ".join(f"{k:,} of {len(self.ends):,} neurons {words[c]}" for c, k in zip(codes, counts, strict=True))
 
     def table(self) -> list[dict[str, Any]]:
         """One row per neuron, ready for a data frame."""
@@ -177,8 +199,9 @@ def align(
     leak: float = 0.0,
     horizon: float = np.inf,
     zero_stays: bool = False,
-    max_events: int = 10_000,
-    progress: Callable[[float], None] | None = None,
+    max_events: int | None = None,
+    max_seconds: float = np.inf,
+    progress: Progress = None,
 ) -> Alignment:
     """Follow every neuron through the frozen-force flow to its end.
 
@@ -199,11 +222,12 @@ def align(
     zero_stays
         Whether a neuron that reaches w = 0 with a != 0 stays there and counts as dead (Condition 1(2) of the paper);
         if not, it is `open`, since extremal directions lead away from 0 as well.
-
     max_events
-        A neuron with more events is `open`; a guard, not a setting.
+        A neuron with more events is `open`; a guard, not a setting: by default 10,000, or 5 for each sample.
+    max_seconds
+        Processor time; neurons whose turn has not come by then are `open`, with status `not-followed`.
     progress
-        Told the share of the neurons that are done; the numbers are the same.
+        Told the share of the neurons that are done, or of the time that is spent; the numbers are the same.
 
     Examples
     --------
@@ -224,7 +248,8 @@ def align(
     flow = FrozenFlow.of(X, forces, w, a, leak)
     if not horizon > 0:
         raise InvalidInputError(f"`horizon` must be positive, got {horizon}; leave it out to go to the end.")
-    run = _followed(flow, float(horizon), max_events, progress)
+    most = max(_EVENTS, _EVENTS_A_SAMPLE * len(flow.pulled.plus)) if max_events is None else max_events
+    run = _followed(flow, float(horizon), most, max_seconds, progress)
     has_limit, is_shrinking = run.has_limit, run.statuses == kernels.SHRINKING
     ends = np.full(flow.a.size, OPEN, dtype=np.int8)
     ends[has_limit] = np.where((run.tends_to_vector != is_shrinking)[has_limit], MAXIMUM, MINIMUM)
@@ -255,18 +280,20 @@ def align(
     )
 
 
-def _followed(
-    flow: FrozenFlow, horizon: float, max_events: int, progress: Callable[[float], None] | None
-) -> FrozenPath:
-    """Every neuron to its end, all at once, or in blocks where somebody wants to know how far it is."""
-    if progress is None:
+def _followed(flow: FrozenFlow, horizon: float, max_events: int, max_seconds: float, progress: Progress) -> FrozenPath:
+    """Every neuron to its end, all at once, or in blocks where there is a bound or somebody wants to know how far."""
+    if progress is None and np.isinf(max_seconds):
         return flow.run(horizon=horizon, carry=False, max_events=max_events)
-    paths, m = [], len(flow.a)
-    for first in range(0, m, _BLOCK):
-        block = slice(first, first + _BLOCK)
-        part = FrozenFlow(flow.pulled, flow.w[block], flow.a[block])
-        paths.append(part.run(horizon=horizon, carry=False, max_events=max_events))
-        progress(min(first + _BLOCK, m) / m)
+    m = len(flow.a)
+    flow.some(slice(0, 0)).run(horizon=horizon, carry=False, max_events=max_events)  # compiled before the clock runs
+    allowed, paths, done = ProcessorTime(max_seconds), [], 0
+    for block in allowed.blocks(m, first=numba.get_num_threads(), largest=_BLOCK):
+        paths.append(flow.some(block).run(horizon=horizon, carry=False, max_events=max_events))
+        done = block.stop
+        if progress is not None:
+            progress(max(done / m, allowed.share))
+    if done < m:
+        paths.append(flow.some(slice(done, m)).untouched(NOT_FOLLOWED))
     return FrozenPath(*(np.concatenate(parts) for parts in zip(*paths, strict=True)))
 
 
@@ -277,11 +304,13 @@ def alignment_of(
     a: ArrayLike,
     *,
     leak: float = 0.0,
-    progress: Callable[[float], None] | None = None,
+    max_seconds: float = np.inf,
+    progress: Progress = None,
 ) -> Alignment:
     """`align` on a dataset with the forces that its labels exert at zero output."""
     loss.check_labels(dataset.y)
-    return align(dataset.X, loss.label_forces(dataset.y), w, a, leak=leak, progress=progress)
+    forces = loss.label_forces(dataset.y)
+    return align(dataset.X, forces, w, a, leak=leak, max_seconds=max_seconds, progress=progress)
 
 
 def align_until(

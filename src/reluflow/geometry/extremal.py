@@ -57,6 +57,8 @@ class ExtremalVectors(RowsToFrame):
         What is not in general position, as sentences; empty on clear-cut data.
     dead_saddles
         Patterns of cones with D_u = 0 around which G takes both signs, shape (q, n); erratum E14 of [boursier2024].
+    why
+        Why the list may not be complete; empty where `exact`.
     """
 
     vectors: FloatArray
@@ -69,6 +71,7 @@ class ExtremalVectors(RowsToFrame):
     exact: bool
     degenerate: tuple[str, ...]
     dead_saddles: SignArray
+    why: str = ""
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -127,6 +130,7 @@ def extremal_vectors(
     *,
     leak: float = 0.0,
     max_cones: int = DEFAULT_MAX_CONES,
+    max_seconds: float = np.inf,
     progress: Callable[[float], None] | None = None,
 ) -> ExtremalVectors:
     """Enumerate the directions neurons can align with when the initialisation scale vanishes.
@@ -145,6 +149,8 @@ def extremal_vectors(
         Negative slope of the activation, in [0, 1].
     max_cones
         Visit every cone if there are at most this many; otherwise search for attractors and return `exact` False.
+    max_seconds
+        Processor time for that search; `why` says how much of it was done.
     progress
         Told the share of the search that is done.
 
@@ -172,7 +178,14 @@ def extremal_vectors(
     dataset = as_dataset(dataset)
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     chosen.check_labels(dataset.y)
-    return extremal_vectors_of(dataset.X, chosen.label_forces(dataset.y), leak, max_cones=max_cones, progress=progress)
+    return extremal_vectors_of(
+        dataset.X,
+        chosen.label_forces(dataset.y),
+        leak,
+        max_cones=max_cones,
+        max_seconds=max_seconds,
+        progress=progress,
+    )
 
 
 def extremal_vectors_of(
@@ -183,12 +196,13 @@ def extremal_vectors_of(
     max_cones: int = DEFAULT_MAX_CONES,
     num_starts: int = 1000,
     seed: int = 0,
+    max_seconds: float = np.inf,
     progress: Callable[[float], None] | None = None,
 ) -> ExtremalVectors:
     """Extremal vectors for given forces r_k, those at a plateau of the loss included.
 
-    `num_starts` and `seed` matter only beyond `max_cones`, where neurons are followed instead of cones visited.
-    `progress` is told the share of them that is done. See `extremal_vectors`.
+    `num_starts`, `seed` and `max_seconds` matter only beyond `max_cones`, where neurons are followed instead of cones
+    visited. `progress` is told the share of them that is done. See `extremal_vectors`.
 
     Examples
     --------
@@ -204,17 +218,24 @@ def extremal_vectors_of(
     if coefficients.scale == 0.0:
         notes.append("every force is zero, so G is zero everywhere")
         return _collect(directions, coefficients, leak, [], [], exact=True, notes=notes)
-    exact = num_faces(m, rank) <= max_cones
-    if exact:
+    if num_faces(m, rank) <= max_cones:
         faces = arrangement_faces(directions.U)
-        signs = faces.signs
         notes += faces.notes
-    else:
-        signs, num_open = settled_signs(directions, coefficients, num_starts=num_starts, seed=seed, progress=progress)
-        if num_open:
-            notes.append(f"{num_open} of {2 * (num_starts + 2 * m)} runs died or did not settle")
-    landings, dead = _landings(directions, coefficients, signs, notes)
-    return _collect(directions, coefficients, leak, landings, dead, exact=exact, notes=notes)
+        landings, dead = _landings(directions, coefficients, faces.signs, notes)
+        return _collect(directions, coefficients, leak, landings, dead, exact=True, notes=notes)
+    settled = settled_signs(
+        directions, coefficients, num_starts=num_starts, seed=seed, max_seconds=max_seconds, progress=progress
+    )
+    if settled.num_open:
+        notes.append(f"{settled.num_open} of {settled.num_done} runs died or did not settle")
+    why = (
+        f"there are up to {_rounded(num_faces(m, rank))} cones, more than are visited one by one ({max_cones:,}); the "
+        f"vectors are those that {settled.num_done:,} followed neurons settled at, and saddles are missed"
+    )
+    if settled.num_done < settled.num_runs:
+        why += f"; {settled.num_runs - settled.num_done:,} more neurons were not followed, for the time was spent"
+    landings, dead = _landings(directions, coefficients, settled.signs, notes)
+    return _collect(directions, coefficients, leak, landings, dead, exact=False, notes=notes, why=why)
 
 
 def least_cosine_off_faces(directions: DistinctDirections, coefficients: LineCoefficients, signs: SignArray) -> float:
@@ -303,6 +324,7 @@ def _collect(
     *,
     exact: bool,
     notes: list[str],
+    why: str = "",
 ) -> ExtremalVectors:
     """Lift to R^d, name the kinds, sort."""
     n, d = directions.line.size, directions.basis.shape[1]
@@ -338,7 +360,13 @@ def _collect(
         dead_saddles=directions.sample_signs(
             _stack([landing.signs for landing in dead_saddles], directions.U.shape[0])
         ),
+        why=why,
     )
+
+
+def _rounded(count: int) -> str:
+    """A count, by its power of ten where nobody reads its digits."""
+    return f"{count:,}" if count < 10**9 else f"10^{len(str(count)) - 1}"
 
 
 def _stack(rows: list[SignArray], width: int) -> SignArray:

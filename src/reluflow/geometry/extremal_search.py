@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,32 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray, IntArray, SignArray
 from reluflow.geometry.arrangement import DistinctDirections
 from reluflow.geometry.subgradient import LineCoefficients
+from reluflow.processor_time import ProcessorTime
 
 if TYPE_CHECKING:
     from reluflow.geometry.ascent_kernels import PullingLines
 
-_BLOCK = 128  # runs between two words about the progress
 _MOST_PRODUCTS = 4000  # lines whose products with each other are kept, in 128 MB at most
+
+
+@dataclass(frozen=True, eq=False)
+class SettledSigns:
+    """Where the runs of a search settled.
+
+    Parameters
+    ----------
+    signs
+        Distinct sign vectors, shape (k, m).
+    num_open
+        Runs that died or did not settle.
+    num_done, num_runs
+        Runs that were made, and those planned: fewer were made where the time was spent.
+    """
+
+    signs: SignArray
+    num_open: int
+    num_done: int
+    num_runs: int
 
 
 def settled_signs(
@@ -24,13 +45,17 @@ def settled_signs(
     *,
     num_starts: int,
     seed: int,
+    max_seconds: float = np.inf,
     progress: Callable[[float], None] | None = None,
-) -> tuple[SignArray, int]:
-    """Distinct sign vectors of the cones where neurons of either output sign settle, and how many runs did not.
+) -> SettledSigns:
+    """The cones where neurons of either output sign settle.
 
-    Starts are the samples' lines in both orientations and `num_starts` uniform random directions. Maxima and minima
-    of G attract and are found if a start lies in their basin; saddles do not attract and are missed.
+    Starts are `num_starts` uniform random directions and then the samples' lines in both orientations, in a random
+    order, so that a search that `max_seconds` of processor time cut short has seen a fair part of them. Maxima and
+    minima of G attract and are found if a start lies in their basin; saddles do not attract and are missed.
     """
+    import numba
+
     from reluflow.geometry.ascent_kernels import PullingLines
 
     rng = np.random.default_rng(seed)
@@ -44,16 +69,21 @@ def settled_signs(
     gram = U @ U.T if len(U) <= _MOST_PRODUCTS else np.empty((0, 0))
     lines = PullingLines(U, gram, coefficients.plus, coefficients.minus, coefficients.scale)
     found: dict[bytes, SignArray] = {}  # rows compared by their bytes: a sort of many long ones takes seconds
-    num_open = 0
-    blocks = [(side, first) for side in (1, -1) for first in range(0, len(starts), _BLOCK)]
-    for number, (side, first) in enumerate(blocks, start=1):
-        ends, has_settled = settled_ends(lines, starts[first : first + _BLOCK], side, max_events)
-        found |= {end.tobytes(): end for end in ends[has_settled]}
-        num_open += int(np.count_nonzero(~has_settled))
+    num_open = num_done = 0
+    order = np.concatenate([2 * len(U) + np.arange(num_starts), rng.permutation(2 * len(U))])
+    _compile(lines, starts, max_events)
+    allowed = ProcessorTime(max_seconds)
+    for block in allowed.blocks(len(starts), first=numba.get_num_threads()):
+        chosen = np.ascontiguousarray(starts[order[block]])
+        for side in (1, -1):
+            ends, has_settled = settled_ends(lines, chosen, side, max_events)
+            found |= {end.tobytes(): end for end in ends[has_settled]}
+            num_open += int(np.count_nonzero(~has_settled))
+            num_done += len(chosen)
         if progress is not None:
-            progress(number / len(blocks))
+            progress(max(num_done / (2 * len(starts)), allowed.share))
     signs = np.unique(np.array([*found.values()], dtype=np.int8).reshape(-1, len(U)), axis=0)
-    return signs, num_open
+    return SettledSigns(signs, num_open, num_done, 2 * len(starts))
 
 
 def settled_ends(lines: PullingLines, starts: FloatArray, side: int, max_events: int) -> tuple[SignArray, BoolArray]:
@@ -72,3 +102,11 @@ def settled_ends(lines: PullingLines, starts: FloatArray, side: int, max_events:
     num_parts = min(numba.get_num_threads(), len(starts))
     in_parts(follow, [np.arange(first, len(starts), num_parts) for first in range(num_parts)])
     return ends, has_settled
+
+
+def _compile(lines: PullingLines, starts: FloatArray, max_events: int) -> None:
+    """Compile the kernel, on no start, before a clock runs."""
+    from reluflow.geometry.ascent_kernels import settle
+
+    ends, has_settled = np.zeros((0, len(lines.U)), dtype=np.int8), np.zeros(0, dtype=np.bool_)
+    settle(np.arange(0), lines, starts, 1, max_events, ends, has_settled)

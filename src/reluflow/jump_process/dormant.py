@@ -15,7 +15,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry import alignment_kernels as kernels
-from reluflow.geometry.alignment import align
+from reluflow.geometry.alignment import NOT_FOLLOWED, align
 from reluflow.geometry.boundary.minimum_norm import box_minimum_norm
 from reluflow.geometry.boundary.tolerance import ROUNDING
 from reluflow.geometry.boundary.walls import orthonormal_rows
@@ -117,11 +117,19 @@ class SettledNeurons:
 
 
 def settle(
-    neurons: DormantNeurons, X: FloatArray, forces: FloatArray, leak: float, members: BoolArray, elapsed: float
+    neurons: DormantNeurons,
+    X: FloatArray,
+    forces: FloatArray,
+    leak: float,
+    members: BoolArray,
+    elapsed: float,
+    *,
+    max_seconds: float = np.inf,
 ) -> SettledNeurons:
     """Align the neurons that sleep (`members`) under constant forces.
 
     `elapsed` is the time since the reference of `offset` (clock times log(1/scale)) at which the directions are taken.
+    Neurons whose turn has not come when `max_seconds` of processor time are spent are open.
     """
     state = {name: np.array(getattr(neurons, name)) for name in _MUTABLE}
     open_points: dict[int, str] = {}
@@ -138,7 +146,7 @@ def settle(
                 continue
         general.append(int(j))
     if general:
-        _align(state, open_points, np.array(general), X, forces, leak, elapsed, scale)
+        _align(state, open_points, np.array(general), X, forces, leak, elapsed, scale, max_seconds)
     return SettledNeurons(neurons.replace(**state), open_points)
 
 
@@ -161,7 +169,7 @@ def turn(neurons: DormantNeurons, j: int, X: FloatArray, forces: FloatArray, lea
     state["is_on_ray"][j] = False
     open_points: dict[int, str] = {}
     scale = float(np.abs(forces) @ np.linalg.norm(X, axis=1))
-    _align(state, open_points, np.array([j]), X, forces, leak, float(elapsed), scale)
+    _align(state, open_points, np.array([j]), X, forces, leak, float(elapsed), scale, np.inf)
     return SettledNeurons(neurons.replace(**state), open_points)
 
 
@@ -180,12 +188,13 @@ def _align(
     leak: float,
     elapsed: float,
     scale: float,
+    max_seconds: float,
 ) -> None:
     """Overwrite the state of `members` with where the frozen flow takes them."""
     if scale == 0.0:
         state["rate"][members], state["pull"][members] = 0.0, 0.0
         return
-    found = align(X, forces, state["w"][members], state["a"][members], leak=leak)
+    found = align(X, forces, state["w"][members], state["a"][members], leak=leak, max_seconds=max_seconds)
     for place, j in enumerate(members):
         status = int(found.statuses[place])
         base = state["offset"][j] + found.log_norms[place]
@@ -303,6 +312,8 @@ def _on_its_sides(w: FloatArray, a: float, pattern: Any, X: FloatArray, forces: 
 
 
 def _why(j: int, status: int) -> str:
+    if status == NOT_FOLLOWED:  # one sentence for all of them
+        return "Some neurons were not followed to their extremal vectors, for the time was spent."
     words = {
         kernels.STATIONARY: "points exactly against its pull, where every way to turn is open",
         kernels.AT_RIDGE: "stands where both sides of a boundary push away",

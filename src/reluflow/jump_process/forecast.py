@@ -18,14 +18,20 @@ from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
 from reluflow.jump_process.process import Jump, JumpProcess, Saddle
 from reluflow.jump_process.saddle_forces import stationary_forces
 from reluflow.network.network import Network, row_norms
+from reluflow.processor_time import ProcessorTime
 
+Progress = Callable[[str], None] | None
 SAME_CLOCK = 1e-9  # relative difference of two clock times that rounding may make
 MOST_JUMPS = 200
 HELD = 1e-6  # share of what is drawn across a ray that an orbit carries: see `_held_rays`
 
 
 def forecast(
-    problem: TrainingProblem, *, rtol: float = 1e-10, progress: Callable[[str], None] | None = None
+    problem: TrainingProblem,
+    *,
+    rtol: float = 1e-10,
+    max_seconds: float = np.inf,
+    progress: Progress = None,
 ) -> JumpProcess:
     """The jump process that the gradient flow becomes as the scale of its initial network vanishes.
 
@@ -40,6 +46,8 @@ def forecast(
         Dataset, loss and initial network; only the shape of the network counts, its `log_scale` is what vanishes.
     rtol
         Tolerance of the flow on the orbits between saddles.
+    max_seconds
+        Processor time allowed; the process is open where that is spent.
     progress
         Called with a few words before every orbit.
 
@@ -53,14 +61,15 @@ def forecast(
     [(3.43, 0.09125), (5.0, 0.01125)]
     """
     problem.refuse_variant("a forecast", "leave it out.")
-    return _Forecast(problem, rtol, progress).run()
+    return _Forecast(problem, rtol, max_seconds, progress).run()
 
 
 class _Forecast:
     """The loop over plateaus: who sleeps, who is awake, what the clock says."""
 
-    def __init__(self, problem: TrainingProblem, rtol: float, progress: Callable[[str], None] | None) -> None:
+    def __init__(self, problem: TrainingProblem, rtol: float, max_seconds: float, progress: Progress) -> None:
         self.dataset, self.loss, self.rtol = problem.dataset, problem.loss, rtol
+        self.allowed = ProcessorTime(max_seconds)
         self.progress = progress
         network = problem.network.replace(log_scale=0.0)
         self.start = network
@@ -87,7 +96,8 @@ class _Forecast:
         elapsed = 0.0
         self.forces = self._forces()
         while True:
-            self._take(settle(self.sleepers, self.dataset.X, self.forces, self.start.leak, ~self.awake, elapsed))
+            where = self.dataset.X, self.forces, self.start.leak
+            self._take(settle(self.sleepers, *where, ~self.awake, elapsed, max_seconds=self.allowed.left))
             self._bound_open()
             self.saddles.append(self._saddle())
             ending = self._plateau()
@@ -155,11 +165,14 @@ class _Forecast:
     def _bound_open(self) -> None:
         """A neuron whose way is open grows at most as fast as the best of its sign, or of both if that can change."""
         rate = self.sleepers.rate.copy()
+        fastest: dict[tuple[int, ...], float] = {}
         for j in np.flatnonzero(self.sleepers.is_open & ~self.awake):
             own = int(np.sign(self.sleepers.a[j]))
             signs = (1, -1) if own == 0 or self.sleepers.is_unbalanced[j] else (own,)
-            oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.start.leak, signs=signs)
-            rate[j] = oracle.gains(self.forces).upper
+            if signs not in fastest:
+                oracle = NeuronOracle(self.dataset.X, np.sign(self.forces), self.start.leak, signs=signs)
+                fastest[signs] = oracle.gains(self.forces).upper
+            rate[j] = fastest[signs]
         self.sleepers = self.sleepers.replace(rate=rate)
 
     # -- jumps --------------------------------------------------------------------------------------------------
@@ -187,16 +200,15 @@ class _Forecast:
             if self.progress is not None:
                 self.progress(f"jump {len(self.jumps) + 1} at the clock {self.clock:.6g}")
             rays = np.where((sleepers.is_on_ray & sleeping)[:, None], self._held_rays(), np.nan)
-            end = follow(
-                network.permuted(carried), self.dataset, self.loss, sleeping[carried], rays[carried], self.rtol
-            )
+            start = network.permuted(carried), self.dataset, self.loss, sleeping[carried], rays[carried]
+            end = follow(*start, self.rtol, self.allowed)
             if end.ended_by is not Outcome.RIDGE or end.blamed < 0 or not sleeping[carried[end.blamed]]:
                 break
             j = int(carried[end.blamed])
             why = f"Neuron {j}, asleep, comes to a ridge while the network jumps at the clock {self.clock:.9g}."
             self._take(SettledNeurons(self._opened(j), {j: why}))
         if end.ended_by is not Outcome.STATIONARY:
-            self.open_points.append(_unfinished(end, self.clock))
+            self.open_points.append(end.why_unfinished(self.clock))
             return "open"
         self._arrive(members, self._for_all(end, carried, network, sleeping), lead)
         self.jumps.append(
@@ -383,11 +395,3 @@ class _Forecast:
 
 def _listed(neurons: IndexArray) -> str:
     return ", ".join(str(int(j)) for j in neurons)
-
-
-def _unfinished(end: OrbitEnd, clock: float) -> str:
-    if end.ended_by is Outcome.HORIZON:
-        return f"The network relaxes too slowly after the jump at the clock {clock:.9g} for its end to be known."
-    if end.ended_by is Outcome.RIDGE:
-        return f"The network comes to a ridge in the jump at the clock {clock:.9g}: the flow is not unique there."
-    return f"The orbit at the clock {clock:.9g} ended with `{end.ended_by}`."

@@ -25,6 +25,7 @@ from reluflow.geometry.boundary.walls import orthonormal_rows
 from reluflow.jump_process.dormant import ON_WALL
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network, row_norms
+from reluflow.processor_time import ProcessorTime
 
 RELEASE = 1e-8  # size of the bundle at the start, of that of a neuron that fits: the orbit is then exact to its square
 SLEEPING = -300.0  # ln of the size at which a sleeping neuron is carried
@@ -59,7 +60,8 @@ class OrbitEnd:
     growth
         ln of the factor by which each neuron has grown on the way, shape (m,).
     duration, halfway
-        Time from release to the end, and to the moment at which half of the fall of the loss is done.
+        Time from release to the end, and to the moment at which half of the fall of the loss is done (nan
+        where it did not arrive).
     losses, times
         The loss along the orbit.
     on_ray
@@ -83,9 +85,25 @@ class OrbitEnd:
     ended_by: Outcome
     blamed: int
 
+    def why_unfinished(self, clock: float) -> str:
+        """Why it did not arrive, of a jump at this clock."""
+        if self.ended_by is Outcome.HORIZON:
+            return f"The network relaxes too slowly after the jump at the clock {clock:.9g} for its end to be known."
+        if self.ended_by is Outcome.RIDGE:
+            return f"The network comes to a ridge in the jump at the clock {clock:.9g}: the flow is not unique there."
+        if self.ended_by is Outcome.MAX_SECONDS:
+            return f"The time was spent in the jump at the clock {clock:.9g}."
+        return f"The orbit at the clock {clock:.9g} ended with `{self.ended_by}`."
+
 
 def follow(
-    network: Network, dataset: Dataset, loss: AbstractLoss, sleeping: BoolArray, rays: FloatArray, rtol: float
+    network: Network,
+    dataset: Dataset,
+    loss: AbstractLoss,
+    sleeping: BoolArray,
+    rays: FloatArray,
+    rtol: float,
+    allowed: ProcessorTime,
 ) -> OrbitEnd:
     """Carry a network, its bundle released, to the next saddle.
 
@@ -101,6 +119,8 @@ def follow(
         For sleeping neurons that only one line of samples moves, the direction they keep; else nan, shape (m, d).
     rtol
         Tolerance of the flow.
+    allowed
+        What it may cost; where that is spent the orbit ends by `MAX_SECONDS`.
     """
     growth, elapsed = np.zeros(network.num_neurons), 0.0
     nothing_fitted, seen = loss.total(np.zeros(dataset.n), dataset.y), GradientsSeen()
@@ -125,7 +145,7 @@ def follow(
         first = min(0.05 / stiffness, 0.5 * horizon)
         gradients = _Gradients(seen, first)
         until, keep = Arrival(nothing_fitted, seen), Keep(times=[first], recorder=gradients)
-        run = train(problem, solver, until=until, horizon=horizon, keep=keep)
+        run = train(problem, solver, until=until, horizon=horizon, keep=keep, max_seconds=max(allowed.left, 1e-3))
         seen = gradients.seen
         network = run.network.materialized()
         on_ray &= _angles(network.w, np.where(on_ray[:, None], rays, network.w)) <= ON_RAY
@@ -145,13 +165,17 @@ def follow(
         if run.outcome not in (Outcome.HORIZON, Outcome.MAX_STEPS):
             ended_by = run.outcome
             break
+        if allowed.is_spent:
+            ended_by = Outcome.MAX_SECONDS
+            break
         if num_steps > (MOST_STEPS_WHILE_FADING if loss.fades else MOST_STEPS_IN_ALL):
             break
+    has_arrived = ended_by is Outcome.STATIONARY
     return OrbitEnd(
         network=network,
         growth=growth,
         duration=elapsed,
-        halfway=_halfway(stretches, rtol, np.concatenate(times), np.concatenate(losses)),
+        halfway=_halfway(stretches, rtol, np.concatenate(times), np.concatenate(losses)) if has_arrived else np.nan,
         losses=np.concatenate(losses),
         times=np.concatenate(times),
         on_ray=on_ray,

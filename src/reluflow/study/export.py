@@ -15,6 +15,7 @@ def as_json(found: Study) -> dict[str, Any]:
     told: dict[str, Any] = {
         "dataset": {"name": data.name, "n": data.n, "d": data.d, "task": str(data.task)},
         "loss": {"name": found.loss.name, "reduction": found.loss.reduction, "factor": found.loss.factor},
+        "notes": list(found.notes),
         "leak": found.leak,
         "complete": not found.pending,
         "start": {
@@ -25,6 +26,7 @@ def as_json(found: Study) -> dict[str, Any]:
         },
         "verdict": found.verdict(),
         "story": found.sentences(),
+        "cut_short": [asdict(part) for part in found.cuts],
         "conditions": _conditions(found),
         "theorems": _theorems(found),
         "extremal": _extremal(found),

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reluflow.after_run import Stage
+from reluflow.arrays import FloatArray
 from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
-from reluflow.dynamics.stopping import AtTime
+from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
 from reluflow.endings.levelling import end_of_training
@@ -35,6 +36,7 @@ FEWEST_STEPS = 30
 DESCENT_WORK = 3e9  # n d m times iterations of the descent after a flow that was cut short: some seconds
 MOST_ITERATIONS = 2_000_000  # each costs a microsecond or two, however small the problem
 DESCENT_SHARE = 0.3  # of the seconds of a run with a clock, for the descent
+LATEST_DESCENT = 600.0  # log t beyond which the time of a descent is out of the range of a double
 _FRAME_STEPS = 500  # from a frame to the end of a phase
 
 
@@ -125,16 +127,16 @@ def follow_flow(
     if allowed is None:
         allowed = affordable_steps(problem) if max_seconds is None else MOST_STEPS
     seconds = np.inf if max_seconds is None else max_seconds
-    exact_seconds = seconds * (1.0 - DESCENT_SHARE) if fallback else seconds
     keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of_training(problem)
+    until = _RoomForDescent(rule, seconds * (1.0 - DESCENT_SHARE)) if fallback and max_seconds is not None else rule
     try:
         trajectory = train(
             problem,
             told_flow(problem).solver,
-            until=rule,
+            until=until,
             keep=keep,
             max_steps=allowed,
-            max_seconds=exact_seconds,
+            max_seconds=seconds,
             progress=on_step,
         )
     except TrainingInterrupted as interrupt:
@@ -142,7 +144,7 @@ def follow_flow(
         told = FlowStory(cut, (*cut.frames, cut.end), limit_or_undecided(cut), allowed, time.monotonic() - began)
         raise FlowInterrupted(told) from interrupt
     descent = None
-    if fallback and trajectory.outcome.is_spent:
+    if fallback and trajectory.outcome.is_spent and _descent_helps(trajectory.problem, trajectory.predictions):
         work = problem.dataset.X.size * problem.network.num_neurons
         most = min(max(100, int(DESCENT_WORK / work)), MOST_ITERATIONS)
         with Stage("Going on by descent"), suppress(InvalidInputError):
@@ -165,6 +167,35 @@ def follow_flow(
     if descent is not None:
         limit = replace(limit, is_proof=False, reason=f"The run is {descent}. {limit.reason}")
     return FlowStory(trajectory, frames, limit, allowed, time.monotonic() - began, descent)
+
+
+@dataclass(frozen=True)
+class _RoomForDescent(AbstractStoppingRule):
+    """A rule that also ends the flow after some seconds where descent has a chance to go on from there."""
+
+    rule: AbstractStoppingRule
+    seconds: float
+
+    @property
+    def time_limit(self) -> float:
+        return self.rule.time_limit
+
+    def start(self) -> Check:
+        own, end = self.rule.start(), time.monotonic() + self.seconds
+
+        def check(run: AbstractRun) -> Outcome | None:
+            outcome = own(run)
+            if outcome is not None or time.monotonic() < end:
+                return outcome
+            helps = run.log_time < LATEST_DESCENT and _descent_helps(run.problem, run.outputs())
+            return Outcome.MAX_SECONDS if helps else None
+
+        return check
+
+
+def _descent_helps(problem: TrainingProblem, outputs: FloatArray) -> bool:
+    """Whether descent has anything to do: a classifier that is right on every sample only grows, like log t."""
+    return not problem.loss.is_classification or bool(np.any(outputs * problem.dataset.y <= 0.0))
 
 
 def affordable_steps(problem: TrainingProblem) -> int:

@@ -1,4 +1,4 @@
-"""How a study is told: which task when, where its result goes, and what is left open where time runs out."""
+"""How a study is made: which task when, where its result goes, and what is left open where time runs out."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.certificates.hard_margin import linear_separator
-from reluflow.data.dataset import Dataset
+from reluflow.dynamics.flow.choice import choose_flow
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.endings.levelling import may_be_stiff
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
 from reluflow.jump_process.forecast import forecast
-from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
-from reluflow.study.first_use import compile_collocation, compile_event_driven, compile_geometry
+from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 from reluflow.study.pieces import Pieces
@@ -35,6 +35,7 @@ from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.registry import theorems
 from reluflow.theory.theorem import Theorem
+from reluflow.warm_up import Work, warm_up, work_of
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
 # neurons followed in closed form, fewer for large data: each meets some share of the n boundaries, at n d each
@@ -42,24 +43,22 @@ ALIGNED_NEURONS, ALIGNMENT_WORK = 10_000, 5e8
 LARGEST_FOR_THEOREMS = 100_000  # n d beyond which the theorems' own runs would take minutes
 LARGEST_GEOMETRY = 200_000  # n d beyond which extremal vectors and alignments would take minutes
 LARGEST_FORECAST = 5_000  # n d m beyond which the path at vanishing scale may take minutes
-FLOW_SHARE = 0.6  # of the seconds of a study, for its first run
+FLOW_SHARE = 0.7  # of the seconds of a study, for its first run, which everything that is not quick waits for
+GEOMETRY_SHARE = 0.25  # of them, of processor time, for extremal vectors, alignments and the path at vanishing scale
 THEOREM_SHARE = 0.25  # of them, for the runs of one theorem, whose steps are bounded anyway
 FEWEST_SECONDS = 1.0  # for a theorem
 DRAWING_SHARE = 0.1  # of them, for what comes after the last task
 STOP_SECONDS = 4.0  # what a run may take to hand in what it has, after Ctrl-C
 LATE_SECONDS = 30.0  # what certifying its end may take beyond the time allowed
 
-_WORDS = {  # task: what it does, and what cannot be told without it
+_WORDS = {  # task: what it does, and what is not known without it
     "diagnosis": ("checking every assumption", "Which assumptions hold"),
     "extremal": ("finding the extremal vectors", "Where neurons can align"),
     "alignment": ("following neurons to their alignment", "Where neurons align"),
-    "process": ("jumping at vanishing scale", "The path at vanishing scale"),
+    "process": ("following the path at vanishing scale", "The path at vanishing scale"),
     "separator": ("separating the classes", "A separator"),
     "flow": ("running the flow to its limit", "The flow"),
     "advice": ("finding the theorems' scales", "Scales"),
-    "compile_collocation": ("preparing the flow", "The flow"),
-    "compile_event_driven": ("preparing the flow", "The flow"),
-    "compile_geometry": ("preparing the geometry", "The geometry"),
 }
 _COSTS = {"flow": 5.0}  # of a task, in units of the others, until it is known
 
@@ -116,48 +115,68 @@ class Telling:
         self._tasks: dict[str, StudyTask] = {}
         self._taken: deque[Finished] = deque()  # what an earlier call finished, to be put in its place
         self._open: list[str] = []
+        self._cuts: list[CutPart] = []
         self._answers: dict[str, TheoremAnswer] = {}
         self._done_cost = 0.0
         self._end = np.inf
-        self._preparing: set[str] = set()  # what is still being compiled
 
     # -- the tasks ----------------------------------------------------------------------------------------------
 
-    def start_clock(self, on_stage: Callable[[str], None]) -> None:
-        """Where there is a clock, compile what a first use on a machine has to compile; it starts when that is done."""
-        if self._allowed.max_seconds is None:
-            return
-        on_stage("preparing; the first time on a machine takes a minute")
-        for part in (compile_collocation, compile_event_driven, compile_geometry):
-            self._preparing.add(part.__name__)
-            prepare = partial(part, self._study.loss, self._study.leak)
-            self._submit(StudyTask(part.__name__, prepare, is_kept=False))
+    def compile(self, on_stage: Callable[[str], None]) -> None:
+        """Compile what the study needs and this machine has not compiled before; the clock does not run yet."""
+        problem = self._problem
+        chosen = choose_flow(problem, to_the_end=may_be_stiff(problem))
+        work = {*work_of(chosen.solver, problem.loss), Work.EVENT_DRIVEN_FLOW, Work.ALIGNMENT, Work.EXTREMAL_VECTORS}
+        if problem.dataset.X.size > LARGEST_GEOMETRY:  # neither geometry nor theorems
+            work = set(work_of(chosen.solver, problem.loss))
+
+        def show(done: int, total: int) -> None:
+            on_stage(f"compiling numerical kernels, once per machine: {done} of {total}")
+
+        warm_up(*work, on_progress=show)
 
     def begin(self, asked: Sequence[Theorem]) -> None:
-        """Queue everything that needs nothing else first, what is quick and what is long before the rest."""
+        """Start the clock, where there is one, and queue what comes first."""
         self._theorems = {theorem.key: theorem for theorem in asked}
-        self._add("diagnosis", partial(diagnose, self._study.dataset, self._study.loss, leak=self._study.leak))
-        if self._preparing:
-            self._add_geometry()
-        else:
-            self._add_runs()
-            self._add_geometry()
+        if self._allowed.max_seconds is not None:
+            self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
+        self._add_first()
 
-    def _add_runs(self) -> None:
-        """What moves neurons, and is bounded by a clock that must not tick while kernels compile."""
-        dataset, leak, allowed = self._study.dataset, self._study.leak, self._allowed
+    def _add_first(self) -> None:
+        """The first run, which is the answer, and beside it what is quick: diagnosis and geometry."""
+        allowed = self._allowed
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
         self._submit(StudyTask("flow", follow, is_told=True))
+        self._add(
+            "diagnosis",
+            partial(
+                diagnose,
+                self._study.dataset,
+                self._study.loss,
+                leak=self._study.leak,
+                max_seconds=self._geometry_seconds,
+            ),
+        )
+        self._add_geometry()
+
+    @property
+    def _geometry_seconds(self) -> float:
+        return GEOMETRY_SHARE * self._allowed.max_seconds if self._allowed.max_seconds is not None else np.inf
+
+    def _add_later(self) -> None:
+        """What gets its share of the time only after the first run has its end and its certificate."""
+        dataset, leak, allowed = self._study.dataset, self._study.leak, self._allowed
         if dataset.X.size * self._problem.network.num_neurons <= LARGEST_FORECAST:
-            self._add("process", partial(forecast, self._problem))
+            self._add("process", partial(forecast, self._problem, max_seconds=self._geometry_seconds))
         if not self._theorems:
             return
         if dataset.X.size > LARGEST_FOR_THEOREMS:
             self._open.append(
-                f"The theorems were not asked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
-                "`reluflow check` asks one."
+                f"The theorems were not checked: n d = {dataset.X.size:,} is above {LARGEST_FOR_THEOREMS:,}; "
+                "`reluflow check` checks one."
             )
+            self._cuts.append(CutPart("theorems", f"n d at most {LARGEST_FOR_THEOREMS:,}", "all verdicts"))
             return
         keys, known = list(self._theorems), theorems()
         self._add("advice", partial(scale_advice_of, self._problem, keys))
@@ -176,15 +195,17 @@ class Telling:
         if dataset.X.size > LARGEST_GEOMETRY:
             for name in ("extremal", "alignment"):
                 self._open.append(
-                    f"{_WORDS[name][1]} was not looked for: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
+                    f"{_WORDS[name][1]} was not computed: n d = {dataset.X.size:,} is above {LARGEST_GEOMETRY:,}."
                 )
+                self._cuts.append(CutPart(_WORDS[name][0], f"n d at most {LARGEST_GEOMETRY:,}", "all of it"))
             return
         network = self._problem.network
         if self._draw is not None:
             followed = int(np.clip(ALIGNMENT_WORK / (dataset.n * dataset.X.size), 100, ALIGNED_NEURONS))
             network = self._draw(self._study.seed, "1", followed)
-        self._add("extremal", partial(extremal_vectors, dataset, loss, leak=leak))
-        self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak))
+        most = self._geometry_seconds
+        self._add("extremal", partial(extremal_vectors, dataset, loss, leak=leak, max_seconds=most))
+        self._add("alignment", partial(alignment_of, dataset, loss, network.w, network.a, leak=leak, max_seconds=most))
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         self._submit(StudyTask(name, function))
@@ -277,6 +298,8 @@ class Telling:
         self._workers.stop(0.0, hurry=True)
         if names:
             self._open.append(f"Not finished {when}: {_listed(names, self._theorems)}.")
+            limit = "the interruption" if hurry else f"{self._allowed.max_seconds:g} s in all"
+            self._cuts += [CutPart(part, limit, "not finished") for part in _parts(names, self._theorems)]
 
     @property
     def share(self) -> float:
@@ -287,18 +310,13 @@ class Telling:
     def take(self, finished: Finished) -> None:
         """Put a result in its place."""
         name, value = finished.name, finished.value
-        if name in self._preparing:
-            self._preparing.remove(name)
-            if not self._preparing:
-                assert self._allowed.max_seconds is not None
-                self._end = time.monotonic() + (1.0 - DRAWING_SHARE) * self._allowed.max_seconds
-                self._add_runs()
-            return
         self._done_cost += _COSTS.get(name, 1.0)
         if finished.refusal is not None:
             what = _WORDS[name][1] if name in _WORDS else name
-            self._open.append(f"{what} could not be told: {finished.refusal}")
-            if name not in _WORDS and name not in self._theorems:
+            self._open.append(f"{what} could not be computed: {finished.refusal}")
+            if name == "flow":
+                self._add_later()
+            elif name not in _WORDS and name not in self._theorems:
                 self._submit(*self._repetitions.after(name, None))
         elif name in self._theorems:
             answer = value if isinstance(value, TheoremAnswer) else answer_of(self._theorems[name], value)
@@ -309,6 +327,7 @@ class Telling:
                 groups = neuron_groups(value.limit.network, self._study.dataset)
                 self._study = replace(self._study, groups=groups)
             max_steps = value.max_steps if self._allowed.max_seconds is None else self._allowed.max_steps
+            self._add_later()
             with self._stage_of("Planning the repetitions of the run"):
                 self._submit(*self._repetitions.begin(value, max_steps=max_steps, seconds_left=self._seconds_left()))
         elif name in _WORDS:
@@ -331,46 +350,46 @@ class Telling:
         answers = tuple(self._answers[key] for key in self._theorems if key in self._answers)
         left = self._unfinished
         pending = [] if not left else [_listed([*left, *self._repetitions.waiting], self._theorems)]
+        cuts = [*parts_cut_in(self._study, run_limit=self._run_limit), *self._cuts, *self._repetitions.cuts]
         return replace(
-            self._study, answers=answers, open_questions=(*self._open, *self._repetitions.open), pending=tuple(pending)
+            self._study,
+            answers=answers,
+            open_questions=(*self._open, *self._repetitions.open),
+            pending=tuple(pending),
+            cuts=tuple(cuts),
         )
+
+    @property
+    def _run_limit(self) -> str:
+        """What the first run may cost, in words."""
+        flow, allowed = self._study.flow, self._allowed
+        limits = []
+        if flow is not None and (allowed.max_steps is not None or allowed.max_seconds is None):
+            limits.append(f"{flow.max_steps:,.0f} steps")
+        if allowed.max_seconds is not None:
+            limits.append(f"{FLOW_SHARE * allowed.max_seconds:g} s")
+        return " or ".join(limits)
 
     def _stage(self, name: str) -> str:
         if name in _WORDS:
             return _WORDS[name][0]
         if name in self._theorems:
-            return f"asking {name}"
+            return f"checking {name}"
         done = len(self._study.variations) + 1
         return f"run {min(done, len(self._repetitions))} of {len(self._repetitions)} ({name})"
 
 
 def _listed(names: Sequence[str], theorems: dict[str, Theorem]) -> str:
     """Names of tasks in words, alike ones counted."""
+    return ", ".join(_parts(names, theorems))
+
+
+def _parts(names: Sequence[str], theorems: dict[str, Theorem]) -> list[str]:
     known = list(dict.fromkeys(_WORDS[name][0] for name in names if name in _WORDS))
     asked = sum(name in theorems for name in names)
     runs = sum(name not in _WORDS and name not in theorems for name in names)
     if asked:
-        known.append(f"asking {asked} theorem{'s' if asked > 1 else ''}")
+        known.append(f"checking {asked} theorem{'s' if asked > 1 else ''}")
     if runs:
         known.append(f"{runs} repetition{'s' if runs > 1 else ''} of the run")
-    return ", ".join(known)
-
-
-def default_width(dataset: Dataset, loss: AbstractLoss) -> int:
-    """The largest of `WIDTHS` at which a step of the flow stays small; the bound is a choice, not a measurement.
-
-    A regression with about as many weights as samples can only just be fitted, and its flow takes the longest of all:
-    on the 442 patients of scikit-learn's diabetes data it ends after 10 seconds with 10 neurons, and with 20 or 50 not
-    after minutes. Such widths are not taken.
-    """
-    for width in WIDTHS:
-        weights = width * (dataset.d + 1)
-        is_critical = not loss.is_classification and dataset.n < _CRITICAL * weights < _CRITICAL**2 * dataset.n
-        if width * dataset.X.size <= LARGEST_PRODUCT and not is_critical:
-            return width
-    return WIDTHS[-1]
-
-
-WIDTHS = (200, 100, 50, 30, 10)
-LARGEST_PRODUCT = 250_000  # n d m
-_CRITICAL = 3  # weights within this factor of the samples are about as many
+    return known

@@ -9,6 +9,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import Network
 from reluflow.network.scale import log_of_scale
+from reluflow.study.cut_parts import CutPart
 from reluflow.study.flow_story import FlowStory, estimated_seconds
 from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
@@ -17,7 +18,8 @@ from reluflow.study.worker_family import StudyTask
 SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
 FEWEST_SECONDS = 1.0  # of a repetition
 REPETITION_SHARE = 1.25  # of the seconds of the first run, for each repetition
-SMALLEST_SHARE = 0.02  # of the seconds of the study, for each of them at least
+SMALLEST_SHARE = 0.05  # of the seconds of the study, for each of them at least
+_PART = "other draws and scales"
 _SPENT = {outcome.code: outcome for outcome in Outcome if outcome.is_spent}
 
 
@@ -40,7 +42,9 @@ class Repetitions:
     Attributes
     ----------
     open
-        A sentence for whatever is not tried.
+        A sentence for whatever is not run.
+    cuts
+        The same as parts that a limit cut short.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class Repetitions:
         self._waiting: dict[str, list[StudyTask]] = {}  # what is run only if the task of this name ends in time
         self._found: dict[str, Variation] = {}
         self.open: list[str] = []
+        self.cuts: list[CutPart] = []
 
     def __len__(self) -> int:
         return len(self._seeds) * len(self._scales)
@@ -102,10 +107,11 @@ class Repetitions:
         if not len(self):
             return []
         if self._draw is None:
-            self.open.append("Other draws and scales were not tried: the network was given.")
+            self.open.append("Other draws and scales were not run: the network was given.")
             return []
         if not flow.has_ended:
-            self.open.append("Other draws and scales were not tried, for the first run did not reach its end.")
+            self.open.append("Other draws and scales were not run, because the first run did not reach its end.")
+            self.cuts.append(CutPart(_PART, "the end of the first run", "whether the end depends on the draw or scale"))
             return []
         if self._max_seconds is not None:
             return self._seeds
@@ -113,11 +119,16 @@ class Repetitions:
         of_all = SENSITIVITY_SECONDS / (len(self._scales) * max(estimated_seconds(flow), 1e-3))
         fewer, steps = min(len(self._seeds), int(of_all)), flow.trajectory.steps
         if fewer == 0:
-            self.open.append(f"Other draws and scales were not tried: a run takes {steps} steps of a large problem.")
+            self.open.append(f"Other draws and scales were not run: a run takes {steps} steps of a large problem.")
+            self.cuts.append(
+                CutPart(_PART, f"{SENSITIVITY_SECONDS:g} s of steps", "whether the end depends on the draw or scale")
+            )
         elif fewer < len(self._seeds):
             self.open.append(
                 f"Only {fewer} of {len(self._seeds)} draws were repeated at each scale: a run takes {steps} steps."
             )
+            missing = f"{len(self._seeds) - fewer} of {len(self._seeds)} draws at each scale"
+            self.cuts.append(CutPart(_PART, f"{SENSITIVITY_SECONDS:g} s of steps", missing))
         return self._seeds[:fewer]
 
     def _task(self, seed: int, scale: str, max_steps: float | None, seconds: float | None) -> StudyTask:
@@ -139,8 +150,10 @@ class Repetitions:
         others = "other draw was" if len(waiting) == 1 else f"other {len(waiting)} draws were"
         why = _SPENT[repetition.outcome].sentence
         self.open.append(
-            f"At scale {repetition.scale} the {others} not tried, for the first there did not reach its end: {why}"
+            f"At scale {repetition.scale} the {others} not run, because the first there did not reach its end: {why}"
         )
+        limit = f"the end of the first run at scale {repetition.scale}"
+        self.cuts.append(CutPart(_PART, limit, f"{len(waiting)} runs at scale {repetition.scale}"))
         return []
 
 

@@ -59,11 +59,13 @@ def write_report(found: Study, pictures: Sequence[Picture], path: Path, *, comma
     links = "".join(f'<li><a href="#{name}">{escape(words)}</a></li>' for name, words, _ in shown)
     body = [
         f"<h1>{escape(title)}</h1>",
+        *(f"<p><strong>Note: {escape(words)}.</strong></p>" for words in found.notes),
         *_pending(found),
         f'<div class="story"><p><strong>In short.</strong></p>{paragraphs(found.verdict())}</div>',
+        _cut_short(found),
         show("dataset"),
         f'<nav aria-label="Contents"><ul>{links}</ul></nav>',
-        section("story", "The story", paragraphs(found.sentences())),
+        section("story", "Findings", paragraphs(found.sentences())),
         *(section(name, words, content) for name, words, content in shown),
     ]
     with replacing(path) as stream:
@@ -77,6 +79,14 @@ def _pending(found: Study) -> list[str]:
         return []
     words = f"This study is under way. Still to come: {'; '.join(found.pending)}."
     return [f'<p role="status"><strong>{escape(words)}</strong></p>']
+
+
+def _cut_short(found: Study) -> str:
+    """The parts that a limit on time or work cut short."""
+    if not found.cuts:
+        return ""
+    rows = [(part.part, part.limit, part.missing) for part in found.cuts]
+    return table(("cut short", "limit", "what is missing"), rows, label="Parts cut short")
 
 
 def _run(found: Study, show: Callable[..., str]) -> str:
@@ -106,8 +116,9 @@ def _end(found: Study) -> str:
         ("how", found.flow.limit.reason),
         ("loss", number(found.flow.trajectory.loss)),
         ("margin", number(certificate.margin)),
-        ("margin of the best linear function, as a network", number(_linear_margin(found))),
-        ("margin of the best network", number(certificate.global_margin)),
+        ("margin of the best linear function, written as a network", number(_linear_margin(found))),
+        ("margin of the best network found", number(certificate.global_margin)),
+        ("no network has a margin above", number(certificate.margin_bound)),
         *((f"residual: {name.replace('_', ' ')}", number(value)) for name, value in certificate.residuals.items()),
         *(("because", reason) for reason in certificate.reasons),
     ]
@@ -158,9 +169,9 @@ def _theorems(found: Study) -> str:
         advice = "<h3>How small must the start be?</h3>" + table(names, rows, label="Scales")
     told = [a for a in found.answers if a.is_applicable or a.word == "inconclusive"]
     silent = [a for a in found.answers if a not in told]
-    verdicts = _answers(told, "Verdicts") if told else "<p>None of the theorems asked applies to these data.</p>"
+    verdicts = _answers(told, "Verdicts") if told else "<p>None of the theorems checked applies to these data.</p>"
     details = "".join(_details(a) for a in found.answers if a.is_applicable)
-    folded = f"Theorems that do not apply, or could not be asked, and why: {len(silent)}"
+    folded = f"Theorems that do not apply, or could not be checked, and why: {len(silent)}"
     rest = f"<details><summary>{folded}</summary>{_answers(silent, folded)}</details>" if silent else ""
     return verdicts + advice + details + rest
 

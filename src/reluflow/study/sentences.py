@@ -10,6 +10,7 @@ import numpy as np
 from reluflow.certificates.certificate import Kind
 from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.dynamics.trajectory import Outcome
+from reluflow.study.neuron_groups import MOST_BUNDLES
 from reluflow.study.scale_advice import power_of_ten
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from reluflow.study.sensitivity import Variation
     from reluflow.study.story import Study
 
+NEAR = 0.01  # of the best margin known: a run as near as that deserves a sentence although its end is open
+TIGHT = 1e-6  # gap, relative, below which the best network found is the best
+FEW_BUNDLES = 3  # are told in a sentence; more belong in a table
 _KINDS = {
     "global-minimum": "a global minimum",
     "local-minimum": "a local minimum",
@@ -24,7 +28,7 @@ _KINDS = {
     "kkt-direction": "a KKT direction of the margin problem",
     "max-margin": "the max-margin direction",
     "partial-direction": "a KKT direction of the samples it does not ignore",
-    "not-stationary": "no stationary point",
+    "not-stationary": "a point that is not stationary",
     "undecided": "a limit that could not be certified",
 }
 
@@ -35,7 +39,7 @@ def verdict(found: Study) -> list[str]:
 
 
 def sentences(found: Study) -> list[str]:
-    """The story in the order it happens."""
+    """All findings in the order in which things happen."""
     return [
         *_about_data(found),
         *_about_directions(found),
@@ -63,47 +67,51 @@ def _about_end(found: Study) -> list[str]:
     if flow is None and found.pending:
         return ["The run is under way."]
     if flow is None:
-        return ["The flow could not be run on these data; see the open questions below."]
+        return ["The flow could not be run on these data; the reason is below."]
     certificate, trajectory = flow.limit.certificate, flow.trajectory
     who = f"The gradient flow of {found.width} small neurons"
     handed_over: list[str] = []
     if flow.descent is not None:
-        handed_over = [f"{who} is {flow.descent}; an end reached by descent need not be that of the flow."]
+        handed_over = [
+            f"The run of {found.width} small neurons is {flow.descent}; an end reached by descent need not be that of "
+            "the flow."
+        ]
         who = "The descent"
     if not flow.has_ended:
-        told = [
-            f"{who} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
-            f"({_clock(flow)}) the loss is {trajectory.loss:.6g}. Where it ends is not decided here.",
+        right = f" {_classified(found, flow)} but" if found.loss.is_classification else ""
+        return [
+            f"{who}{right} did not reach its end: {trajectory.outcome.sentence} After {trajectory.steps} steps "
+            f"({_clock(flow)}) the loss is {trajectory.loss:.6g}; its limit is not determined here.",
+            *handed_over,
+            *(_margins(flow) if found.loss.is_classification and certificate.margin > 0 else []),
         ]
-        if found.loss.is_classification:
-            reached = f"{who} {_classified(found, flow)} when it is stopped; it did not reach its end: "
-            told[0] = reached + told[0].partition(": ")[2]
-            told += _margins(flow) if certificate.margin > 0 else []
-        told[1:1] = handed_over
-        return told
-    proof = "" if flow.limit.is_proof else " (not a proof)"
+    proof = "" if flow.limit.is_proof else " (computed, not proved)"
     kind = _KINDS.get(str(certificate.kind), str(certificate.kind))
     if certificate.ignored:
         names = ", ".join(str(k) for k in certificate.ignored[:10]) + (", ..." if len(certificate.ignored) > 10 else "")
         is_one = len(certificate.ignored) == 1
         return [
-            f"{who} {_classified(found, flow)}, grows for ever and ignores "
-            f"{'sample' if is_one else 'samples'} {names} (counted from 0): no neuron "
-            f"is active there, the output is 0 for ever, and the loss tends to "
-            f"{certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction converges to {kind}{proof}.",
+            f"{who} {_classified(found, flow)}. Its norm grows without bound, and it ignores "
+            f"{'sample' if is_one else 'samples'} {names} (counted from 0): no neuron is active there, the output "
+            f"stays 0, and the loss tends to {certificate.residuals['loss_at_infinity']:.6g}, not to 0. Its direction "
+            f"converges to {kind}{proof}.",
             *handed_over,
         ]
     if trajectory.outcome is Outcome.DIRECTION_CONVERGED:
+        converges = f"its direction converges to {kind}{proof}"
+        if str(certificate.kind) == "not-stationary":
+            converges = "its direction hardly turns any more, but it is not established what it converges to"
         return [
-            f"{who} {_classified(found, flow)} and grows for ever; its direction converges to {kind}{proof}.",
+            f"{who} {_classified(found, flow)}, and its norm grows without bound; {converges}.",
             *handed_over,
             *([] if flow.limit.is_proof else [flow.limit.reason]),
             *_margins(flow),
         ]
     if trajectory.outcome is Outcome.LEVELLED_OFF:
         return [
-            f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, and "
-            "has no minimum: samples that contradict each other balance, and the norm grows for ever on others.",
+            f"{who} {_classified(found, flow)}; its loss levels off at {trajectory.loss:.6g}, at {_clock(flow)}, "
+            "without a minimum: the forces of samples that cannot be fitted together cancel, while others are fitted "
+            "ever better and the norm grows without bound.",
             *handed_over,
             *certificate.reasons,
         ]
@@ -114,12 +122,13 @@ def _about_end(found: Study) -> list[str]:
     escape = certificate.escape
     if escape is not None and escape.neuron is not None:
         words.append(
-            f"A network can do better, and neuron {escape.neuron} could: a change of it lowers the loss by "
-            f"{escape.actual_decrease:.4g}, but the flow does not make it."
+            f"Changing neuron {escape.neuron} would lower the loss by {escape.actual_decrease:.4g} (measured), but the "
+            "flow does not move it that way."
         )
     elif escape is not None:
         words.append(
-            "It is a local minimum for this network; a neuron at zero would be a way down, but no neuron is there."
+            "It is a local minimum for this network but not for wider ones: an additional neuron, started at zero, "
+            f"would lower the loss by {escape.actual_decrease:.4g} (measured)."
         )
     words += [f"Not decided: {point}" for point in certificate.open_points]
     return words
@@ -130,10 +139,10 @@ def _classified(found: Study, flow: FlowStory) -> str:
     wrong = np.flatnonzero(found.dataset.y * flow.trajectory.predictions <= 0.0)
     n = found.dataset.n
     if len(wrong) == 0:
-        return f"classifies all {n} samples rightly"
+        return f"classifies all {n} samples correctly"
     names = ", ".join(str(k) for k in wrong[:10]) + (", ..." if len(wrong) > 10 else "")
     right = n - len(wrong)
-    return f"classifies {right} of {n} samples rightly ({right / n:.1%}; wrong, counted from 0: {names})"
+    return f"classifies {right} of {n} samples correctly ({right / n:.1%}; wrong, counted from 0: {names})"
 
 
 def _against_linear(found: Study, flow: FlowStory) -> list[str]:
@@ -145,26 +154,43 @@ def _against_linear(found: Study, flow: FlowStory) -> list[str]:
     gap = float(np.max(np.abs(flow.trajectory.predictions - data.X @ beta)))
     size = float(np.max(np.abs(data.y))) or 1.0
     if gap <= 1e-6 * size:
-        return [f"On the samples it is the least-squares linear function (largest difference {gap:.2g}), no more."]
+        return [f"On the samples it equals the least-squares linear function (largest difference {gap:.2g})."]
     if loss <= 1e-9 * found.loss.total(np.zeros(data.n), data.y):
         return [f"It fits every sample; the best linear function leaves a loss of {linear:.6g}."]
     return [f"The best linear function has loss {linear:.6g}, {_ratio(linear, loss)} times that of the network."]
 
 
 def _margins(flow: FlowStory) -> list[str]:
+    """The margin that was reached, what no network exceeds, what lies between, and how nearly the direction is KKT."""
     certificate = flow.limit.certificate
     if certificate.kind is Kind.UNDECIDED:
         return []
-    words = f"Its normalised margin is {certificate.margin:.6g}"
+    margin, best, bound = certificate.margin, certificate.global_margin, certificate.margin_bound
+    words = [f"Its normalised margin is {margin:.6g}"]
     if math.isfinite(certificate.best_linear_margin):
         linear = linear_network_margin(certificate.best_linear_margin, flow.trajectory.problem.network.leak)
-        words += f"; the best network that computes a linear function has {linear:.6g}"
-    if math.isfinite(certificate.global_margin):
-        share = certificate.margin / certificate.global_margin
-        words += f", the best two-layer network {certificate.global_margin:.6g} (it reaches {share:.1%} of that)"
+        words[0] += f"; the best linear function, written as a network, has {linear:.6g}"
+    if not (math.isfinite(best) and best > 0.0):
+        words[0] += "; the best margin of a two-layer network was not computed at this size"
+    elif bound - best <= TIGHT * bound:
+        words[0] += f"; the best two-layer network has {best:.6g} (it reaches {margin / best:.1%} of that)"
     else:
-        words += "; the best margin of a two-layer network is out of reach here"
-    return [words + "."]
+        words[0] += (
+            f"; the best two-layer network found has {best:.6g} (it reaches {margin / best:.1%} of that), and none has "
+            f"more than {bound:.6g}"
+        )
+    known = max((value for value in (best, flow.limit.other_margin) if math.isfinite(value)), default=math.nan)
+    is_at_bound = math.isfinite(bound) and margin >= (1.0 - NEAR) * bound
+    target = bound if is_at_bound else known
+    residual = certificate.residuals.get("kkt")
+    if target > 0.0 and not flow.limit.is_proof:
+        what = "the bound on all networks" if is_at_bound else "the best margin known"
+        gap = 1.0 - margin / target
+        place = f"{gap:.2g} (relative) below" if gap > 0.0 else f"{-gap:.2g} (relative) above"
+        words.append(f"What is known: its margin is {place} {what}, {target:.6g}")
+    if residual is not None and not flow.limit.is_proof:
+        words.append(f"The relative residual of the KKT conditions at its direction is {residual:.2g}")
+    return [". ".join(words) + "."]
 
 
 def _about_variations(found: Study) -> list[str]:
@@ -225,7 +251,7 @@ def _about_directions(found: Study) -> list[str]:
     if extremal is None:
         return []
     if len(extremal) == 0:
-        return ["There is no extremal vector: no direction attracts neurons."]
+        return ["There is no extremal vector: small neurons have no direction to align with."]
     kinds = {kind: sum(k == kind for k in extremal.kinds) for kind in ("maximum", "minimum", "saddle")}
     plural = {"maximum": "maxima", "minimum": "minima", "saddle": "saddles"}
     parts = [f"{count} {kind if count == 1 else plural[kind]}" for kind, count in kinds.items() if count]
@@ -233,8 +259,8 @@ def _about_directions(found: Study) -> list[str]:
     count = "one extremal vector" if len(extremal) == 1 else f"{len(extremal)} extremal vectors"
     return [
         f"Small neurons can align with {count}: {', '.join(parts)}{certainty}. "
-        f"The strongest pulls with |D| = {extremal.norms[0]:.6g}, so a neuron aligned with it grows e-fold every "
-        f"{1 / extremal.norms[0]:.4g} time units."
+        f"The longest has |D| = {extremal.norms[0]:.6g}: a neuron aligned with it grows by a factor e in "
+        f"{1 / extremal.norms[0]:.4g} units of time."
     ]
 
 
@@ -245,15 +271,15 @@ def _about_neurons(found: Study) -> list[str]:
     counts = alignment.counts
     total = sum(counts.values())
     words = {
-        "maximum": "align with a maximum and push outputs up",
-        "minimum": "align with a minimum and push outputs down",
-        "dead": "die: no sample pulls them any more",
-        "saddle": "stay at a saddle",
-        "open": "meet a point where the flow is not unique",
+        "maximum": "align with a maximum and increase outputs",
+        "minimum": "align with a minimum and decrease outputs",
+        "dead": "die (no sample acts on them any more)",
+        "saddle": "converge to a saddle",
+        "open": f"have no end here ({alignment.why_open})",
     }
     shares = [f"{counts[name] / total:.1%} {words[name]}" for name in words if counts[name]]
     settled = alignment.times[np.isfinite(alignment.times)]
-    last = f"; the last one enters its final cone at time {settled.max():.4g}" if settled.size else ""
+    last = f"; the last of them enters its final cone at time {settled.max():.4g}" if settled.size else ""
     source = "given" if found.is_given else f"{found.initialization.name}, seed {found.seed}"
     drawn = f"{total:,} neurons ({source})"
     return [f"As the scale vanishes, of {drawn} {'; '.join(shares)}{last}."]
@@ -263,24 +289,24 @@ def _about_scale(found: Study) -> list[str]:
     if not found.advice:
         return []
     used = power_of_ten(found.advice[0].log_used)
-    words = f"The start has size sqrt(sum_j a_j^2) = {used}."
+    words = f"The initial network has size sqrt(sum_j a_j^2) = {used}."
     asked = [
         f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}"
         for a in found.advice
         if a.log_asked is not None
     ]
     if asked:
-        words += f" The theorems ask for at most: {', '.join(asked)}."
+        words += f" The theorems require at most: {', '.join(asked)}."
     silent = [
         f"{a.theorem} (checked at {power_of_ten(a.log_shown)})" if a.log_shown is not None else a.theorem
         for a in found.advice
         if a.log_asked is None
     ]
     if silent:
-        words += f" No threshold that can be evaluated here is named by: {', '.join(silent)}."
+        words += f" These state no threshold that can be evaluated here: {', '.join(silent)}."
     shown = [f"{a.theorem} {power_of_ten(a.log_shown)}" for a in found.advice if a.log_asked and a.log_shown]
     if shown:
-        words += f" Each was checked at a scale at which its bounds inform: {', '.join(shown)}."
+        words += f" Each was checked at a scale small enough for its bounds to say something: {', '.join(shown)}."
     return [words]
 
 
@@ -290,8 +316,9 @@ def _about_phases(found: Study) -> list[str]:
     phases = [f"{p.name} from {p.start:.4g} to {p.end:.4g}" for p in found.flow.trajectory.phases]
     trajectory = found.flow.trajectory
     return [
-        f"Phases of the run: {'; '.join(phases)}. Neurons met data boundaries {how_often(trajectory.crossings)}"
-        f"{f', {how_often(trajectory.slides)} to slide along one' if trajectory.slides else ''}."
+        f"Phases of the run: {'; '.join(phases)}. Neurons reached the activation boundary of a sample "
+        f"{how_often(trajectory.crossings)}"
+        f"{f', and began to slide along it {how_often(trajectory.slides)}' if trajectory.slides else ''}."
     ]
 
 
@@ -305,37 +332,50 @@ def _about_groups(found: Study) -> list[str]:
         return []
     bundles = [g for g in found.groups if g.name == "bundle"]
     total = sum(g.size for g in found.groups)
+    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
+    tail = f"; {', '.join(others)}" if others else ""
+    most = "the largest " if len(bundles) == MOST_BUNDLES and any(g.name == "rest" for g in found.groups) else ""
+    count = f"{most}{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
+    if len(bundles) > FEW_BUNDLES:
+        members, share = sum(g.size for g in bundles), sum(g.share for g in bundles)
+        return [
+            f"Of {total} neurons, {members} lie in {count} of neurons that point the same way, with {share:.1%} of the "
+            f"weight sum |a||w|, {bundles[0].share:.1%} in the largest (table of the bundles: in the report){tail}."
+        ]
     parts = [
         f"{g.size} with a {'>' if g.sign > 0 else '<'} 0 and {g.share:.1%} of the weight, active on {g.num_active} of "
         f"{found.dataset.n} samples"
-        for g in bundles[:5]
+        for g in bundles
     ]
-    more = f", and {len(bundles) - 5} more" if len(bundles) > 5 else ""
-    others = [f"{g.size} {_OTHERS[g.name]}" for g in found.groups if g.name != "bundle"]
-    count = f"{len(bundles)} bundle{'s' if len(bundles) != 1 else ''}"
-    tail = f"; {', '.join(others)}" if others else ""
-    return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{more}{tail}."]
+    return [f"Of {total} neurons, the function is carried by {count}: {'; '.join(parts)}{tail}."]
 
 
-_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "are scattered in other directions"}
+_OTHERS = {"light": "stayed too small to matter", "dead": "are dead", "rest": "point in other directions"}
+
+
+_OPENINGS = (
+    ("holds", "Theorems whose hypotheses hold here and whose conclusions were confirmed numerically"),
+    ("fails", "Theorems whose hypotheses hold here and of which a conclusion FAILS"),
+)
 
 
 def _about_theorems(found: Study) -> list[str]:
     told = []
     if found.answers:
-        for word, opening in (("holds", "Theorems that apply and are borne out"), ("fails", "Theorems that FAIL here")):
+        for word, opening in _OPENINGS:
             keys = [a.theorem.key for a in found.answers if a.word == word]
             if keys:
                 told.append(f"{opening}: {', '.join(keys)}.")
         undecided = [a.theorem.key for a in found.answers if a.word == "inconclusive"]
         if not undecided and not any(a.is_applicable for a in found.answers):
-            told.append("None of the theorems asked applies to these data.")
+            told.append("None of the theorems checked applies to these data.")
         if undecided:
-            told.append(f"Inconclusive: {', '.join(undecided)}.")
+            told.append(f"Theorems that were checked without a verdict: {', '.join(undecided)}.")
     if found.diagnosis is not None:
         close = [c for c in found.diagnosis.conditions if c.holds and c.margin is not None and 0 < c.margin < 1e-3]
         if close:
-            told.append(f"Close calls (margin below 0.001): {', '.join(f'{c.key} {c.margin:.2g}' for c in close)}.")
+            names = ", ".join(f"{c.key} {c.margin:.2g}" for c in close)
+            told.append(f"Assumptions that hold by a margin below 0.001: {names}.")
     return told
 
 

@@ -1,4 +1,4 @@
-"""The story of one dataset: what holds, where neurons can go, where they do go, where training ends, and what if."""
+"""The study of one dataset: what holds, where neurons can go, where they do go, where training ends, and what if."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from reluflow.jump_process.process import JumpProcess
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
+from reluflow.study.cut_parts import CutPart
 from reluflow.study.flow_story import FlowStory
 from reluflow.study.neuron_groups import NeuronGroup
 from reluflow.study.pieces import Pieces
 from reluflow.study.scale_advice import ScaleAdvice
 from reluflow.study.sensitivity import Variation
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.study.width import default_width
 from reluflow.study.workers import AbstractWorkers, started_workers
 from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
@@ -65,6 +67,10 @@ class Study:
         Whether the network of the run was given rather than drawn.
     process
         The path of these neurons as the scale vanishes; None where it was not looked for.
+    notes
+        What the labels were taken for where that is a guess, and how to say otherwise.
+    cuts
+        The parts that a limit on time or work cut short.
     """
 
     dataset: Dataset
@@ -87,15 +93,17 @@ class Study:
     pending: tuple[str, ...] = ()
     is_given: bool = False
     process: JumpProcess | None = None
+    notes: tuple[str, ...] = ()
+    cuts: tuple[CutPart, ...] = ()
 
     def verdict(self) -> list[str]:
-        """The end of the story in a few sentences: where training ends and whether that depends on the draw."""
+        """The answer in a few sentences: where training ends and whether that depends on the draw."""
         from reluflow.study.sentences import verdict
 
         return verdict(self)
 
     def sentences(self) -> list[str]:
-        """The whole story in plain words, in the order it happens."""
+        """All findings in plain words, in the order in which things happen."""
         from reluflow.study.sentences import sentences
 
         return sentences(self)
@@ -141,16 +149,17 @@ def study(
     max_seconds: float | None = None,
     processes: int | AbstractWorkers = 1,
     pieces: Pieces | None = None,
+    notes: Sequence[str] = (),
     on_stage: Callable[[str], None] | None = None,
     on_share: Callable[[float], None] | None = None,
     on_found: Callable[[Study], None] | None = None,
 ) -> Study:
-    """Tell the whole story of a dataset.
+    """Study a dataset: everything the package can say about it, in one object.
 
     Diagnose it, find its extremal vectors, follow drawn neurons to their alignment, run the flow to its limit, certify
     the end point, ask the theorems, and repeat the run from other seeds and scales. What cannot be decided is a
     sentence in `open_questions`, never an error. Where the exact flow may cost no more, gradient descent goes on from
-    there, and the story says so.
+    there, and the study says so.
 
     Parameters
     ----------
@@ -165,7 +174,7 @@ def study(
     network
         The network to start from instead; it is not repeated from other draws or scales.
     seeds, scales
-        How many draws and which scales the story is repeated with; 0 or none leaves that part out.
+        How many draws and which scales the run is repeated with; 0 or none leaves that part out.
     theorems
         Which to ask; by default the main theorems of the papers.
     max_steps
@@ -178,7 +187,9 @@ def study(
         numbers are the same.
     pieces
         Where what is finished is kept as soon as it is there, and taken from where an earlier call with the same
-        question left it; `pieces.remove()` when the story is written down.
+        question left it; `pieces.remove()` when the study is written down.
+    notes
+        What the reader of the study should know of the data before anything else.
     on_stage, on_share
         Called with what is being done, and with the share that is done, for a progress bar.
     on_found
@@ -189,7 +200,7 @@ def study(
     StudyInterrupted
         On Ctrl-C; a KeyboardInterrupt that holds the study up to then.
     """
-    from reluflow.study.plan import Allowed, Telling, default_width
+    from reluflow.study.plan import Allowed, Telling
 
     Allowance(
         np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps
@@ -204,7 +215,7 @@ def study(
     start = draw(seed, scale, neurons) if network is None else network
     nothing = Study(
         dataset, chosen, start.leak, initialization, start.num_neurons, scale, seed, None, None, None, None, (), None,
-        (), (), (), (), is_given=network is not None,
+        (), (), (), (), is_given=network is not None, notes=tuple(notes),
     )  # fmt: skip
     workers = started_workers(processes) if isinstance(processes, int) else processes
     try:
@@ -219,7 +230,7 @@ def study(
             pieces=pieces,
         )
         say = on_stage or (lambda name: None)
-        telling.start_clock(say)
+        telling.compile(say)
         telling.begin(main_theorems() if theorems is None else theorems)
         if on_found is not None:
             on_found(replace(nothing, pending=("everything but the data",)))

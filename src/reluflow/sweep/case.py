@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reluflow import numerics_version
+from reluflow.data.choice import TableChoice, labels_under
 from reluflow.data.registry import REGISTRY
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LOSSES
@@ -24,6 +25,7 @@ REDUCTIONS = ("mean", "sum")
 METHODS = ("flow", "gd", "sgd")
 RIDGES = ("stop", "positive", "negative", "stay")
 FINGERPRINT_BYTES = 16
+DATA_OPTIONS = ("target", "features", "drop", "labels", "drop_missing", "standardise")  # of a table
 DATA_PREFIX = "data."  # before a parameter of the dataset that has the name of a setting
 
 
@@ -41,6 +43,8 @@ class Case:
         A registered name with or without parameters (`name:key=value`), or a path.
     parameters
         More parameters of the dataset, as pairs sorted by name.
+    target, features, drop, labels, drop_missing, standardise
+        How a table is read, as for `read_dataset`, written as on the command line: names separated by commas.
     bias
         Append the constant coordinate 1.
     loss, reduction, factor
@@ -67,6 +71,12 @@ class Case:
 
     dataset: str
     parameters: tuple[tuple[str, Value], ...] = ()
+    target: str | None = None
+    features: str | None = None
+    drop: str | None = None
+    labels: str | None = None
+    drop_missing: bool = False
+    standardise: bool = False
     bias: bool = False
     loss: str | None = None
     reduction: str = "mean"
@@ -116,7 +126,18 @@ class Case:
         for name in ("dataset", "init"):
             if plain[name] in digests:
                 plain[name] = f"sha256:{digests[plain[name]]}"
+        if self.dataset in digests:
+            plain["labels"] = labels_under(self.labels, self.loss)
+        for name in DATA_OPTIONS:  # an option that is not given leaves no trace: results kept before it was there stay
+            if not plain[name]:
+                del plain[name]
         return plain | {"numerics": numerics_version.NUMERICS_VERSION}
+
+    @property
+    def choice(self) -> TableChoice:
+        """How its table is read; under the square loss labels 0 and 1 are numbers, as for every command."""
+        given = {name: getattr(self, name) for name in DATA_OPTIONS}
+        return TableChoice(**given | {"labels": labels_under(self.labels, self.loss)}, is_command_line=True)
 
     def fingerprint(self) -> str:
         """32 hexadecimal digits that name the case."""
@@ -301,6 +322,10 @@ def _word(name: str, text: str | None) -> str:
     return text
 
 
+def _optional_word(name: str, text: str | None) -> str | None:
+    return None if text is None else _word(name, text)
+
+
 def _rule(name: str, text: str | None) -> str | None:
     if text is None or text in ("stationary", "aligned", "direction"):
         return text
@@ -321,6 +346,12 @@ SETTINGS: dict[str, Callable[[str, str | None], Any]] = {
     "leak": _leak,
     "loss": _loss,
     "init": _word,
+    "target": _optional_word,
+    "features": _optional_word,
+    "drop": _optional_word,
+    "labels": _optional_word,
+    "drop_missing": _yes_or_no,
+    "standardise": _yes_or_no,
     "bias": _yes_or_no,
     "reduction": _one_of(*REDUCTIONS),
     "factor": _positive,

@@ -15,7 +15,14 @@ LINK_VERSION = 1
 MOST_SAMPLES, LARGEST_DIMENSION, MOST_ENTRIES = 500, 200, 20_000  # what the laboratory takes
 MOST_NEURONS, MOST_PRODUCTS, MOST_ITERATIONS = 5_000, 1_000_000, 2_000_000
 LOG_SCALES = (-1000 * 2.302585092994046, 2.302585092994046)
-_AS_IN_THE_LABORATORY = ("solver", "rtol", "ridge", "until", "horizon")  # settings that it has no control for
+_AS_IN_THE_LABORATORY = (
+    "standardise",
+    "solver",
+    "rtol",
+    "ridge",
+    "until",
+    "horizon",
+)  # settings that it has no control for
 
 
 def lab_command(case: Case) -> str | None:

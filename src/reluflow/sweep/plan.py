@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reluflow.arrays import IntArray
 from reluflow.errors import InvalidInputError, MissingExtraError
 from reluflow.sweep.case import (
+    DATA_OPTIONS,
     DATA_PREFIX,
     FINGERPRINT_BYTES,
     SETTINGS,
@@ -101,13 +102,14 @@ class Plan:
     def fingerprints(self) -> NDArray[np.void]:
         """The fingerprint of every case, 16 bytes each, without making the cases.
 
-        Swept settings are put into the canonical text of the base case; a name that changes which file is read makes
-        its cases one by one.
+        Swept settings are put into the canonical text of the base case; a name that changes which file is read, or how,
+        makes its cases one by one.
         """
         found = np.empty(len(self), dtype=f"V{FINGERPRINT_BYTES}")
         if not len(self):
             return found
-        if {"dataset", "init"} & set(self.names):
+        how_it_is_read = {"dataset", "init", *DATA_OPTIONS, *(["loss"] if self.base.digests else [])}
+        if how_it_is_read & set(self.names):
             for index in range(len(self)):
                 found[index] = np.void(bytes.fromhex(self.case_at(index).fingerprint()))
             return found
@@ -198,7 +200,7 @@ def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, An
     base = Case(str(case["dataset"]))
     for name, value in case.items():
         if name != "dataset" and value is not None:  # what a YAML file leaves empty keeps its default
-            base = base.with_value(name, str(value))
+            base = base.with_value(name, ",".join(map(str, value)) if isinstance(value, list) else str(value))
     measures = content.get("measure", ["outcome", "loss"])
     words = measures.split(",") if isinstance(measures, str) else measures
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -256,12 +258,14 @@ def _axis_values(base: Case, name: str, given: Any) -> tuple[Value, ...]:
 
 def _check_dataset(case: Case) -> None:
     """Refuse at the door a dataset that is no name, no file, or has parameters it does not know."""
-    from reluflow.data.registry import open_dataset, suggested_settings
+    from reluflow.data.registry import open_reading, suggested_settings
 
-    if case.digests and case.digests[0][0] == case.dataset:
-        open_dataset(case.dataset, bias=case.bias)
+    if case.dataset in dict(case.digests):
+        open_reading(case.dataset, case.choice, bias=case.bias)
         return
     suggested_settings(case.data_spec)
+    if named := case.choice.names_columns():
+        raise InvalidInputError(f"{named[0]} is for tables, and `{case.dataset}` is a registered dataset.")
 
 
 def _product(texts: list[list[str]]) -> Iterator[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.sweep.case import Case
 
 if TYPE_CHECKING:
+    from reluflow.data.choice import TableChoice
     from reluflow.data.dataset import Dataset
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.dynamics.solver import AbstractRun, AbstractSolver
@@ -36,7 +37,7 @@ def problem_of(case: Case) -> TrainingProblem:
 def dataset_and_loss_of(case: Case) -> tuple[Dataset, AbstractLoss]:
     """The data of a case and the loss that is trained on them."""
     _check_files(case)
-    dataset = _dataset(case.data_spec, case.bias, case.seed, case.digests)
+    dataset = _dataset(case)
     return dataset, _loss(case, dataset)
 
 
@@ -88,19 +89,20 @@ def solver_of(case: Case, problem: TrainingProblem) -> AbstractSolver:
     return StochasticGradientDescent(lr=case.lr, batch=case.batch, iterations=case.iterations, seed=case.seed)
 
 
-def _dataset(spec: str, bias: bool, seed: int, digests: tuple[tuple[str, str], ...]) -> Dataset:
+def _dataset(case: Case) -> Dataset:
     """Made once for all cases that share it; a dataset that no seed changes is one for all seeds."""
     from reluflow.data.registry import REGISTRY
 
-    entry = REGISTRY.get(spec.partition(":")[0])
-    return _open(spec, bias, seed if entry is not None and entry.is_random else 0, digests)
+    entry = REGISTRY.get(case.dataset.partition(":")[0])
+    seed = case.seed if entry is not None and entry.is_random else 0
+    return _open(case.data_spec, case.choice, case.bias, seed, case.digests)
 
 
 @lru_cache(maxsize=8)
-def _open(spec: str, bias: bool, seed: int, digests: tuple[tuple[str, str], ...]) -> Dataset:
-    from reluflow.data.registry import open_dataset
+def _open(spec: str, choice: TableChoice, bias: bool, seed: int, digests: tuple[tuple[str, str], ...]) -> Dataset:
+    from reluflow.data.registry import open_reading
 
-    return open_dataset(spec, bias=bias, seed=seed)
+    return open_reading(spec, choice, bias=bias, seed=seed).dataset
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,11 +11,14 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss, loss_named
+from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.condition import Assumption, Condition, DataHypotheses
+from reluflow.theory.condition import Assumption, Condition, DataHypotheses, undecided
 from reluflow.theory.data_files import reference, tables_of
 from reluflow.theory.facts import DatasetFacts
+
+NOT_JUDGED = "not judged, for the time was spent"
 
 
 def _separability_first(assumption: Assumption) -> tuple[bool, str]:
@@ -87,7 +92,14 @@ class Diagnosis(RowsToFrame):
         raise InvalidInputError(f"`key` must be one of {', '.join(c.key for c in self.conditions)}, got {key!r}.")
 
 
-def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: float = 0.0) -> Diagnosis:
+def diagnose(
+    dataset: Dataset,
+    loss: AbstractLoss | str | None = None,
+    *,
+    leak: float = 0.0,
+    max_seconds: float = math.inf,
+    progress: Callable[[float], None] | None = None,
+) -> Diagnosis:
     """Judge every data assumption of the papers on a dataset.
 
     Parameters
@@ -98,6 +110,10 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: 
         A loss or its name; by default the averaged square loss for regression, logistic loss for classification.
     leak
         Negative slope; Lyu et al.'s assumptions depend on it.
+    max_seconds
+        Processor time allowed; assumptions whose turn has not come by then are undecided.
+    progress
+        Told the share of the assumptions that are judged.
 
     Returns
     -------
@@ -117,10 +133,15 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: 
     dataset.check_samples()
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
-    conditions = tuple(Condition(a.key, a.paper, a.statement, **vars(a.judge(facts))) for a in ASSUMPTIONS)
+    allowed, conditions = ProcessorTime(max_seconds), []
+    for number, assumption in enumerate(ASSUMPTIONS, start=1):
+        found = undecided(NOT_JUDGED) if allowed.is_spent else assumption.judge(facts)
+        conditions.append(Condition(assumption.key, assumption.paper, assumption.statement, **vars(found)))
+        if progress is not None:
+            progress(number / len(ASSUMPTIONS))
     by_key = {condition.key: condition for condition in conditions}
     theorems = tuple(_applicability(theorem, by_key, facts) for theorem in THEOREMS)
-    return Diagnosis(dataset, facts.loss, leak, conditions, theorems)
+    return Diagnosis(dataset, facts.loss, leak, tuple(conditions), theorems)
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:

@@ -56,12 +56,14 @@ def smallest_rate(
     *,
     equations: FloatArray | None = None,
     values: FloatArray | None = None,
+    max_seconds: float = np.inf,
 ) -> SmallestRate:
     """Minimise theta over lambda in the simplex with every column's shortest vector no longer than theta.
 
     For a column: |sum_pulling lambda_i slope_i x_i - sum_pushing nu_i x_i - sum_walls mu_i x_i| <= theta with
     leak lambda_i <= nu_i <= lambda_i and mu_i >= 0. `equations @ lambda = values` confines lambda to a face of the
-    simplex; the equations must then imply that lambda sums to 1 and be independent.
+    simplex; the equations must then imply that lambda sums to 1 and be independent. Where `max_seconds` is spent, the
+    last iterate is given.
     """
     n, d = X.shape
     blocks = _Rows()
@@ -97,7 +99,7 @@ def smallest_rate(
         cones.append(clarabel.SecondOrderConeT(d + 1))
     cost = np.zeros(int(free[-1]))
     cost[n] = 1.0
-    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones)
+    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones, max_seconds)
     dual = np.asarray(solution.z)[first:].reshape(len(columns), d + 1)
     primal = np.asarray(solution.x)
     multipliers = np.maximum(primal[:n], 0.0)
@@ -142,12 +144,19 @@ class ShortestSum:
 
 
 def shortest_sum(
-    X: FloatArray, values: FloatArray, leak: float, signs: FloatArray, patterns: FloatArray, *, misfit: float = 0.0
+    X: FloatArray,
+    values: FloatArray,
+    leak: float,
+    signs: FloatArray,
+    patterns: FloatArray,
+    *,
+    misfit: float = 0.0,
+    max_seconds: float = np.inf,
 ) -> ShortestSum:
     """Minimise sum_c |v_c| with sum_c signs_c phi(<v_c, x_k>) = values_k and every v_c in the cone of its pattern.
 
     `patterns` has entries 1 and -1, shape (num_columns, n); with `misfit` the values are met up to a vector of at most
-    that length.
+    that length. Where `max_seconds` is spent, the last iterate is given.
     """
     n, d = X.shape
     count = len(signs)
@@ -175,7 +184,7 @@ def shortest_sum(
     if misfit > 0.0:
         blocks.add(np.arange(1, n + 1), num_free + np.arange(n), -np.ones(n), np.append(misfit, np.zeros(n)))
         cones.append(clarabel.SecondOrderConeT(n + 1))
-    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones)
+    solution = _solve(cost, blocks.matrix(cost.size), blocks.right_hand_side(), cones, max_seconds)
     found = np.asarray(solution.x)[:num_free].reshape(count, d + 1)
     return ShortestSum(found[:, 1:], -np.asarray(solution.z)[:n])
 
@@ -205,11 +214,14 @@ class _Rows:
         return np.concatenate(self._rhs)
 
 
-def _solve(cost: FloatArray, matrix: csc_matrix, rhs: FloatArray, cones: list[object]) -> clarabel.DefaultSolution:
+def _solve(
+    cost: FloatArray, matrix: csc_matrix, rhs: FloatArray, cones: list[object], max_seconds: float
+) -> clarabel.DefaultSolution:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-13
     settings.max_iter = 100
+    settings.time_limit = max_seconds
     quadratic = csc_matrix((cost.size, cost.size))
     solution = clarabel.DefaultSolver(quadratic, cost, matrix, rhs, cones, settings).solve()
     values = np.concatenate([np.asarray(solution.x), np.asarray(solution.z)])

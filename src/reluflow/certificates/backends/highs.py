@@ -87,3 +87,26 @@ def most_raised(rows: FloatArray) -> FloatArray | None:
         return None
     shortest = np.min(lengths[result.x[d:] > 0.5], initial=np.inf)
     return np.asarray(result.x[:d]) / (shortest if np.isfinite(shortest) else 1.0)
+
+
+def smallest_coefficients(
+    columns: FloatArray, values: FloatArray, *, max_seconds: float = np.inf
+) -> tuple[FloatArray, FloatArray] | None:
+    """The c with columns c = values and the least sum |c_j|, shape (k,), and the multipliers of the values, shape (n,).
+
+    None where there is no such c, or none was found within `max_seconds`.
+    """
+    k = columns.shape[1]
+    options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    if np.isfinite(max_seconds):
+        options["time_limit"] = max(max_seconds, 0.1)
+    arguments: dict[str, Any] = {
+        "A_eq": np.hstack([columns, -columns]),
+        "b_eq": values,
+        "bounds": (0.0, None),
+        "options": options,
+    }
+    result = linprog(np.ones(2 * k), method="highs", **arguments)
+    if result.x is None or result.status != 0:
+        return None
+    return np.asarray(result.x[:k] - result.x[k:]), np.asarray(result.eqlin.marginals)

@@ -1,0 +1,54 @@
+"""The parts of a study that a limit on time or work cut short: part, limit, what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reluflow.geometry.alignment import NOT_FOLLOWED
+
+if TYPE_CHECKING:
+    from reluflow.study.story import Study
+
+
+@dataclass(frozen=True)
+class CutPart:
+    """A part of a study that is not complete.
+
+    Parameters
+    ----------
+    part
+        What was being done.
+    limit
+        What cut it short, in words with its number.
+    missing
+        What is not known for that reason.
+    """
+
+    part: str
+    limit: str
+    missing: str
+
+
+def parts_cut_in(found: Study, *, run_limit: str) -> list[CutPart]:
+    """The results of a study that say themselves that they are not complete; `run_limit` is that of the first run."""
+    parts = []
+    flow = found.flow
+    if flow is not None and flow.trajectory.outcome.is_spent:
+        missing = f"its end; it took {flow.trajectory.steps:,} steps"
+        parts.append(CutPart("the first run", run_limit, missing))
+    elif flow is not None and flow.descent is not None:
+        missing = f"the exact flow after t = {flow.descent.exact_until:.5g}; gradient descent went on from there"
+        parts.append(CutPart("the first run", run_limit, missing))
+    if found.extremal is not None and not found.extremal.exact:
+        parts.append(CutPart("extremal vectors", "cones are too many to visit", f"completeness: {found.extremal.why}"))
+    if found.alignment is not None:
+        left = int(np.sum(found.alignment.statuses == NOT_FOLLOWED))
+        if left:
+            missing = f"{left:,} of {len(found.alignment.ends):,} neurons were not followed"
+            parts.append(CutPart("alignment at vanishing scale", "processor time", missing))
+    if found.process is not None and "time was spent" in found.process.why.lower():
+        parts.append(CutPart("path at vanishing scale", "processor time", "the rest of its jumps"))
+    return parts
