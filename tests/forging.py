@@ -259,7 +259,7 @@ def _forge_one(evidence: Evidence, line: str) -> Evidence:
         return replace(evidence, companions={**evidence.companions, name: other})
     if kind == "population":
         path = tuple(rest.split(".")) if rest else ()
-        return replace(evidence, population=change_within(evidence.population, path, verb, by, selection))
+        return replace(evidence, record=change_within(evidence.record, path, verb, by, selection))
     if kind == "facts":
         forged = replace(evidence)
         vars(forged)["facts"] = change_within(evidence.facts, tuple(rest.split(".")), verb, by, selection)
@@ -276,8 +276,8 @@ def _forge_one(evidence: Evidence, line: str) -> Evidence:
 
 def _true_value(evidence: Evidence, key: Any) -> Any:
     """What the check of the true evidence has drawn or computed under this name."""
-    if key in evidence._kept:
-        return evidence._kept[key]
+    if key in evidence._computed:
+        return evidence._computed[key]
     if callable(key):
         return key(evidence)
-    raise KeyError(f"{key!r} was not drawn; drawn were {[k for k in evidence._kept if isinstance(k, str)]}")
+    raise KeyError(f"{key!r} was not drawn; drawn were {[k for k in evidence._computed if isinstance(k, str)]}")

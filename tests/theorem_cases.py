@@ -21,7 +21,8 @@ from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import VerdictKind

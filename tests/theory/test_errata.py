@@ -9,8 +9,8 @@ import pytest
 
 from reluflow.errors import InvalidInputError
 from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.comparison import none_of
 from reluflow.theory.erratum import Erratum, codes_in, errata_of, errata_page
-from reluflow.theory.measurement import none_of
 from reluflow.theory.registry import theorem_named, theorems
 
 ROOT = Path(__file__).parents[2]

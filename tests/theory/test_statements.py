@@ -17,11 +17,12 @@ from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import example_problem
 from reluflow.theory import data_files, statements, theorem
 from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.theory.comparison import Undecided
 from reluflow.theory.data_files import tables_of
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lee2022 import descent_results
 from reluflow.theory.lyu2021 import phase_one
-from reluflow.theory.measurement import Undecided
 from reluflow.theory.min2024 import activation_changes, solutions
 from reluflow.theory.registry import results_of, theorem_named
 from reluflow.theory.statements import locator_of
@@ -80,23 +81,23 @@ def test_no_function_is_left_that_nothing_names(paper):
 
 
 def test_a_reference_takes_literals_after_the_evidence():
-    function = data_files.reference("min2024", "theory.measurement.at_most(3.0, allowance=0.5)")
+    function = data_files.reference("min2024", "theory.comparison.at_most(3.0, allowance=0.5)")
     assert function(1.0).slack == 2.0
     assert function(3.4).holds
     with pytest.raises(ValueError, match="malformed node"):
-        data_files.reference("min2024", "theory.measurement.at_most(open('x'))")
+        data_files.reference("min2024", "theory.comparison.at_most(open('x'))")
 
 
 def test_a_reference_takes_parts_and_what_other_references_find():
-    function = data_files.reference("min2024", "theory.measurement.at_most(3.0).slack")
+    function = data_files.reference("min2024", "theory.comparison.at_most(3.0).slack")
     assert function(1.0) == 2.0
-    composed = data_files.reference("min2024", "theory.measurement.at_most(theory.measurement.at_most(3.0).slack)")
+    composed = data_files.reference("min2024", "theory.comparison.at_most(theory.comparison.at_most(3.0).slack)")
     assert composed(1.0).bound == 2.0
-    item = data_files.reference("min2024", "theory.measurement.at_most(3.0).detail.split(' ')[-1]")
+    item = data_files.reference("min2024", "theory.comparison.at_most(3.0).detail.split(' ')[-1]")
     assert item(1.0) == "3"
     own = data_files.reference("min2024", "evidence.real")
     assert own(1.5) == 1.5
-    constant = data_files.reference("min2024", "theory.measurement.at_most(theory.facts.MAX_FACES)")
+    constant = data_files.reference("min2024", "theory.comparison.at_most(theory.facts.MAX_FACES)")
     assert constant(0.0).bound == 200_000
 
 

@@ -10,6 +10,7 @@ import functools
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -61,8 +62,9 @@ class _InterruptedCommand(Exception):
 
 
 def _run(words: list[str]) -> NoReturn:
-    from reluflow.errors import ReluflowError  # loads NumPy, which Ctrl-C may end as well
+    from reluflow.errors import BrokenPaperWarning, ReluflowError  # loads NumPy, which Ctrl-C may end as well
 
+    warnings.formatwarning = functools.partial(_warning_in_words, warnings.formatwarning, BrokenPaperWarning)
     try:
         status = _dispatch(words)
         sys.stdout.flush()
@@ -80,6 +82,13 @@ def _run(words: list[str]) -> NoReturn:
     except OSError as error:
         _leave(f"`{error.filename or 'a file'}` could not be read or written: {error.strerror or error}.", 2)
     sys.exit(status)
+
+
+def _warning_in_words(
+    usual: Callable[..., str], plain: type[Warning], message: Warning | str, category: type[Warning], *place: Any
+) -> str:
+    """A warning as it is usually printed; of the plain kind, its sentence alone."""
+    return f"{message}\n" if issubclass(category, plain) else usual(message, category, *place)
 
 
 def _dispatch(words: list[str]) -> int:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import Paper, found_papers
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.tables import RowsToFrame, html_table
-from reluflow.theory.bibliography import BIBLIOGRAPHY
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.data_files import reference, tables_of
 from reluflow.theory.facts import DatasetFacts
@@ -21,28 +22,41 @@ def _separability_first(assumption: Assumption) -> tuple[bool, str]:
     return not is_separability, assumption.key if is_separability else ""
 
 
-def _assumptions(paper: str) -> list[Assumption]:
-    rows = tables_of(paper, "conditions")["assumptions"].items()
-    return [Assumption(key, paper, row["says"], reference(paper, row["judge"])) for key, row in rows]
+@cache
+def assumptions() -> tuple[Assumption, ...]:
+    """Every assumption on data of the papers, each once: separability first, then in the papers' order."""
+    found: dict[str, Assumption] = {}
+    for paper in found_papers().values():
+        for assumption in _assumptions_of(paper):
+            found.setdefault(assumption.key, assumption)
+    return tuple(sorted(found.values(), key=_separability_first))
 
 
-def _theorems(paper: str) -> list[DataHypotheses]:
-    found: list[DataHypotheses] = []
-    for key, row in tables_of(paper, "conditions")["theorems"].items():
-        fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-        found.append(DataHypotheses(f"{paper}:{key}", **fields))
-    return found
+def assumption_named(key: str) -> Assumption:
+    """The assumption of this key."""
+    return next(assumption for assumption in assumptions() if assumption.key == key)
 
 
-ASSUMPTIONS = tuple(sorted((a for paper in BIBLIOGRAPHY for a in _assumptions(paper)), key=_separability_first))
-THEOREMS = tuple(theorem for paper in BIBLIOGRAPHY for theorem in _theorems(paper))
+def _assumptions_of(paper: Paper) -> tuple[Assumption, ...]:
+    if not paper.is_tables:
+        return paper.values("assumptions", "ASSUMPTIONS")
+    rows = tables_of(paper.key, "conditions")["assumptions"].items()
+    return tuple(Assumption(key, paper.key, row["says"], reference(paper.key, row["judge"])) for key, row in rows)
+
+
+@cache
+def main_theorems() -> tuple[DataHypotheses, ...]:
+    """What is known of the theorems that a diagnosis speaks of, in the papers' order."""
+    from reluflow.theory.registry import theorems
+
+    return tuple(replace(t.diagnosed, key=t.key) for t in theorems() if t.diagnosed is not None)
 
 
 def conditions_of(theorem: DataHypotheses) -> tuple[str, ...]:
     """Keys of the assumptions among the theorem's own hypotheses, in its order."""
     from reluflow.theory.registry import theorem_named
 
-    known = {assumption.key for assumption in ASSUMPTIONS} - set(theorem.apart)
+    known = {assumption.key for assumption in assumptions()} - set(theorem.apart)
     return tuple(h.name for h in theorem_named(theorem.key).hypotheses if h.name in known)
 
 
@@ -117,10 +131,16 @@ def diagnose(dataset: Dataset, loss: AbstractLoss | str | None = None, *, leak: 
     dataset.check_samples()
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
-    conditions = tuple(Condition(a.key, a.paper, a.statement, **vars(a.judge(facts))) for a in ASSUMPTIONS)
+    conditions = tuple(_condition(assumption, facts) for assumption in assumptions())
     by_key = {condition.key: condition for condition in conditions}
-    theorems = tuple(_applicability(theorem, by_key, facts) for theorem in THEOREMS)
+    theorems = tuple(_applicability(theorem, by_key, facts) for theorem in main_theorems())
     return Diagnosis(dataset, facts.loss, leak, conditions, theorems)
+
+
+def _condition(assumption: Assumption, facts: DatasetFacts) -> Condition:
+    judged = assumption.judge(facts)
+    key, paper, statement = assumption.key, assumption.paper, assumption.statement
+    return Condition(key, paper, statement, judged.holds, judged.margin, judged.detail)
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.certificates.hard_margin import Separability, hard_margin
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.comparison import Comparison, fails, positive, undecided
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
 
 ROUNDING = 1e-15  # relative error of a sum of products, a few units of the last place
 _MAX_DIMENSION, _MAX_ENTRIES = 100, 5_000_000  # beyond these the active-set solver takes minutes
 
 
-def support_spans(facts: DatasetFacts) -> Judgement:
+def support_spans(facts: DatasetFacts) -> Comparison:
     """Sec. 2: the support samples of each class's max-margin vector span R^d.
 
     The margin is the smallest singular value of the unit-normalised support samples when both classes span; else
@@ -45,7 +45,7 @@ def support_spans(facts: DatasetFacts) -> Judgement:
     return positive(margin, "; ".join([*details, *open_classes]))
 
 
-def dead_cone_is_empty(facts: DatasetFacts) -> Judgement:
+def dead_cone_is_empty(facts: DatasetFacts) -> Comparison:
     """Remark on Theorem 1: no direction has <w, x_k> <= 0 for every sample, so no ReLU neuron can die.
 
     Equivalent to the samples positively spanning R^d: rank d and sum_k l_k x_k/|x_k| = 0 with every l_k > 0. One

@@ -13,13 +13,13 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
+from reluflow.theory.comparison import Comparison, at_least, at_most, closes_in, equals, none_of
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, closes_in, equals, none_of
-from reluflow.theory.min2024.conditions import orthogonal_separability
 from reluflow.theory.phuong2021.conditions import support_spans
 from reluflow.theory.phuong2021.extremal_directions import extremal_sector, sector_of
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, exact_death, squared_norms
+from reluflow.theory.separability import orthogonal_separability
 
 
 def _facts(dataset: Dataset) -> DatasetFacts:
@@ -39,13 +39,13 @@ def _toy_limit() -> TwoNeuronLimit:
     return TwoNeuronLimit(plus.w, minus.w, np.array([u, 0.0]), np.array([0.0, z]))
 
 
-def _growth(factor: float) -> Measurement:
+def _growth(factor: float) -> Comparison:
     """a^2/a(0)^2 of a light neuron on one sample with nBV = 1 at t = 3, cosh^2 t, against exp(factor t)."""
     grown, bound = float(np.cosh(3.0) ** 2), float(np.exp(3.0 * factor))
     return at_most(grown, bound, detail=f"cosh^2 3 = {grown:.4g} against exp({factor:g} t) = {bound:.4g} at t = 3")
 
 
-def _negative_side(*, printed: bool) -> Measurement:
+def _negative_side(*, printed: bool) -> Comparison:
     """Least y_i <w_-, x_i> over the negative samples, as Eq. (80) has it, or least <w_-, x_i>."""
     data, _, minus = _toy()
     least = float(np.min((data.X @ minus.w * (data.y if printed else 1.0))[data.y < 0]))
@@ -53,7 +53,7 @@ def _negative_side(*, printed: bool) -> Measurement:
     return at_least(least, 1e-9, detail=f"least {name} over the negative samples is {least:.4g}")
 
 
-def _ascent(along: tuple[float, float]) -> Measurement:
+def _ascent(along: tuple[float, float]) -> Comparison:
     """The change of G(w) = max(w_1, 0) - max(w_2, 0) on the circle when (-0.6, 0.8) moves along a direction."""
     start, step = np.array([-0.6, 0.8]), 1e-3 * np.array(along)
     moved = (start + step) / np.linalg.norm(start + step)
@@ -61,7 +61,7 @@ def _ascent(along: tuple[float, float]) -> Measurement:
     return at_most(-gain, 0.0, detail=f"G changes by {gain:.3g} along ({along[0]:g}, {along[1]:g})")
 
 
-def _strict_maximum(*, printed: bool) -> Measurement:
+def _strict_maximum(*, printed: bool) -> Comparison:
     """Points of a grid of the circle, at the largest value, with a neighbour as large.
 
     Of min(cos t, 1/2), a function like any other that is not constant, or of G itself on `phuong-toy`.
@@ -74,7 +74,7 @@ def _strict_maximum(*, printed: bool) -> Measurement:
     return none_of(flat, total=top.size, detail=f"{flat} of {top.size} maxima have a neighbour as large")
 
 
-def _orthants(*, printed: bool) -> Measurement:
+def _orthants(*, printed: bool) -> Comparison:
     """Half-angle of a round cone of orthogonally separable directions in R^3, against the widest in an orthant.
 
     Or least cosine within a class of points drawn in an orthant, which is then at least 0.
@@ -95,14 +95,14 @@ def _orthants(*, printed: bool) -> Measurement:
     return at_most(float(inner), float(widest), detail=words)
 
 
-def _span(name: str) -> Measurement:
+def _span(name: str) -> Comparison:
     """Whether the support samples of each class span R^d, the assumption of Theorem 1."""
     judged = support_spans(_facts(load(name)))
     margin = judged.margin if judged.margin is not None else -1.0
     return at_least(margin if judged.holds else min(margin, -1e-9), 0.0, detail=f"{judged.detail} ({name})")
 
 
-def _someone_lives(*, printed: bool) -> Measurement:
+def _someone_lives(*, printed: bool) -> Comparison:
     """The chance that one of three neurons lives on `phuong-dead-cone`, exactly, held equal to 1 - 2^-3 or above it."""
     data = load("phuong-dead-cone")
     death = exact_death(data.X, LogisticLoss().label_forces(data.y)).average
@@ -111,7 +111,7 @@ def _someone_lives(*, printed: bool) -> Measurement:
     return equals(lives, stated, atol=1e-9, detail=words) if printed else at_least(lives, stated, detail=words)
 
 
-def _weights_of_limit(*, printed: bool) -> Measurement:
+def _weights_of_limit(*, printed: bool) -> Comparison:
     """f/|theta|^2 of the limit on `phuong-toy` against u s(<w_+, x>) - z s(<w_-, x>) of Eq. (10).
 
     The constants share their letters with the vectors of Theorem 1: with those vectors' norms, or as corrected.
@@ -123,7 +123,7 @@ def _weights_of_limit(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-12, detail=f"with u = {first:.4g}, z = {second:.4g} the limit is missed by {gap:.4f}")
 
 
-def _case_zero(*, printed: bool) -> Measurement:
+def _case_zero(*, printed: bool) -> Comparison:
     """Samples with the value 0 in Eqs. (13) and (14), over 200 random datasets of Theorem 1's kind in R^2 and R^3."""
     rng, found, total = np.random.default_rng(0), 0, 0
     for d in (2, 3) * 100:
@@ -139,7 +139,7 @@ def _case_zero(*, printed: bool) -> Measurement:
     return at_least(float(found), 1.0, detail=words) if printed else none_of(found, total=total, detail=words)
 
 
-def _steady_direction(*, printed: bool) -> Measurement:
+def _steady_direction(*, printed: bool) -> Comparison:
     """Angle in degrees between w_- of `phuong-toy` and the direction of norm 1e4 along which one neuron's pull points.
 
     For the loss 1/(1 + q), whose derivative is bounded, Lipschitz and of the right sign, or for the logistic one.
@@ -161,7 +161,7 @@ def _steady_direction(*, printed: bool) -> Measurement:
     return at_most(away, 0.1, detail=f"{name} holds a neuron {away:.3g} degrees from w_- at norm 1e4")
 
 
-def _own_sector(*, printed: bool) -> Measurement:
+def _own_sector(*, printed: bool) -> Comparison:
     """Samples whose sign along sigma-hat in R^n, or along the extremal w-hat, is not sigma-hat's; n = d = 2."""
     data = Dataset([[1.0, 3.0], [-0.5, -1.0]], [1.0, -1.0])
     sigma = extremal_sector(data, 1).astype(float)
@@ -171,7 +171,7 @@ def _own_sector(*, printed: bool) -> Measurement:
     return none_of(wrong, total=data.n, detail=f"{name} has another sign than sigma-hat on {wrong} of {data.n} samples")
 
 
-def _kkt_sum(*, printed: bool) -> Measurement:
+def _kkt_sum(*, printed: bool) -> Comparison:
     """|theta~ - sum_i lambda_i y_i g_i| of Lemma C.1 on `phuong-toy`, theta~ one neuron a class.
 
     With g_i of Eq. (90) made with the activations of sample 1 for every i, as the index of its definition reads, or
@@ -190,7 +190,7 @@ def _kkt_sum(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-9, detail=f"with the activations of {whose} the sum misses theta~ by {gap:.3g}")
 
 
-def _linear_on_a_sector(*, printed: bool) -> Measurement:
+def _linear_on_a_sector(*, printed: bool) -> Comparison:
     """How far from linear between two points of one sector: f in the input x, or f at the samples in the weights w."""
     data, one, other = load("phuong-toy"), np.array([1.0, -0.3]), np.array([0.5, 0.9])
     middle = 0.5 * (one + other)
@@ -206,7 +206,7 @@ def _linear_on_a_sector(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-12, detail=f"between two {space} of one sector the network is {gap:.3g} from linear")
 
 
-def _third_singular_value(*, printed: bool) -> Measurement:
+def _third_singular_value(*, printed: bool) -> Comparison:
     """s_3 of W after 500 steps of descent on 60 samples of Sec. 5.1, 100 neurons from weights times 0.05.
 
     Over s_1, or over s_3 at the start.
@@ -228,7 +228,7 @@ def _third_singular_value(*, printed: bool) -> Measurement:
     return equals(float(after[2] / before), 1.0, atol=0.25, detail=words)
 
 
-def _from_scale_one(*, printed: bool) -> Measurement:
+def _from_scale_one(*, printed: bool) -> Comparison:
     """Distance of W/|W| to the limit of Theorem 1 on `phuong-toy`, from one neuron of each sign and norm 1.
 
     The flow in the time in which the largest force is 1; printed, it should stay away from 0 without a small scale.

@@ -17,9 +17,8 @@ from reluflow.geometry.alignment import MAXIMUM, MINIMUM, align
 from reluflow.geometry.extremal import ExtremalVectors
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement
+from reluflow.theory.comparison import Comparison, at_most, judgement, missing, none_of, require
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, missing, need, none_of
 
 Sign = Literal[1, -1]
 
@@ -105,10 +104,10 @@ def _unit(vector: FloatArray) -> FloatArray:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-def _both_classes(evidence: Evidence) -> Judgement:
+def _both_classes(evidence: Evidence) -> Comparison:
     counts = [int(np.sum(evidence.dataset.y == label)) for label in (1, -1)]
     detail = f"{counts[0]} positive and {counts[1]} negative samples"
-    return Judgement(min(counts) > 0, float(min(counts)), detail)
+    return judgement(min(counts) > 0, float(min(counts)), detail)
 
 
 def pulling_gradient(w: FloatArray, X: FloatArray, forces: FloatArray) -> FloatArray:
@@ -141,9 +140,9 @@ def _potential(evidence: Evidence, sign: Sign) -> float:
     return float(alignment_potential(_direction(evidence, sign), evidence.dataset.X, forces))
 
 
-def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
+def _one_extremum(evidence: Evidence, sign: Sign) -> Comparison:
     """Number and place of the strict local maxima (minima) by enumeration of all cones."""
-    need(evidence.facts.has_affordable_cones, "the cones are too many to enumerate")
+    require(evidence.facts.has_affordable_cones, "the cones are too many to enumerate")
     found = strict_extrema(evidence.facts.extremal, sign)
     if len(found) != 1:
         return none_of(max(abs(len(found) - 1), 1), detail=f"{len(found)} extremal directions instead of one")
@@ -154,7 +153,7 @@ def _one_extremum(evidence: Evidence, sign: Sign) -> Measurement:
 _SIGNS: tuple[Sign, Sign] = (1, -1)
 
 
-def _sectors(evidence: Evidence) -> Measurement:
+def _sectors(evidence: Evidence) -> Comparison:
     """Entries of Eqs. (13), (14) that differ from the signs of X D."""
     differ = 0
     for sign in _SIGNS:
@@ -163,7 +162,7 @@ def _sectors(evidence: Evidence) -> Measurement:
     return none_of(differ, total=2 * evidence.dataset.n)
 
 
-def _ascent(evidence: Evidence) -> Measurement:
+def _ascent(evidence: Evidence) -> Comparison:
     """Random directions carried along the frozen flow: ends other than D_+, D_- and the dead cone."""
     num_starts = int(evidence.parameter("starts"))
     rng = np.random.default_rng(0)
@@ -185,7 +184,7 @@ def _ascent(evidence: Evidence) -> Measurement:
 # Lemma A.1 ------------------------------------------------------------------------------------------------------------
 
 
-def _extremal_is_eigen(evidence: Evidence) -> Measurement:
+def _extremal_is_eigen(evidence: Evidence) -> Comparison:
     """Largest |g(w) - G(w) w| over the extremal directions, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
     found = evidence.witness(
@@ -237,7 +236,7 @@ def _displacements(evidence: Evidence) -> tuple[Displacement, ...]:
     return tuple(cases)
 
 
-def _expansion(evidence: Evidence) -> Measurement:
+def _expansion(evidence: Evidence) -> Comparison:
     """Largest difference of the two sides of Lemma A.2, relative to the total force."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
     worst = 0.0

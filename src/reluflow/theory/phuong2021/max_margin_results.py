@@ -11,12 +11,12 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.endings.limit import unit_norm
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
-from reluflow.theory.measurement import Measurement, at_most, fitted_slope, need, nothing
+from reluflow.theory.comparison import Comparison, at_most, fitted_slope, judgement, nothing, require, undecided
+from reluflow.theory.evidence import Evidence, computed_once, drawn
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
 from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, group_square, limit_of
-from reluflow.theory.theorem import Constants
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
 
@@ -35,35 +35,35 @@ def late_networks(evidence: Evidence) -> list[tuple[float, Network]]:
     return [(float(np.log(s.time)), s.network) for s in evidence.run.snapshots if s.time > 1.0]
 
 
-@kept
+@computed_once
 def limit(evidence: Evidence) -> TwoNeuronLimit:
     """The closed-form limit for the groups and shares of the last snapshot."""
     return limit_of(late_networks(evidence)[-1][1], evidence)
 
 
-def _is_late(evidence: Evidence) -> Judgement:
+def _is_late(evidence: Evidence) -> Comparison:
     count = len(late_networks(evidence))
     words = f"{count} late snapshots; the run ended: {evidence.run.outcome}"
     if count < 2 and evidence.run.outcome.is_cut_short:
         return undecided(words)
-    return Judgement(count >= 2, float(count - 2), words)
+    return judgement(count >= 2, float(count - 2), words)
 
 
 def _last_groups(evidence: Evidence) -> IntArray:
     """The group of each neuron at the last time."""
-    need(_is_late(evidence).holds, "there is no late snapshot")
+    require(_is_late(evidence).holds, "there is no late snapshot")
     return two_groups(late_networks(evidence)[-1][1], evidence.dataset)
 
 
-def _all_sorted(evidence: Evidence) -> Judgement:
+def _all_sorted(evidence: Evidence) -> Comparison:
     counts = {name: int(np.sum(_last_groups(evidence) == code)) for name, code in _GROUPS.items()}
     words = f"{counts['J+']} in J+, {counts['J-']} in J-, {counts['dead']} dead, {counts['unsorted']} unsorted"
-    return Judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
+    return judgement(counts["unsorted"] == 0, float(-counts["unsorted"]), f"{words} at the last time")
 
 
-def _someone_lives(evidence: Evidence) -> Judgement:
+def _someone_lives(evidence: Evidence) -> Comparison:
     alive = int(np.sum(_last_groups(evidence) != 0))
-    return Judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
+    return judgement(alive > 0, float(alive), f"{alive} neurons are not dead")
 
 
 def relative(network: Network) -> tuple[FloatArray, FloatArray]:
@@ -83,12 +83,12 @@ def distances(evidence: Evidence, part: str) -> list[float]:
     return found
 
 
-def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Measurement:
+def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Comparison:
     """The last distance against C (log t)^(-1/2) and the largest earlier one; without `by_root`, the one before it.
 
     A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
     """
-    need(len(found) >= 2, "fewer than two late snapshots")
+    require(len(found) >= 2, "fewer than two late snapshots")
     logs = [log for log, _ in late_networks(evidence)]
     bound = found[-2]
     if by_root:
@@ -103,7 +103,7 @@ def _seen(evidence: Evidence, signs: list[int]) -> Dataset:
     return Dataset(evidence.dataset.X[keep], evidence.dataset.y[keep])
 
 
-@kept
+@computed_once
 def solved_limit(evidence: Evidence) -> Network:
     """The direction the last state tends to, by a conic program in its patterns, on the classes that have a group."""
     last = unit_norm(late_networks(evidence)[-1][1])
@@ -146,7 +146,7 @@ def _still_allowed(evidence: Evidence) -> float:
     return evidence.parameter("closeness") / late_networks(evidence)[-1][0]
 
 
-def _share(evidence: Evidence, sign: Sign) -> Measurement:
+def _share(evidence: Evidence, sign: Sign) -> Comparison:
     """|u|^2 (|z|^2) read off the last state, against its closed form."""
     target = limit(evidence)
     vector, wanted = (target.w_plus, target.u) if sign == 1 else (target.w_minus, target.z)
@@ -160,10 +160,10 @@ def _share(evidence: Evidence, sign: Sign) -> Measurement:
     return at_most(error, _still_allowed(evidence), detail=words)
 
 
-def _growth(evidence: Evidence, sign: Sign) -> Measurement:
+def _growth(evidence: Evidence, sign: Sign) -> Comparison:
     """Growth of |W_+|^2 per unit of log t + log log t between the last two times, against |w_+|."""
     late = late_networks(evidence)[-2:]
-    need(len(late) >= 2, "fewer than two late snapshots")
+    require(len(late) >= 2, "fewer than two late snapshots")
     squares = [group_square(network, evidence, sign) for _, network in late]
     lengths = [vector.norm for vector in class_vectors(evidence)]
     if squares[-1] == 0.0:
@@ -201,7 +201,7 @@ def function_errors(evidence: Evidence) -> list[float]:
 # Is a small scale needed? ---------------------------------------------------------------------------------------------
 
 
-def _left_behind(evidence: Evidence) -> Measurement:
+def _left_behind(evidence: Evidence) -> Comparison:
     """Share of |W|^2 in neurons that are in no extremal sector, at the last time against the first."""
     shares = []
     for _, network in late_networks(evidence):

@@ -12,11 +12,21 @@ from reluflow.geometry.alignment import OPEN, SADDLE, Alignment, align
 from reluflow.geometry.general_position import smallest_subset_singular_value
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_least,
+    at_most,
+    judgement,
+    none_of,
+    nothing,
+    require,
+    undecided,
+)
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.facts import MAX_SUBSETS
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, none_of, nothing
-from reluflow.theory.min2024.conditions import orthogonal_separability
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 from reluflow.theory.phuong2021.extremal_directions import (
     DEAD,
     LEFT,
@@ -29,12 +39,12 @@ from reluflow.theory.phuong2021.extremal_directions import (
     strict_extrema,
     two_groups,
 )
-from reluflow.theory.theorem import Constants
+from reluflow.theory.separability import orthogonal_separability
 
 # Lemma 1 --------------------------------------------------------------------------------------------------------------
 
 
-@kept
+@computed_once
 def _frozen(evidence: Evidence) -> Alignment:
     """The vanishing-scale limit of the draw, in closed form."""
     forces = evidence.loss.label_forces(evidence.dataset.y)
@@ -52,11 +62,11 @@ def sorting_time(evidence: Evidence) -> float:
     return float(np.max(_frozen(evidence).times)) + 0.1 / _growth(evidence)
 
 
-def _generic_draw(evidence: Evidence) -> Judgement:
+def _generic_draw(evidence: Evidence) -> Comparison:
     if not _is_orthogonally_separable(evidence) and not evidence.facts.has_affordable_cones:
         return undecided("the extremal sectors are too many to enumerate")
     stray = int(np.sum(np.isin(_frozen(evidence).ends, (OPEN, SADDLE))))
-    return Judgement(stray == 0, float(-stray), f"{stray} neurons of the draw end at a saddle or have no unique flow")
+    return judgement(stray == 0, float(-stray), f"{stray} neurons of the draw end at a saddle or have no unique flow")
 
 
 def _outputs_at(evidence: Evidence, time: float) -> float | None:
@@ -66,10 +76,10 @@ def _outputs_at(evidence: Evidence, time: float) -> float | None:
     return float(np.max(np.abs(at[0].outputs))) if at else None
 
 
-def _forces_still_frozen(evidence: Evidence) -> Judgement:
-    largest = need(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
+def _forces_still_frozen(evidence: Evidence) -> Comparison:
+    largest = require(_outputs_at(evidence, sorting_time(evidence)), "no snapshot at the sorting time")
     bound = evidence.parameter("smallness")
-    return Judgement(
+    return judgement(
         largest <= bound, bound - largest, f"largest output {largest:.2g} at T = {sorting_time(evidence):.4g}"
     )
 
@@ -97,9 +107,9 @@ def _sorted_codes(evidence: Evidence, network: Network) -> IntArray:
     return groups(network, X, sector_of(strict_extrema(extremal, 1), X), sector_of(strict_extrema(extremal, -1), X))
 
 
-def _sorted(evidence: Evidence) -> Measurement:
+def _sorted(evidence: Evidence) -> Comparison:
     """Neurons that are at T neither dead nor in an extremal sector of their sign."""
-    snapshot = need(
+    snapshot = require(
         next((s for s in evidence.run.snapshots if s.time == sorting_time(evidence)), None),
         "no snapshot at the sorting time",
     )
@@ -111,10 +121,10 @@ def _sorted(evidence: Evidence) -> Measurement:
     return none_of(left, total=len(code), detail=f"{left} unsorted; {counts} at T = {snapshot.time:.4g}")
 
 
-def _dead_stay(evidence: Evidence) -> Measurement:
+def _dead_stay(evidence: Evidence) -> Comparison:
     """Largest relative change after T of a neuron that is dead at T."""
     after = [s.network for s in evidence.run.snapshots if s.time >= sorting_time(evidence)]
-    need(after, "no snapshot at the sorting time")
+    require(after, "no snapshot at the sorting time")
     dead = np.all(sector_of(after[0].w, evidence.dataset.X) <= 0, axis=1)
     if not np.any(dead):
         return nothing("no neuron is dead")
@@ -155,10 +165,10 @@ def entry_indices(evidence: Evidence) -> IntArray:
     return entered
 
 
-def _absorbed(evidence: Evidence) -> Measurement:
+def _absorbed(evidence: Evidence) -> Comparison:
     """Pattern changes after entry, over the snapshots and in the event log."""
     entered = entry_indices(evidence)
-    need(np.any(entered >= 0), "no neuron has entered an extremal sector")
+    require(np.any(entered >= 0), "no neuron has entered an extremal sector")
     snapshots, events = evidence.run.snapshots, evidence.run.events
     left = 0
     for index, snapshot in enumerate(snapshots):
@@ -188,7 +198,7 @@ ROUNDING = 1e-9  # relative change of <w, x> that the solver's tolerance of 1e-9
 # Lemma B.1 ------------------------------------------------------------------------------------------------------------
 
 
-def one_way(evidence: Evidence) -> Measurement:
+def one_way(evidence: Evidence) -> Comparison:
     """Least y_k sign(a_j) (change of <w_j, x_k>) between snapshots, relative to |w_j| |x_k|."""
     X, y = evidence.dataset.X, evidence.dataset.y
     lengths = np.linalg.norm(X, axis=1)
@@ -201,11 +211,11 @@ def one_way(evidence: Evidence) -> Measurement:
         size = np.maximum(np.linalg.norm(old, axis=1), np.linalg.norm(new, axis=1))
         change = (new - old) @ X.T * y * np.sign(before.network.a)[:, None]
         worst = min(worst, float(np.min(change / (np.maximum(size, np.finfo(float).tiny)[:, None] * lengths))))
-    need(np.isfinite(worst), "fewer than two snapshots")
+    require(np.isfinite(worst), "fewer than two snapshots")
     return at_least(worst, 0.0, allowance=ROUNDING, detail=f"least relative change {worst:.2g}, {ROUNDING:g} forgiven")
 
 
-def _stays_active(evidence: Evidence) -> Measurement:
+def _stays_active(evidence: Evidence) -> Comparison:
     """Neurons with y_k = sign(a_j) that are active on sample k at one snapshot and not at a later one."""
     y = evidence.dataset.y
     lost, was_active = 0, None
@@ -218,7 +228,7 @@ def _stays_active(evidence: Evidence) -> Measurement:
     return none_of(lost, detail=f"{lost} of their own class's samples are lost")
 
 
-def one_flip(evidence: Evidence) -> Measurement:
+def one_flip(evidence: Evidence) -> Comparison:
     """Largest number of boundary events of one neuron at one sample."""
     events = evidence.run.events
     at_samples = events.samples >= 0
@@ -242,12 +252,12 @@ def _difference_times(evidence: Evidence) -> tuple[tuple[float, float, float], .
     return tuple((t, t + width, t + 2.0 * width) for t in grid[1:])
 
 
-def _general_position(evidence: Evidence) -> Judgement:
-    found = need(
+def _general_position(evidence: Evidence) -> Comparison:
+    found = require(
         smallest_subset_singular_value(evidence.dataset.X, max_subsets=MAX_SUBSETS),
         "the subsets of d samples are too many to check",
     )
-    return Judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
+    return judgement(found[0] > 1e-9, found[0] - 1e-9, f"least singular value {found[0]:.3g}, samples {found[1]}")
 
 
 def _triples(evidence: Evidence) -> list[tuple[float, Network, Network, Network, FloatArray, BoolArray]]:
@@ -266,7 +276,7 @@ def _triples(evidence: Evidence) -> list[tuple[float, Network, Network, Network,
     return found
 
 
-def _velocity(evidence: Evidence, part: str) -> Measurement:
+def _velocity(evidence: Evidence, part: str) -> Comparison:
     """Largest difference of the central difference and the formula, relative to the neuron's size and total force."""
     X = evidence.dataset.X
     worst, count = 0.0, 0
@@ -283,7 +293,7 @@ def _velocity(evidence: Evidence, part: str) -> Measurement:
                 velocity = (on * after.w[j] - back * before.w[j]) / (2.0 * half)
                 error = float(np.linalg.norm(velocity - middle.a[j] * pulling_gradient(middle.w[j], X, forces)))
             worst, count = max(worst, error / (size * rate)), count + 1
-    need(count != 0, "no snapshots close enough for a difference")
+    require(count != 0, "no snapshots close enough for a difference")
     return at_most(worst, VELOCITY, detail=f"largest relative difference {worst:.2g} over {count} neurons and times")
 
 

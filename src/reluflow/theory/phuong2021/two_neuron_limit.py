@@ -15,8 +15,8 @@ from reluflow.geometry.alignment import DEAD, align
 from reluflow.geometry.basins import circle_basins
 from reluflow.network import Network
 from reluflow.network.network import row_norms
+from reluflow.theory.comparison import Comparison, at_most, missing
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, at_most, missing
 from reluflow.theory.phuong2021.extremal_directions import Sign, two_groups
 
 
@@ -167,7 +167,7 @@ def sampled_death(X: FloatArray, forces: FloatArray, *, num_draws: int = NUM_DRA
     return Death(shares[0], shares[1], is_exact=False)
 
 
-def death_measurement(evidence: Evidence) -> Measurement:
+def death_measurement(evidence: Evidence) -> Comparison:
     """A neuron dies with probability at most 1/2, hence all m of them with probability at most 2^-m.
 
     A sampled share is held against 1/2 with its Hoeffding interval: undecided where 1/2 lies inside.
@@ -228,7 +228,7 @@ def _complementary(evidence: Evidence) -> FloatArray:
     return np.asarray(np.abs(explicit_multipliers(evidence) * (_margins(evidence) - 1.0)))
 
 
-def _stationary(evidence: Evidence) -> Measurement:
+def _stationary(evidence: Evidence) -> Comparison:
     """Largest entry of theta - sum_i lambda_i y_i grad f(x_i), relative to the largest entry of theta."""
     multipliers = explicit_multipliers(evidence)
     network, X = margin_point(evidence), evidence.dataset.X
@@ -254,6 +254,6 @@ def squared_norm(evidence: Evidence) -> float:
     return plus.norm + minus.norm
 
 
-def _norm(evidence: Evidence) -> Measurement:
+def _norm(evidence: Evidence) -> Comparison:
     total, expected = float(np.sum(margin_point(evidence).w ** 2)), squared_norm(evidence)
     return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
