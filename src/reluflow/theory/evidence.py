@@ -34,7 +34,8 @@ class Evidence:
     sweep
         Evidence from the same draw at other scales, largest scale first.
     record
-        What a paper's own kind of run recorded, where its plan makes one; `recorded` gives it by its type.
+        What a paper's own kind of run recorded, or what the theorem's `record` drew or constructed; `recorded` gives it
+        by its type.
     companions
         The runs of the plan's companions, by name.
     witnesses

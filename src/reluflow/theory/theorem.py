@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
@@ -146,6 +146,9 @@ class Theorem:
         The numbers it leaves to its reader.
     plan
         What a run must record to be judged; None where the data alone decide. `Evidence` then holds no trajectory.
+    record
+        What the conclusions are measured on beside the run: draws, and objects the statement constructs. They read it
+        by `evidence.recorded(kind)`, so that a false one can be told from a true one.
     log_scale
         The factor, as a natural logarithm, by which to multiply the given network to meet the regime hypotheses.
     setting, example
@@ -167,6 +170,7 @@ class Theorem:
     predictions: Callable[[Evidence], Constants] = _nothing
     parameters: tuple[Parameter, ...] = ()
     plan: Callable[[Evidence], Plan | None] = _no_plan
+    record: Callable[[Evidence], object] | None = None
     log_scale: Callable[[Evidence], float] | None = None
     setting: Setting = field(default_factory=Setting)
     example: str = ""
@@ -228,10 +232,17 @@ class Theorem:
         if short:
             unmeasured = tuple(_as_measured(conclusion, missing(short)) for conclusion in self.conclusions)
             return Verdict(self, _kind(judged, unmeasured), judged, {}, {}, unmeasured)
+        evidence = self.recorded(evidence)
         constants = dict(self.constants(evidence))
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
         return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+
+    def recorded(self, evidence: Evidence) -> Evidence:
+        """The evidence with the theorem's record, where it asks for one and none is there."""
+        if self.record is None or evidence.record is not None:
+            return evidence
+        return replace(evidence, record=self.record(evidence))
 
     def _shortage(self, evidence: Evidence) -> str:
         """Why nothing can be read off the run: it ended before the second of the states its plan asks for.

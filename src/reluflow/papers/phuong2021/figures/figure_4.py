@@ -18,7 +18,7 @@ from reluflow.arrays import FloatArray, IndexArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.phuong2021.convolutional_run import FULL, QUICK_DENSE, ConvolutionalSettings, compute
+from reluflow.papers.phuong2021.figures.convolutional_run import FULL, QUICK_DENSE, ConvolutionalSettings, compute
 
 SIGNIFICANT = 0.05  # of the largest: a singular value below it would not be told from zero in the paper's picture
 

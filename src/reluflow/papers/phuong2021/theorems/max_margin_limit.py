@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 
 from reluflow.arrays import FloatArray, IntArray
@@ -11,12 +15,29 @@ from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
 from reluflow.endings.limit import unit_norm
 from reluflow.network import Network
-from reluflow.theory.comparison import Comparison, at_most, fitted_slope, judgement, nothing, require, undecided
-from reluflow.theory.evidence import Evidence, computed_once, drawn
+from reluflow.papers.phuong2021.assumptions import SUPPORT_SPANS
+from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING
+from reluflow.papers.phuong2021.theorems.motion import one_way
+from reluflow.papers.phuong2021.theorems.sectors import LEFT, Sign, two_groups
+from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
+    Death,
+    TwoNeuronLimit,
+    both_groups_chance,
+    class_vectors,
+    death_measurement,
+    group_square,
+    limit_of,
+    log_dead_bound,
+    one_neuron_death,
+)
+from reluflow.theory.comparison import Comparison, Level, at_most, fitted_slope, judgement, nothing, require, undecided
+from reluflow.theory.condition import DataHypotheses
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
-from reluflow.theory.measures import Constants
-from reluflow.theory.phuong2021.extremal_directions import LEFT, Sign, two_groups
-from reluflow.theory.phuong2021.two_neuron_limit import TwoNeuronLimit, class_vectors, group_square, limit_of
+from reluflow.theory.hypotheses import BALANCED, FADING_LOSS, RELU, assumed
+from reluflow.theory.measures import AtMost, Constants, Quantities
+from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 SOLVED = 1e-7  # the direction solved for in the final patterns is exact to about 1e-9
 
@@ -83,11 +104,12 @@ def distances(evidence: Evidence, part: str) -> list[float]:
     return found
 
 
-def falls(evidence: Evidence, found: list[float], *, by_root: bool) -> Comparison:
+def _falls(evidence: Evidence, find: Callable[[Evidence], list[float]], *, by_root: bool) -> Comparison:
     """The last distance against C (log t)^(-1/2) and the largest earlier one; without `by_root`, the one before it.
 
     A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
     """
+    found = find(evidence)
     require(len(found) >= 2, "fewer than two late snapshots")
     logs = [log for log, _ in late_networks(evidence)]
     bound = found[-2]
@@ -174,6 +196,105 @@ def _growth(evidence: Evidence, sign: Sign) -> Comparison:
     return at_most(abs(rate / expected - 1.0), _still_allowed(evidence), detail=words)
 
 
+LATE = (
+    FADING_LOSS,
+    RELU,
+    BALANCED,
+    assumed(ORTHOGONALLY_SEPARABLE),
+    assumed(SUPPORT_SPANS),
+    Hypothesis("late-run", "the run reaches at least two of its late times", _is_late, needs_trajectory=True),
+    Hypothesis("not-all-dead", "some neuron survives, the event of Theorem 1", _someone_lives, needs_trajectory=True),
+)
+ALL_SORTED = Hypothesis(
+    "small-scale",
+    "every neuron has been sorted by the end of the run",
+    _all_sorted,
+    is_regime=True,
+    needs_trajectory=True,
+)
+LOG_TIME = Parameter("log_time", 600.0, "logarithm of the last time of the run", low=25.0, high=600.5999999999999)
+CLOSENESS = Parameter("closeness", 1.0, "C of the C/log t by which shares and growth rates may still differ", low=0.0)
+
+
+def _class_vector(evidence: Evidence, sign: Sign) -> FloatArray:
+    plus, minus = class_vectors(evidence)
+    return plus.w if sign == 1 else minus.w
+
+
+def _death_positive(evidence: Evidence) -> float:
+    return evidence.recorded(Death).positive
+
+
+def _death_negative(evidence: Evidence) -> float:
+    return evidence.recorded(Death).negative
+
+
+def _death_is_exact(evidence: Evidence) -> bool:
+    return evidence.recorded(Death).is_exact
+
+
+THM_1 = Theorem(
+    "phuong2021:thm1",
+    Reference("phuong2021", "Theorem 1"),
+    "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
+    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability at least 1 - "
+    "2^-m over the draw.",
+    hypotheses=(*LATE, ALL_SORTED),
+    conclusions=(
+        Conclusion(
+            "W",
+            "Eq. (8): |W/|W| - (u w_+^T + z w_-^T)| falls",
+            partial(_falls, find=partial(distances, part="W"), by_root=True),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "a",
+            "Eq. (9): |a/|a| - (u|w_+| - z|w_-|)| falls",
+            partial(_falls, find=partial(distances, part="a"), by_root=True),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "limit",
+            "the direction the run tends to is that limit",
+            AtMost(_exact_limit, SOLVED, words="the direction solved for in the final patterns is {measured:.2g} away"),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "kkt", "the limit satisfies the KKT conditions of the margin problem", AtMost(_is_kkt, 1e-7), Level.EXACT
+        ),
+        Conclusion("u", "|u|^2 takes its closed value", partial(_share, sign=1), Level.SCALING),
+        Conclusion("z", "|z|^2 takes its closed value", partial(_share, sign=-1), Level.SCALING),
+        Conclusion(
+            "growth-plus", "|W_+|^2 grows like |w_+| (log t + log log t)", partial(_growth, sign=1), Level.SCALING
+        ),
+        Conclusion(
+            "growth-minus", "|W_-|^2 grows like |w_-| (log t + log log t)", partial(_growth, sign=-1), Level.SCALING
+        ),
+        Conclusion("probability", "a neuron dies with probability at most 1/2", death_measurement),
+    ),
+    constants=Quantities(
+        {
+            "w_plus": partial(_class_vector, sign=1),
+            "w_minus": partial(_class_vector, sign=-1),
+            "death_positive": _death_positive,
+            "death_negative": _death_negative,
+            "death_is_exact": _death_is_exact,
+            "both_groups_probability": both_groups_chance,
+            "log_dead_probability_bound": log_dead_bound,
+        }
+    ),
+    predictions=limit_predictions,
+    parameters=(LOG_TIME, CLOSENESS),
+    plan=late_plan,
+    record=one_neuron_death,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="P7, P8, P16: 'at least' 1 - 2^-m, the norms of u and z, and an exponential tail of the loss are supplied.",
+    departs="The scale's threshold is not explicit: the check asks that every neuron is sorted by the last time. The "
+    "approach is logarithmic, so the limit itself is solved for in the final patterns.",
+    diagnosed=DataHypotheses(losses=("logistic", "exponential"), leaks="relu"),
+)
+
 # Corollary 1 ----------------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +303,6 @@ def _probes(evidence: Evidence) -> FloatArray:
     return np.asarray(X / np.linalg.norm(X, axis=1)[:, None])
 
 
-@drawn("limit function")
 def _limit_function(evidence: Evidence) -> FloatArray:
     """f(x)/|theta|^2 of the limit at the probes."""
     return limit(evidence).function(_probes(evidence))
@@ -197,6 +317,39 @@ def function_errors(evidence: Evidence) -> list[float]:
     """The same at each late time."""
     return [_function_error(evidence, network) for _, network in late_networks(evidence)]
 
+
+def _limit_error(evidence: Evidence) -> float:
+    return _function_error(evidence, solved_limit(evidence))
+
+
+def _function_weight(evidence: Evidence, index: int) -> float:
+    return limit(evidence).function_weights[index]
+
+
+COR_1 = Theorem(
+    "phuong2021:cor1",
+    Reference("phuong2021", "Corollary 1"),
+    "f(x)/|theta|^2 tends to u s(<w_+, x>) - z s(<w_-, x>); with both groups u = z = 1/(2 (|w_+| + |w_-|)), so the "
+    "function learnt is s(<w_+, x>) - s(<w_-, x>) up to scale.",
+    hypotheses=(*LATE, ALL_SORTED),
+    conclusions=(
+        Conclusion(
+            "function",
+            "the largest error on 200 unit x falls",
+            partial(_falls, find=function_errors, by_root=True),
+            Level.EXACT,
+        ),
+        Conclusion("limit", "the function of the limit is the stated one", AtMost(_limit_error, SOLVED), Level.EXACT),
+    ),
+    predictions=Quantities(
+        {"function_u": partial(_function_weight, index=0), "function_z": partial(_function_weight, index=1)}
+    ),
+    parameters=(LOG_TIME, CLOSENESS),
+    plan=late_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="P16: the constants u and z are left open in Eq. (10); with both groups they are equal.",
+)
 
 # Is a small scale needed? ---------------------------------------------------------------------------------------------
 
@@ -223,3 +376,29 @@ def _exponent(evidence: Evidence) -> Constants:
     if min(found) <= 0.0:
         return {}
     return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
+
+
+SEC_3_1 = Theorem(
+    "phuong2021:sec3.1",
+    Reference("phuong2021", "Sec. 3.1"),
+    "Conjecture: on orthogonally separable data the limit of Theorem 1 does not need a small scale, which changes the "
+    "time only; activations are one-way at every scale, and neurons left behind lose their share.",
+    hypotheses=LATE,
+    conclusions=(
+        Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, Level.EXACT),
+        Conclusion("left-behind", "neurons in no extremal sector do not gain in share", _left_behind),
+        Conclusion(
+            "W",
+            "the distance to the limit of Theorem 1 falls",
+            partial(_falls, find=partial(distances, part="W"), by_root=False),
+            Level.EXACT,
+        ),
+    ),
+    predictions=_exponent,
+    parameters=(LOG_TIME,),
+    plan=late_plan,
+    setting=replace(SETTING, scale="1"),
+    example=EXAMPLE,
+    erratum="P15: the paper calls a small scale crucial; for the limit it appears not to be, for finite times it is.",
+    departs="A conjecture with a sketched proof, not a theorem; the paper does not state it.",
+)

@@ -19,7 +19,7 @@ from reluflow.arrays import FloatArray
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.phuong2021.convolutional_run import FULL, GROUPS, QUICK, ConvolutionalSettings, compute
+from reluflow.papers.phuong2021.figures.convolutional_run import FULL, GROUPS, QUICK, ConvolutionalSettings, compute
 
 TOO_SMALL = "The share grows with training; the quick run is too short and too small to decide."
 NOT_GIVEN = "The paper gives neither Adam's rate nor the law of the weights nor the pairs; these are the usual ones."

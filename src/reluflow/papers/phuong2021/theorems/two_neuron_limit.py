@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +16,15 @@ from reluflow.geometry.alignment import DEAD, align
 from reluflow.geometry.basins import circle_basins
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.comparison import Comparison, at_most, missing
-from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.phuong2021.extremal_directions import Sign, two_groups
+from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING
+from reluflow.papers.phuong2021.theorems.extremal_directions import BOTH_CLASSES
+from reluflow.papers.phuong2021.theorems.sectors import Sign, two_groups
+from reluflow.theory.comparison import Comparison, Level, at_most, missing
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.hypotheses import RELU, assumed, num_neurons
+from reluflow.theory.measures import AtLeast, AtMost, Quantities
+from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
+from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +153,6 @@ class Death:
         return 0.5 * (self.positive + self.negative)
 
 
-@drawn("death")
 def one_neuron_death(evidence: Evidence) -> Death:
     """Exact arcs in d = 2, else the share of random neurons carried to their end."""
     X, forces = evidence.dataset.X, evidence.loss.label_forces(evidence.dataset.y)
@@ -172,7 +178,7 @@ def death_measurement(evidence: Evidence) -> Comparison:
 
     A sampled share is held against 1/2 with its Hoeffding interval: undecided where 1/2 lies inside.
     """
-    death = one_neuron_death(evidence)
+    death = evidence.recorded(Death)
     m = evidence.network.num_neurons
     width = 0.0 if death.is_exact else float(np.sqrt(-np.log(CONFIDENCE) / (4.0 * NUM_DRAWS)))
     how = "exactly" if death.is_exact else f"+- {width:.2g}"
@@ -184,7 +190,7 @@ def death_measurement(evidence: Evidence) -> Comparison:
 
 def both_groups_chance(evidence: Evidence) -> float:
     """Chance that neither J_+ nor J_- is empty, from the death chances above."""
-    death = one_neuron_death(evidence)
+    death = evidence.recorded(Death)
     return both_groups_probability(evidence.network.num_neurons, 1.0 - death.positive, 1.0 - death.negative)
 
 
@@ -196,7 +202,6 @@ def log_dead_bound(evidence: Evidence) -> float:
 EXACT = 1e-10  # residuals were 1e-15 on every set tried; the QP behind w_+ and w_- is exact to rounding
 
 
-@drawn("network")
 def margin_point(evidence: Evidence) -> Network:
     """W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-|.
 
@@ -213,25 +218,36 @@ def margin_point(evidence: Evidence) -> Network:
     return Network(np.outer(u, plus.w) + np.outer(z, minus.w), plus.norm * u - minus.norm * z)
 
 
-@drawn("multipliers")
 def explicit_multipliers(evidence: Evidence) -> FloatArray:
     """lambda_i = alpha_i/|w_+| on P and alpha_i/|w_-| on N, shape (n,)."""
     plus, minus = class_vectors(evidence)
     return np.asarray(plus.multipliers / plus.norm + minus.multipliers / minus.norm)
 
 
+@dataclass(frozen=True, eq=False)
+class MarginPoint:
+    """The network of Lemma C.1 and its multipliers, shape (n,)."""
+
+    network: Network
+    multipliers: FloatArray
+
+
+def _margin_point(evidence: Evidence) -> MarginPoint:
+    return MarginPoint(margin_point(evidence), explicit_multipliers(evidence))
+
+
 def _margins(evidence: Evidence) -> FloatArray:
-    return np.asarray(evidence.dataset.y * margin_point(evidence).outputs(evidence.dataset.X))
+    return np.asarray(evidence.dataset.y * evidence.recorded(MarginPoint).network.outputs(evidence.dataset.X))
 
 
 def _complementary(evidence: Evidence) -> FloatArray:
-    return np.asarray(np.abs(explicit_multipliers(evidence) * (_margins(evidence) - 1.0)))
+    return np.asarray(np.abs(evidence.recorded(MarginPoint).multipliers * (_margins(evidence) - 1.0)))
 
 
 def _stationary(evidence: Evidence) -> Comparison:
     """Largest entry of theta - sum_i lambda_i y_i grad f(x_i), relative to the largest entry of theta."""
-    multipliers = explicit_multipliers(evidence)
-    network, X = margin_point(evidence), evidence.dataset.X
+    multipliers = evidence.recorded(MarginPoint).multipliers
+    network, X = evidence.recorded(MarginPoint).network, evidence.dataset.X
     products = network.pre_activations(X)
     pull = multipliers * evidence.dataset.y
     left_w = network.w - network.a[:, None] * (((products > 0) * pull) @ X)
@@ -245,7 +261,7 @@ def _stationary(evidence: Evidence) -> Comparison:
 
 def _certified(evidence: Evidence) -> float:
     """Residual of the multipliers a linear program finds by itself."""
-    return kkt_certificate(margin_point(evidence), evidence.dataset, active_rtol=1e-8).residual
+    return kkt_certificate(evidence.recorded(MarginPoint).network, evidence.dataset, active_rtol=1e-8).residual
 
 
 def squared_norm(evidence: Evidence) -> float:
@@ -255,5 +271,47 @@ def squared_norm(evidence: Evidence) -> float:
 
 
 def _norm(evidence: Evidence) -> Comparison:
-    total, expected = float(np.sum(margin_point(evidence).w ** 2)), squared_norm(evidence)
+    total, expected = float(np.sum(evidence.recorded(MarginPoint).network.w ** 2)), squared_norm(evidence)
     return at_most(abs(total / expected - 1.0), EXACT, detail=f"|W|^2 = {total:.10g}, |w_+| + |w_-| = {expected:.10g}")
+
+
+def _length(evidence: Evidence, sign: Sign) -> float:
+    plus, minus = class_vectors(evidence)
+    return plus.norm if sign == 1 else minus.norm
+
+
+LEMMA_C_1 = Theorem(
+    "phuong2021:lemmaC.1",
+    Reference("phuong2021", "Lemma C.1"),
+    "W = u w_+^T + z w_-^T, a = |w_+| u - |w_-| z with u, z >= 0, u_j z_j = 0, |u|^2 = 1/|w_+|, |z|^2 = 1/|w_-| is a "
+    "KKT point of min |theta|^2/2 subject to y_i f(x_i) >= 1, with multipliers alpha_i/|w_+| and alpha_i/|w_-|.",
+    hypotheses=(
+        RELU,
+        BOTH_CLASSES,
+        assumed(ORTHOGONALLY_SEPARABLE),
+        Hypothesis(
+            "two-neurons",
+            "at least two neurons, so that u and z can both be non-zero",
+            AtLeast(num_neurons, 2, words="{number} neurons"),
+        ),
+    ),
+    conclusions=(
+        Conclusion("feasible", "y_i f(x_i) >= 1", AtLeast(_margins, 1.0, allowance=EXACT), Level.EXACT),
+        Conclusion("complementary", "lambda_i (y_i f(x_i) - 1) = 0", AtMost(_complementary, EXACT), Level.EXACT),
+        Conclusion("stationary", "theta = sum_i lambda_i y_i grad f(x_i)", _stationary, Level.EXACT),
+        Conclusion("certificate", "a linear program finds multipliers as well", AtMost(_certified, 1e-8), Level.EXACT),
+        Conclusion("norm", "|W|^2 = |w_+| + |w_-|", _norm, Level.EXACT),
+    ),
+    constants=Quantities(
+        {
+            "length_plus": partial(_length, sign=1),
+            "length_minus": partial(_length, sign=-1),
+            "multipliers": explicit_multipliers,
+            "squared_norm_of_W": squared_norm,
+        }
+    ),
+    record=_margin_point,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="P2, P11: Eq. (80) needs <w_-, x_i> > 0, and Eq. (90) the activation diagonal of x_i.",
+)

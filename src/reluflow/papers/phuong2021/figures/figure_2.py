@@ -16,8 +16,8 @@ import numpy as np
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.phuong2021.paper import BINS
-from reluflow.papers.phuong2021.residual_run import LAYERS, Settings, compute
+from reluflow.papers.phuong2021.figures.residual_run import LAYERS, Settings, compute
+from reluflow.papers.phuong2021.figures.weights import BINS
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:

@@ -1,4 +1,4 @@
-"""Data assumptions of Phuong & Lampert (2021) [phuong2021]; orthogonal separability is shared with min2024."""
+"""Data assumptions of Phuong & Lampert (2021) [phuong2021]."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 
 from reluflow.certificates.hard_margin import Separability, hard_margin
 from reluflow.theory.comparison import Comparison, fails, positive, undecided
+from reluflow.theory.condition import Assumption
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
+from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
 
 ROUNDING = 1e-15  # relative error of a sum of products, a few units of the last place
 _MAX_DIMENSION, _MAX_ENTRIES = 100, 5_000_000  # beyond these the active-set solver takes minutes
@@ -72,3 +74,13 @@ def dead_cone_is_empty(facts: DatasetFacts) -> Comparison:
     if left >= float(weights.min() * np.linalg.svd(unit, compute_uv=False)[d - 1]):
         return undecided("a combination with positive weights vanishes to rounding, which proves nothing")
     return positive(float(weights.min() / weights.sum()), "a combination of the samples with positive weights vanishes")
+
+
+SUPPORT_SPANS = Assumption(
+    "support-spans", "phuong2021", "Sec. 2: the support samples of each class span R^d", support_spans
+)
+DEAD_CONE_EMPTY = Assumption(
+    "dead-cone-empty", "phuong2021", "Remark on Thm 1: no w != 0 has <w, x_k> <= 0 for all k", dead_cone_is_empty
+)
+
+ASSUMPTIONS = (ORTHOGONALLY_SEPARABLE, SUPPORT_SPANS, DEAD_CONE_EMPTY)

@@ -11,7 +11,7 @@ import numpy as np
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
-from reluflow.papers.phuong2021.paper import (
+from reluflow.papers.phuong2021.figures.weights import (
     BATCH,
     CLOSE,
     EPOCHS,

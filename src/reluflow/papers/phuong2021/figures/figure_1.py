@@ -19,8 +19,8 @@ import numpy as np
 from reluflow.experiments.store import Results
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
-from reluflow.papers.phuong2021.paper import BINS, DIMENSION
-from reluflow.papers.phuong2021.two_layer_run import Settings, compute
+from reluflow.papers.phuong2021.figures.two_layer_run import Settings, compute
+from reluflow.papers.phuong2021.figures.weights import BINS, DIMENSION
 
 
 def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:

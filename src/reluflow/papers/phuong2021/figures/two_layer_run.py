@@ -27,7 +27,7 @@ from reluflow.experiments.workbench import Workbench
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
 from reluflow.network.initialization import uniform_fan_in_initialization
-from reluflow.papers.phuong2021.paper import (
+from reluflow.papers.phuong2021.figures.weights import (
     BATCH,
     CLOSE,
     EPOCHS,
