@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -46,10 +47,17 @@ def _assumptions_of(paper: Paper) -> tuple[Assumption, ...]:
 
 @cache
 def main_theorems() -> tuple[DataHypotheses, ...]:
-    """What is known of the theorems that a diagnosis speaks of, in the papers' order."""
+    """What is known of the theorems that a diagnosis speaks of, by paper and number."""
     from reluflow.theory.registry import theorems
 
-    return tuple(replace(t.diagnosed, key=t.key) for t in theorems() if t.diagnosed is not None)
+    found = [replace(t.diagnosed, key=t.key) for t in theorems() if t.diagnosed is not None]
+    papers = list(found_papers())
+    return tuple(sorted(found, key=lambda t: (papers.index(t.key.partition(":")[0]), _numbered(t.key))))
+
+
+def _numbered(key: str) -> list[str | int]:
+    """The key with its numbers as such, so that thm10 comes after thm2."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key)]
 
 
 def conditions_of(theorem: DataHypotheses) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Errata of Phuong & Lampert (2021), ICLR version: the printed form where it fails, the corrected one where it holds."""
+"""Errata of Phuong & Lampert (2021), ICLR version: what is printed, where it fails, and what holds instead."""
 
 from reluflow.papers.phuong2021.errata.dynamics import P1, P7, P8, P9, P11, P14, P15, P16
 from reluflow.papers.phuong2021.errata.geometry import P2, P3, P4, P5, P6, P10, P12, P13

@@ -237,8 +237,8 @@ THM_1 = Theorem(
     "phuong2021:thm1",
     Reference("phuong2021", "Theorem 1"),
     "W/|W| tends to u w_+^T + z w_-^T and a/|a| to u|w_+| - z|w_-| with u, z >= 0, u_j z_j = 0; with both groups "
-    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability at least 1 - "
-    "2^-m over the draw.",
+    "|u|^2 = 1/(|w_+|(|w_+|+|w_-|)), |z|^2 = 1/(|w_-|(|w_+|+|w_-|)) and |W_+|^2/log t -> |w_+|; with probability at "
+    "least 1 - 2^-m over the draw.",
     hypotheses=(*LATE, ALL_SORTED),
     conclusions=(
         Conclusion(

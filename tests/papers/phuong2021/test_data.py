@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp
 
-from reluflow.data.published import phuong2021 as published
 from reluflow.errors import InvalidInputError
+from reluflow.papers.phuong2021 import data as published
 
 
 def is_orthogonally_separable(samples: np.ndarray, labels: np.ndarray) -> bool:

@@ -15,8 +15,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network
+from reluflow.papers.phuong2021.theorems.motion import growth_ratio, largest_rate
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.motion import growth_ratio, largest_rate
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

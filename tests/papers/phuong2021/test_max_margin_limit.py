@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -16,9 +17,9 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.two_neuron_limit import (
+from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     Death,
+    MarginPoint,
     both_groups_probability,
     class_vectors,
     exact_death,
@@ -26,6 +27,7 @@ from reluflow.theory.phuong2021.two_neuron_limit import (
     limit_of,
     sampled_death,
 )
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -64,14 +66,12 @@ CASES = (
     TheoremCase("phuong2021:thm1", forge=tilt_late, failing="support-spans", inapplicable=few_support_samples),
     TheoremCase(
         "phuong2021:cor1",
-        forge=lambda evidence: replace(evidence, witnesses={"limit function": np.zeros(200)}),
         failing="support-spans",
         inapplicable=few_support_samples,
     ),
     TheoremCase("phuong2021:sec3.1", forge=tilt_late, failing="support-spans", inapplicable=few_support_samples),
     TheoremCase(
         "phuong2021:lemmaC.1",
-        forge=lambda evidence: replace(evidence, witnesses={"multipliers": np.full(evidence.dataset.n, 0.3)}),
         failing="two-neurons",
         inapplicable=one_neuron,
     ),
@@ -216,13 +216,13 @@ def test_probability_of_both_groups_by_drawing_networks():
 
 def test_a_death_chance_above_one_half_is_refused(toy):
     evidence, _ = toy
-    forged = replace(evidence, witnesses={"death": Death(0.7, 0.6, is_exact=True)})
+    forged = replace(evidence, record=Death(0.7, 0.6, is_exact=True))
     assert THEOREM_1.check(forged).failing_conclusions == ("probability",)
 
 
 def test_a_sampled_chance_too_close_to_one_half_is_undecided(toy):
     evidence, _ = toy
-    close = replace(evidence, witnesses={"death": Death(0.49, 0.5, is_exact=False)})
+    close = replace(evidence, record=Death(0.49, 0.5, is_exact=False))
     assert THEOREM_1.check(close).kind is VerdictKind.INCONCLUSIVE
 
 
@@ -267,10 +267,8 @@ def test_w_minus_points_towards_the_negative_samples():
 
 def test_a_scaled_point_is_not_feasible():
     evidence = Evidence(own_problem(LEMMA_C_1))
-    from reluflow.theory.phuong2021.two_neuron_limit import margin_point
-
-    smaller = margin_point(evidence).scaled(-0.01)
-    forged = replace(evidence, witnesses={"network": smaller})
+    evidence = LEMMA_C_1.recorded(evidence)
+    forged = with_record(evidence, network=evidence.recorded(MarginPoint).network.scaled(-0.01))
     assert "feasible" in LEMMA_C_1.check(forged).failing_conclusions
 
 

@@ -13,15 +13,8 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check, example_problem
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.losses import LogisticLoss
+from reluflow.papers.phuong2021.theorems.sectors import aggregate, extremal_sector, sector_of, strict_extrema
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.phuong2021.extremal_directions import (
-    Displacement,
-    aggregate,
-    extremal_sector,
-    largest_step,
-    sector_of,
-    strict_extrema,
-)
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem
@@ -38,33 +31,19 @@ def leaky(key):
     return replace(problem, network=problem.network.replace(leak=0.2))
 
 
-def _too_long_steps(evidence):
-    """Displacements that go beyond eps_max, where a sample changes its side."""
-    X = evidence.dataset.X
-    rng = np.random.default_rng(3)
-    cases = []
-    for w, v in rng.standard_normal((20, 2, evidence.dataset.d)):
-        w, v = w / np.linalg.norm(w), v / np.linalg.norm(v)
-        cases.append(Displacement(w, v, 8.0 * largest_step(w, v, X)))
-    return replace(evidence, witnesses={"displacements": tuple(cases)})
-
-
 CASES = (
     TheoremCase(
         "phuong2021:lemma2",
-        forge=lambda evidence: replace(evidence, witnesses={"direction 1": np.array([1.0, 0.0])}),
         failing="orthogonally-separable",
         inapplicable=not_orthogonally_separable,
     ),
     TheoremCase(
         "phuong2021:lemmaA.1",
-        forge=lambda evidence: replace(evidence, witnesses={"extremal directions": np.array([[0.6, 0.8]])}),
         failing="relu",
         inapplicable=lambda: leaky("phuong2021:lemmaA.1"),
     ),
     TheoremCase(
         "phuong2021:lemmaA.2",
-        forge=_too_long_steps,
         failing="relu",
         inapplicable=lambda: leaky("phuong2021:lemmaA.2"),
     ),
