@@ -96,13 +96,14 @@ def found_papers() -> dict[str, Paper]:
     """Every paper by key, in the order of lists."""
     found = {path.parent.name: _own(path.parent.name) for path in _FOLDER.glob("*/paper.py")}
     for point in entry_points(group=GROUP):
-        paper = getattr(_module(point.value, "paper", point.name), "PAPER", None)
+        module = _module(point.value, "paper", point.name)
+        paper = getattr(module, "PAPER", None)
         if point.name in found:
             _warn(point.name, point.value, "there is a paper of this key already")
-        elif not isinstance(paper, Paper) or paper.key != point.name:
-            _warn(point.name, point.value, f"`paper.PAPER` must be a Paper with the key {point.name!r}")
-        else:
+        elif isinstance(paper, Paper) and paper.key == point.name:
             found[point.name] = replace(paper, package=point.value)
+        elif module is not None:
+            _warn(point.name, point.value, f"`paper.PAPER` must be a Paper with the key {point.name!r}")
     return {paper.key: paper for paper in sorted(found.values(), key=lambda paper: (paper.place, paper.key))}
 
 
@@ -121,7 +122,8 @@ def _module(package: str, name: str, key: str) -> ModuleType | None:
     if package.startswith("reluflow."):
         return import_module(f"{package}.{name}") if find_spec(f"{package}.{name}") else None
     try:
-        return import_module(f"{package}.{name}") if find_spec(f"{package}.{name}") else None
+        is_there = name == "paper" or find_spec(f"{package}.{name}") is not None
+        return import_module(f"{package}.{name}") if is_there else None
     except Exception as error:  # another's package may fail in any way, and must not take the others with it
         _warn(key, package, f"its `{name}` fails with {type(error).__name__}: {error}")
         return None

@@ -123,7 +123,7 @@ def test_every_row_of_a_hypothesis_is_read_and_asked_for(paper):
 
 
 def test_a_hypothesis_that_is_nowhere_is_refused():
-    with pytest.raises(StopIteration):
+    with pytest.raises(InvalidInputError, match="no-such-hypothesis"):
         list(statements._hypotheses("lyu2021", "no-such-hypothesis"))
 
 

@@ -35,7 +35,10 @@ def assumptions() -> tuple[Assumption, ...]:
 
 def assumption_named(key: str) -> Assumption:
     """The assumption of this key."""
-    return next(assumption for assumption in assumptions() if assumption.key == key)
+    found = {assumption.key: assumption for assumption in assumptions()}
+    if key not in found:
+        raise InvalidInputError(f"`key` must be one of {', '.join(found)}, got {key!r}.")
+    return found[key]
 
 
 def _assumptions_of(paper: Paper) -> tuple[Assumption, ...]:
