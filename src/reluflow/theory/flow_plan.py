@@ -18,7 +18,7 @@ from reluflow.dynamics.trajectory import TrainingInterrupted, Trajectory
 from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.plan import GatheringInterrupted, Plan, RunOptions
+from reluflow.theory.plan import AbstractPlan, GatheringInterrupted, RunOptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class FlowPlan:
         """How many snapshots it asks for."""
         return len(self.times)
 
-    def run(self, evidence: Evidence, ask: Callable[[Evidence], Plan | None], options: RunOptions) -> Evidence:
+    def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The run, then that at each scale of the sweep, then the companions; after one cut short no other is made."""
         problem, end = evidence.problem, time.monotonic() + options.max_seconds
 
@@ -164,7 +164,7 @@ class PopulationPlan:
     settings: Mapping[str, float] = field(default_factory=dict)
     num_states = 0
 
-    def run(self, evidence: Evidence, ask: Callable[[Evidence], Plan | None], options: RunOptions) -> Evidence:
+    def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with the record of the run."""
         run_population = import_module("reluflow.experiments.population").run_population
         return replace(evidence, record=run_population(self, evidence))

@@ -36,7 +36,7 @@ class RunOptions:
     progress: Callable[[AbstractRun], None] | None = None
 
 
-class Plan(Protocol):
+class AbstractPlan(Protocol):
     """What must be run. It holds numbers only, so that it pickles; `FlowPlan` is the usual one."""
 
     @property
@@ -44,7 +44,7 @@ class Plan(Protocol):
         """How many recorded states it asks for; of a run with fewer than two of them nothing is measured."""
         ...
 
-    def run(self, evidence: Evidence, ask: Callable[[Evidence], Plan | None], options: RunOptions) -> Evidence:
+    def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The evidence with what was run; `ask` gives the plan for the same draw at another scale."""
         ...
 

@@ -12,7 +12,7 @@ from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.erratum import erratum_keys
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import Constants
-from reluflow.theory.plan import Plan
+from reluflow.theory.plan import AbstractPlan
 from reluflow.theory.setting import Setting
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
 
@@ -118,7 +118,7 @@ def _nothing(evidence: Evidence) -> Constants:
     return {}
 
 
-def _no_plan(evidence: Evidence) -> Plan | None:
+def _no_plan(evidence: Evidence) -> AbstractPlan | None:
     return None
 
 
@@ -169,7 +169,7 @@ class Theorem:
     constants: Callable[[Evidence], Constants] = _nothing
     predictions: Callable[[Evidence], Constants] = _nothing
     parameters: tuple[Parameter, ...] = ()
-    plan: Callable[[Evidence], Plan | None] = _no_plan
+    plan: Callable[[Evidence], AbstractPlan | None] = _no_plan
     record: Callable[[Evidence], object] | None = None
     log_scale: Callable[[Evidence], float] | None = None
     setting: Setting = field(default_factory=Setting)

@@ -1,9 +1,8 @@
-"""Where training ends: runs to log t = 600, read for Theorem 1, Corollary 1 and Section 3.1 [phuong2021]."""
+"""Where training ends: runs to log t = 600, read for Theorem 1 and Corollary 1 [phuong2021]."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,6 @@ from reluflow.endings.limit import unit_norm
 from reluflow.network import Network
 from reluflow.papers.phuong2021.assumptions import SUPPORT_SPANS
 from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING
-from reluflow.papers.phuong2021.theorems.motion import one_way
 from reluflow.papers.phuong2021.theorems.sectors import LEFT, Sign, two_groups
 from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     Death,
@@ -30,7 +28,7 @@ from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     log_dead_bound,
     one_neuron_death,
 )
-from reluflow.theory.comparison import Comparison, Level, at_most, fitted_slope, judgement, nothing, require, undecided
+from reluflow.theory.comparison import Comparison, Level, at_most, judgement, nothing, require, undecided
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
@@ -104,7 +102,7 @@ def distances(evidence: Evidence, part: str) -> list[float]:
     return found
 
 
-def _falls(evidence: Evidence, find: Callable[[Evidence], list[float]], *, by_root: bool) -> Comparison:
+def falls(evidence: Evidence, find: Callable[[Evidence], list[float]], *, by_root: bool) -> Comparison:
     """The last distance against C (log t)^(-1/2) and the largest earlier one; without `by_root`, the one before it.
 
     A distance may pass through a small value on its way, so with a rate to meet successive ones need not fall.
@@ -244,13 +242,13 @@ THM_1 = Theorem(
         Conclusion(
             "W",
             "Eq. (8): |W/|W| - (u w_+^T + z w_-^T)| falls",
-            partial(_falls, find=partial(distances, part="W"), by_root=True),
+            partial(falls, find=partial(distances, part="W"), by_root=True),
             Level.EXACT,
         ),
         Conclusion(
             "a",
             "Eq. (9): |a/|a| - (u|w_+| - z|w_-|)| falls",
-            partial(_falls, find=partial(distances, part="a"), by_root=True),
+            partial(falls, find=partial(distances, part="a"), by_root=True),
             Level.EXACT,
         ),
         Conclusion(
@@ -336,7 +334,7 @@ COR_1 = Theorem(
         Conclusion(
             "function",
             "the largest error on 200 unit x falls",
-            partial(_falls, find=function_errors, by_root=True),
+            partial(falls, find=function_errors, by_root=True),
             Level.EXACT,
         ),
         Conclusion("limit", "the function of the limit is the stated one", AtMost(_limit_error, SOLVED), Level.EXACT),
@@ -349,56 +347,4 @@ COR_1 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     erratum="P16: the constants u and z are left open in Eq. (10); with both groups they are equal.",
-)
-
-# Is a small scale needed? ---------------------------------------------------------------------------------------------
-
-
-def _left_behind(evidence: Evidence) -> Comparison:
-    """Share of |W|^2 in neurons that are in no extremal sector, at the last time against the first."""
-    shares = []
-    for _, network in late_networks(evidence):
-        code = two_groups(network, evidence.dataset)
-        squares = np.sum(network.w**2, axis=1)
-        shares.append(float(np.sum(squares[np.abs(code) != 1]) / np.sum(squares)))
-    return at_most(
-        shares[-1], max(shares[0], 1e-12), detail=f"share {shares[0]:.3g} at first, {shares[-1]:.3g} at last"
-    )
-
-
-def _exponent(evidence: Evidence) -> Constants:
-    """Slope of log distance against log log t over the last three times, and the one it tends to.
-
-    A neuron keeps its component orthogonal to its group while its norm grows like (log t)^(1/2), so for a start that is
-    not small the distance of W falls like (log t)^(-1/2); from a small scale this part has a small factor.
-    """
-    logs, found = [log for log, _ in late_networks(evidence)][-3:], distances(evidence, "W")[-3:]
-    if min(found) <= 0.0:
-        return {}
-    return {"fitted_exponent": fitted_slope(np.log(logs), np.log(found)), "asymptotic_exponent": -0.5}
-
-
-SEC_3_1 = Theorem(
-    "phuong2021:sec3.1",
-    Reference("phuong2021", "Sec. 3.1"),
-    "Conjecture: on orthogonally separable data the limit of Theorem 1 does not need a small scale, which changes the "
-    "time only; activations are one-way at every scale, and neurons left behind lose their share.",
-    hypotheses=LATE,
-    conclusions=(
-        Conclusion("one-way", "every y_k sign(a_j) <w_j, x_k> never decreases", one_way, Level.EXACT),
-        Conclusion("left-behind", "neurons in no extremal sector do not gain in share", _left_behind),
-        Conclusion(
-            "W",
-            "the distance to the limit of Theorem 1 falls",
-            partial(_falls, find=partial(distances, part="W"), by_root=False),
-            Level.EXACT,
-        ),
-    ),
-    predictions=_exponent,
-    parameters=(LOG_TIME,),
-    plan=late_plan,
-    setting=replace(SETTING, scale="1"),
-    example=EXAMPLE,
-    erratum="P15: the paper calls a small scale crucial; for the limit it appears not to be, for finite times it is.",
-    departs="A conjecture with a sketched proof, not a theorem; the paper does not state it.",
 )
