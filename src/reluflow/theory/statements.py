@@ -49,10 +49,13 @@ from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import assumed
 from reluflow.theory.measures import Above, AtLeast, AtMost, Below, Constants, Equals, Measure
+from reluflow.theory.separability import LINEARLY_SEPARABLE, ORTHOGONALLY_SEPARABLE
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 _SHARED = {
+    "linearly-separable": assumed(LINEARLY_SEPARABLE),
+    "orthogonally-separable": assumed(ORTHOGONALLY_SEPARABLE),
     "relu": shared.RELU,
     "leaky": shared.LEAKY,
     "balanced": shared.BALANCED,

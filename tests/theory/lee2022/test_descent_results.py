@@ -152,7 +152,7 @@ def test_a_run_that_ends_too_early_decides_nothing():
     evidence = gather(theorem, own_problem(theorem))
     run = evidence.record
     short = NeuronDescent(run.start, run.step_size, run.steps[:20], run.magnitude[:20], run.gap[:20], run.v[:20])
-    verdict = theorem.check(replace(evidence, population=short))
+    verdict = theorem.check(replace(evidence, record=short))
     assert verdict.kind is VerdictKind.INCONCLUSIVE
     assert "ends before the stopping step" in verdict.why
 
