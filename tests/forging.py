@@ -1,19 +1,14 @@
-"""Forge evidence from a line of text: which quantity, of which entries, changed how.
+"""False evidence: plain functions that tamper with a run, with the runs beside it, or with a theorem's record.
 
-A forgery is data: a place, which entries of it, and a change. `run:network[last] | turned 0.7` turns the last recorded
-network and gives its outputs and loss to the snapshot; `run:end | a-times 2 of positive` changes neurons of the end
-point; `population:psi[later] | plus 1` a recorded array from its second entry on; `companion:wider/end | ...` another
-run; `drawn:cone points | times -1` what the check would draw; `kept:lyu2021.limits.limit_of/network | turned 0.1` what
-it would compute from the run; `facts:least_squares | times 2` what is known of the data. Several are joined by ` and `.
+A forgery takes the true evidence of a theorem and gives a false one on which exactly one conclusion fails, or also
+those named. It changes what the check is given, a recorded state or a drawn or constructed object, and never a number
+the check would compute from it. `at` says which snapshots: an index, or a slice such as `ALL` or `LATER`.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
-from functools import cached_property
-from importlib import import_module
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,31 +17,27 @@ from reluflow.dynamics.event import EventLog
 from reluflow.dynamics.trajectory import Outcome, Snapshot, Trajectory
 from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
-from theorem_cases import replace_network
 
-SELECTIONS: dict[str, Callable[[int], np.ndarray]] = {
-    "all": lambda n: np.ones(n, dtype=bool),
-    "first": lambda n: np.arange(n) == 0,
-    "later": lambda n: np.arange(n) > 0,
-    "last": lambda n: np.arange(n) == n - 1,
-    "middle": lambda n: np.arange(n) == n // 2,
-    "second half": lambda n: np.arange(n) >= n // 2,
-    "first half": lambda n: np.arange(n) < (n + 1) // 2,
-    "odd": lambda n: np.arange(n) % 2 == 1,
-}
+ALL, LATER = slice(None), slice(1, None)
+Forge = Callable[[Evidence], Evidence]
 
 
-def chosen(selection: str, count: int) -> np.ndarray:
-    """Which of `count` entries: a name of `SELECTIONS` or a number."""
-    if selection in SELECTIONS:
-        return SELECTIONS[selection](count)
-    return np.arange(count) == int(selection) % count
+@dataclass(frozen=True)
+class Forgery:
+    """False evidence for one conclusion, and the conclusions that fail with it."""
+
+    forge: Forge
+    also: tuple[str, ...] = ()
 
 
-# ---------------------------------------------------------------------------------------- changes of one value
+Forgeries = Mapping[tuple[str, str], Forgery]  # by result, as in "lemma1", and conclusion
 
 
-def _turn(angle: float, d: int) -> np.ndarray:
+# Networks -------------------------------------------------------------------------------------------------------------
+
+
+def rotation(angle: float, d: int) -> np.ndarray:
+    """A turn in the plane of the first two coordinates; in one dimension the reflection."""
     turn = np.eye(d)
     if d > 1:
         turn[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
@@ -55,229 +46,149 @@ def _turn(angle: float, d: int) -> np.ndarray:
     return turn
 
 
-def _members(network: Network, which: str) -> np.ndarray:
-    if which == "positive":
-        return network.a > 0.0
-    if which == "negative":
-        return network.a < 0.0
-    return chosen(which, network.num_neurons)
+def some_neurons(network: Network, changed: Network, sign: int) -> Network:
+    """The changed network for neurons whose output weight has this sign (0: all), the true one for the others."""
+    chosen = np.full(network.num_neurons, True) if sign == 0 else np.sign(network.a) == sign
+    w, a = np.where(chosen[:, None], changed.w, network.w), np.where(chosen, changed.a, network.a)
+    return network.replace(w=w, a=a)
 
 
-def change_network(network: Network, verb: str, value: float, which: str = "all") -> Network:
-    """A network with some of its neurons turned, stretched or flipped."""
-    keep = _members(network, which)
-    w, a = network.w, network.a
-    if verb == "turned":
-        w = w @ _turn(value, network.d).T
-    elif verb == "scaled":
-        w, a = value * w, value * a
-    elif verb == "stretched":
-        w = value * w
-    elif verb == "a-times":
-        a = value * a
-    elif verb == "a-plus":
-        a = a + value
-    elif verb == "w-plus":
-        w = w + value
-    elif verb == "spread":  # neuron j along axis j, so that W has full rank
-        w = value * np.linalg.norm(w, axis=1, keepdims=True) * np.eye(network.d)[np.arange(len(w)) % network.d]
-    elif verb == "shifted":
-        w = w + value * np.linalg.norm(w, axis=1, keepdims=True) * np.linspace(-1.0, 1.0, network.d)
-    elif verb == "shrunk-by-log":
-        return network.replace(log_scale=network.log_scale + value)
-    elif verb == "towards":  # all neurons of one direction
-        w = np.linalg.norm(w, axis=1, keepdims=True) * _turn(value, network.d)[:, 0]
-    else:
-        raise ValueError(verb)
-    return network.replace(w=np.where(keep[:, None], w, network.w), a=np.where(keep, a, network.a))
+# Snapshots ------------------------------------------------------------------------------------------------------------
 
 
-def change_number(value: Any, verb: str, by: float) -> Any:
-    """A number or an array changed as a whole."""
-    if isinstance(value, bool | np.bool_):
-        return not value
-    array = np.asarray(value)
-    if array.dtype == bool:
-        changed = ~array
-    elif verb == "times":
-        changed = array * by
-    elif verb == "plus":
-        changed = array + by
-    elif verb == "to":
-        changed = np.full_like(array, by)
-    elif verb == "power":
-        changed = np.sign(array) * np.abs(array) ** by
-    elif verb == "reversed":
-        changed = array[::-1].copy()
-    else:
-        raise ValueError(verb)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return type(value)(changed)
-    return float(changed) if isinstance(value, float) else changed
+def with_snapshots(evidence: Evidence, change: Callable[[Snapshot], Snapshot], *, at: int | slice = -1) -> Evidence:
+    """Some snapshots changed."""
+    snapshots = list(evidence.run.snapshots)
+    chosen = range(len(snapshots))[at]
+    for k in [chosen] if isinstance(chosen, int) else chosen:
+        snapshots[k] = change(snapshots[k])
+    return replace(evidence, trajectory=replace(evidence.run, snapshots=tuple(snapshots)))
 
 
-def change_value(value: Any, verb: str, by: float, selection: str) -> Any:
-    """A network, an array, a number or a function, changed at the selected entries."""
-    if isinstance(value, Network):
-        return change_network(value, verb, by, selection)
-    if callable(value):
-        return lambda *args, **kwargs: _change_returned(value(*args, **kwargs), args, verb, by, selection)
-    if isinstance(value, tuple | list):
-        keep = chosen(selection, len(value))
-        return type(value)(change_value(v, verb, by, "all") if k else v for v, k in zip(value, keep, strict=True))
-    array = np.asarray(value)
-    if array.ndim == 0 or selection == "all" or verb == "reversed":
-        return change_number(value, verb, by)
-    keep = chosen(selection, len(array))
-    changed = array.copy() if array.dtype.kind in "biu" else array.astype(float)
-    changed[keep] = change_number(array[keep], verb, by)
-    return changed
+def with_network(snapshot: Snapshot, network: Network, run: Trajectory) -> Snapshot:
+    """A snapshot of another network, with the outputs and the loss that network has."""
+    outputs = network.outputs(run.problem.dataset.X)
+    loss = run.problem.loss.total(outputs, run.problem.dataset.y)
+    return replace(snapshot, network=network, outputs=outputs, loss=loss)
 
 
-def _change_returned(returned: Any, args: tuple[Any, ...], verb: str, by: float, selection: str) -> Any:
-    """What a function returns, changed; `drifting` adds a multiple of its first argument, such as the times."""
-    if verb == "drifting":
-        return returned + by * np.asarray(args[0])[:, None]
-    return change_value(returned, verb, by, selection)
+def with_networks(
+    evidence: Evidence, change: Callable[[Network], Network], *, at: int | slice = -1, sign: int = 0
+) -> Evidence:
+    """The networks of some snapshots changed, in all neurons or those of one sign."""
+
+    def changed(snapshot: Snapshot) -> Snapshot:
+        network = some_neurons(snapshot.network, change(snapshot.network), sign)
+        return with_network(snapshot, network, evidence.run)
+
+    return with_snapshots(evidence, changed, at=at)
 
 
-# ---------------------------------------------------------------------------------------- changes within an object
+def turned(evidence: Evidence, angle: float, *, at: int | slice = -1, sign: int = 0) -> Evidence:
+    """Input weights turned."""
+    return with_networks(evidence, lambda n: n.replace(w=n.w @ rotation(angle, n.d).T), at=at, sign=sign)
 
 
-def change_within(thing: Any, path: tuple[str, ...], verb: str, by: float, selection: str) -> Any:
-    """The same object with what lies at `path` changed; what it had computed from its parts is forgotten."""
-    if not path:
-        return change_value(thing, verb, by, selection)
-    name, *rest = path
-    if name.isdigit() and isinstance(thing, tuple | list):
-        parts = list(thing)
-        parts[int(name)] = change_within(parts[int(name)], tuple(rest), verb, by, selection)
-        return type(thing)(parts)
-    if name == "*" and isinstance(thing, tuple | list):
-        keep = chosen(selection, len(thing))
-        return type(thing)(
-            change_within(part, tuple(rest), verb, by, "all") if k else part
-            for part, k in zip(thing, keep, strict=True)
-        )
-    if isinstance(thing, Mapping):
-        return {**thing, name: change_within(thing[name], tuple(rest), verb, by, selection)}
-    changed = change_within(getattr(thing, name), tuple(rest), verb, by, selection)
-    if isinstance(thing, Network):
-        return thing.replace(**{name: changed})
-    twin = copy.copy(thing)
-    is_field = is_dataclass(thing) and name in {f.name for f in fields(thing)}
-    for key in list(vars(twin)):
-        if isinstance(getattr(type(twin), key, None), cached_property) and (is_field or key == name):
-            del vars(twin)[key]
-    if is_field:
-        object.__setattr__(twin, name, changed)
-    else:
-        vars(twin)[name] = changed  # a cached property, said to have been computed so
-    return twin
+def scaled_neurons(evidence: Evidence, factor: float, *, at: int | slice = -1, sign: int = 0) -> Evidence:
+    """Both layers multiplied."""
+    return with_networks(evidence, lambda n: n.replace(w=factor * n.w, a=factor * n.a), at=at, sign=sign)
 
 
-def _at_snapshots(run: Trajectory, selection: str, change: Callable[[Snapshot], Snapshot]) -> Trajectory:
-    keep = chosen(selection, len(run.snapshots))
-    return replace(run, snapshots=tuple(change(s) if k else s for s, k in zip(run.snapshots, keep, strict=True)))
+def scaled_input_weights(evidence: Evidence, factor: float, *, at: int | slice = -1, sign: int = 0) -> Evidence:
+    """The first layer multiplied."""
+    return with_networks(evidence, lambda n: n.replace(w=factor * n.w), at=at, sign=sign)
 
 
-def forge_run(run: Trajectory, part: str, selection: str, verb: str, by: float, neurons: str) -> Trajectory:
-    """A run with one of its records changed."""
-    if part == "network":
-        return _at_snapshots(
-            run, selection, lambda s: replace_network(s, change_network(s.network, verb, by, neurons), run)
-        )
-    if part == "end":
-        end = change_network(run.network, verb, by, neurons)
-        return replace(run, network=end, limit=replace(run.limit, network=end))
-    if part in ("outputs", "loss", "time"):
-        return _at_snapshots(run, selection, lambda s: replace(s, **{part: change_number(getattr(s, part), verb, by)}))
-    if part == "clock":
-        log = run.events
-        events = EventLog(log.neurons, log.samples, by * log.times, log.codes)
-        snapshots = tuple(replace(s, time=by * s.time) for s in run.snapshots)
-        return replace(run, events=events, snapshots=snapshots, times=by * run.times, time=by * run.time)
-    if part == "order":
-        networks = [s.network for s in reversed(run.snapshots)]
-        return replace(
-            run, snapshots=tuple(replace_network(s, n, run) for s, n in zip(run.snapshots, networks, strict=True))
-        )
-    if part == "still":
-        first = run.snapshots[0].network
-        return _at_snapshots(run, selection, lambda s: replace_network(s, first, run))
-    if part == "signs":  # at the end every output weight has the sign it started with
-        end = run.network.replace(a=np.abs(run.network.a) * np.sign(run.problem.network.a))
-        return replace(run, network=end, limit=replace(run.limit, network=end))
-    if part == "outcome":
-        return replace(run, outcome=Outcome[verb.upper()])
-    if part == "repeat":
-        log = run.events
-        doubled = EventLog(*(np.repeat(part, 2) for part in (log.neurons, log.samples, log.times, log.codes)))
-        return replace(run, events=doubled)
-    return change_within(run, tuple(part.split(".")), verb, by, selection)
+def scaled_output_weights(evidence: Evidence, factor: float, *, at: int | slice = -1, sign: int = 0) -> Evidence:
+    """The second layer multiplied."""
+    return with_networks(evidence, lambda n: n.replace(a=factor * n.a), at=at, sign=sign)
 
 
-def kept_function(name: str) -> Callable[..., Any]:
-    """`boursier2024.phase_clock.phase_clock` among the modules of theory."""
-    module, _, function = name.rpartition(".")
-    return getattr(import_module(f"reluflow.theory.{module}"), function)
+def shifted_log_scale(evidence: Evidence, shift: float, *, at: int | slice = -1) -> Evidence:
+    """All weights multiplied by exp(shift), beyond the range of doubles too."""
+    return with_snapshots(
+        evidence,
+        lambda s: with_network(s, s.network.replace(log_scale=s.network.log_scale + shift), evidence.run),
+        at=at,
+    )
 
 
-def forge(evidence: Evidence, text: str) -> Evidence:
-    """False evidence, as the text says."""
-    for line in text.split(" and "):
-        evidence = _forge_one(evidence, line.strip())
-    return evidence
+def standing_still(evidence: Evidence, *, at: int | slice = LATER) -> Evidence:
+    """The network of the first snapshot at later ones."""
+    first = evidence.run.snapshots[0].network
+    return with_snapshots(evidence, lambda s: with_network(s, first, evidence.run), at=at)
 
 
-def _forge_one(evidence: Evidence, line: str) -> Evidence:
-    place, _, change = line.partition(" | ")
-    words = change.split(" ")
-    verb, by = words[0], float(words[1]) if len(words) > 1 else 0.0
-    neurons = " ".join(words[3:]) if len(words) > 3 and words[2] == "of" else "all"
-    selection = "all"
-    if place.endswith("]"):
-        place, _, selection = place[:-1].rpartition("[")
-    kind, _, rest = place.partition(":")
-    if kind in ("facts", "drawn", "kept", "population") and neurons != "all":
-        selection = neurons  # of a network
-    if kind == "run":
-        return replace(evidence, trajectory=forge_run(evidence.run, rest, selection, verb, by, neurons))
-    if kind == "sweep":
-        sweep = list(evidence.sweep)
-        keep = chosen(selection, len(sweep))
-        for k, other in enumerate(sweep):
-            if keep[k]:
-                sweep[k] = replace(other, trajectory=forge_run(other.run, rest, "all", verb, by, neurons))
-        return replace(evidence, sweep=tuple(sweep))
-    if kind == "runs":  # the run and every other scale of it
-        forged = _forge_one(evidence, f"run:{rest}[{selection}] | {change}")
-        return replace(forged, sweep=tuple(_forge_one(e, f"run:{rest}[{selection}] | {change}") for e in forged.sweep))
-    if kind == "companion":
-        name, _, part = rest.partition("/")
-        other = forge_run(evidence.companions[name], part, selection, verb, by, neurons)
-        return replace(evidence, companions={**evidence.companions, name: other})
-    if kind == "population":
-        path = tuple(rest.split(".")) if rest else ()
-        return replace(evidence, population=change_within(evidence.population, path, verb, by, selection))
-    if kind == "facts":
-        forged = replace(evidence)
-        vars(forged)["facts"] = change_within(evidence.facts, tuple(rest.split(".")), verb, by, selection)
-        return forged
-    if kind in ("drawn", "kept"):
-        name, _, part = rest.partition("/")
-        key = name if kind == "drawn" else kept_function(name)
-        true = evidence.witnesses[key] if key in evidence.witnesses else _true_value(evidence, key)
-        path = tuple(part.split(".")) if part else ()
-        forged = change_within(true, path, verb, by, selection)
-        return replace(evidence, witnesses={**evidence.witnesses, key: forged})
-    raise ValueError(f"`{line}` starts with none of run, sweep, runs, companion, population, facts, drawn, kept.")
+def in_reverse(evidence: Evidence) -> Evidence:
+    """The networks in reverse order, the times as they were."""
+    run = evidence.run
+    networks = [s.network for s in reversed(run.snapshots)]
+    snapshots = tuple(with_network(s, n, run) for s, n in zip(run.snapshots, networks, strict=True))
+    return replace(evidence, trajectory=replace(run, snapshots=snapshots))
 
 
-def _true_value(evidence: Evidence, key: Any) -> Any:
-    """What the check of the true evidence has drawn or computed under this name."""
-    if key in evidence._kept:
-        return evidence._kept[key]
-    if callable(key):
-        return key(evidence)
-    raise KeyError(f"{key!r} was not drawn; drawn were {[k for k in evidence._kept if isinstance(k, str)]}")
+def scaled_losses(evidence: Evidence, factor: float, *, at: int | slice = -1) -> Evidence:
+    """Recorded losses multiplied."""
+    return with_snapshots(evidence, lambda s: replace(s, loss=factor * s.loss), at=at)
+
+
+def scaled_times(evidence: Evidence, factor: float) -> Evidence:
+    """The times of the snapshots multiplied, of nothing else."""
+    return with_snapshots(evidence, lambda s: replace(s, time=factor * s.time), at=ALL)
+
+
+# The rest of a run ----------------------------------------------------------------------------------------------------
+
+
+def scaled_clock(evidence: Evidence, factor: float) -> Evidence:
+    """Every time of the run multiplied: of snapshots, steps, events and the end."""
+    run = evidence.run
+    events = EventLog(run.events.neurons, run.events.samples, factor * run.events.times, run.events.codes)
+    snapshots = tuple(replace(s, time=factor * s.time) for s in run.snapshots)
+    changed = replace(run, events=events, snapshots=snapshots, times=factor * run.times, time=factor * run.time)
+    return replace(evidence, trajectory=changed)
+
+
+def with_end(evidence: Evidence, change: Callable[[Network], Network], *, sign: int = 0) -> Evidence:
+    """The network at the end of the run, and that of its limit, changed."""
+    run = evidence.run
+    end = some_neurons(run.network, change(run.network), sign)
+    return replace(evidence, trajectory=replace(run, network=end, limit=replace(run.limit, network=end)))
+
+
+def events_twice(evidence: Evidence) -> Evidence:
+    """Every event of the log happens twice."""
+    log = evidence.run.events
+    doubled = EventLog(*(np.repeat(part, 2) for part in (log.neurons, log.samples, log.times, log.codes)))
+    return replace(evidence, trajectory=replace(evidence.run, events=doubled))
+
+
+def with_outcome(evidence: Evidence, outcome: Outcome) -> Evidence:
+    """Another reason for the end of the run."""
+    return replace(evidence, trajectory=replace(evidence.run, outcome=outcome))
+
+
+def in_sweep(evidence: Evidence, forge: Forge, *, at: int | slice = ALL) -> Evidence:
+    """A forgery of runs at other scales of the sweep."""
+    sweep = list(evidence.sweep)
+    chosen = range(len(sweep))[at]
+    for k in [chosen] if isinstance(chosen, int) else chosen:
+        sweep[k] = forge(sweep[k])
+    return replace(evidence, sweep=tuple(sweep))
+
+
+def in_companion(evidence: Evidence, name: str, forge: Forge) -> Evidence:
+    """A forgery of a run beside the problem's own."""
+    other = evidence.beside(name)
+    assert other is not None, f"there is no companion {name!r}"
+    return replace(evidence, companions={**evidence.companions, name: forge(other).run})
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+def with_record(evidence: Evidence, **changes: Any) -> Evidence:
+    """Fields of the record changed: what the theorem drew or constructed, or what its own kind of run recorded."""
+    record: Any = evidence.record
+    assert record is not None, "there is no record; ask `theorem.recorded(evidence)`"
+    return replace(evidence, record=replace(record, **changes))

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES = sorted((ROOT / "docs").glob("adding-a-*.md"))
-PAPERS = ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023")
+PAPERS = tuple(path.parent.name for path in sorted((ROOT / "src/reluflow/papers").glob("*/paper.py")))
 
 
 def test_every_room_imports_only_from_the_left():

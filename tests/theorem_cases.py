@@ -1,6 +1,6 @@
 """The contract every theorem goes through: a problem on which it holds, one it does not apply to, and forgeries.
 
-Every conclusion has its own forgery, written as data in `theory/<paper>/forgeries.toml`: evidence on which it says no,
+Every conclusion has its own forgery, a function of `papers/<paper>/forgeries.py`: evidence on which it says no,
 though every hypothesis holds. Alone where that is possible; where a violation carries others with it, they are named
 under `also`, and exactly those must fail. A conclusion without a forgery is none.
 """
@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from forging import Forgery
+from forging import with_network as replace_network
+from legacy_forging import forge as forge_in_words
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import VerdictKind
@@ -42,7 +45,7 @@ class TheoremCase:
 
     `problem` is one it holds on; `inapplicable` one on which the hypothesis named `failing` fails, or None for a result
     without hypotheses, with `universal` saying so; `forge` turns the evidence of `problem` into false evidence in a way
-    of its own, beside those of forgeries.toml.
+    of its own, beside those.
     """
 
     key: str
@@ -57,25 +60,33 @@ class TheoremCase:
         return theorem_named(self.key)
 
 
-@dataclass(frozen=True)
-class Forgery:
-    """False evidence for one conclusion, and the conclusions that fail with it."""
+def folder_of(paper: str) -> Path:
+    """The tests of what is known of a paper."""
+    tables = Path(__file__).parent / "theory" / paper
+    return tables if tables.is_dir() else Path(__file__).parent / "papers" / paper
 
-    text: str
-    also: tuple[str, ...] = ()
+
+def unforged_of(paper: str) -> Mapping[tuple[str, str], str]:
+    """The conclusions, by result and name, that no tampering with the evidence can make fail, with the reason."""
+    if (folder_of(paper) / "forgeries.toml").is_file():
+        return {}
+    return getattr(import_module(f"papers.{paper}.forgeries"), "UNFORGED", {})
 
 
 @cache
 def forgeries_of(paper: str) -> dict[str, dict[str, Forgery]]:
     """Theorem key to conclusion name to forgery."""
-    table = tomllib.loads((Path(__file__).parent / "theory" / paper / "forgeries.toml").read_text())
-    return {
-        f"{paper}:{key}": {
-            name: Forgery(line) if isinstance(line, str) else Forgery(line["forge"], tuple(line["also"]))
-            for name, line in conclusions.items()
-        }
-        for key, conclusions in table.items()
-    }
+    tables = folder_of(paper) / "forgeries.toml"
+    found: dict[str, dict[str, Forgery]] = {}
+    if not tables.is_file():
+        for (result, conclusion), forgery in import_module(f"papers.{paper}.forgeries").FORGERIES.items():
+            found.setdefault(f"{paper}:{result}", {})[conclusion] = forgery
+        return found
+    for key, conclusions in tomllib.loads(tables.read_text()).items():
+        for name, line in conclusions.items():
+            text, also = (line, ()) if isinstance(line, str) else (line["forge"], tuple(line["also"]))
+            found.setdefault(f"{paper}:{key}", {})[name] = Forgery(partial(forge_in_words, text=text), also)
+    return found
 
 
 def contract(cases: Sequence[TheoremCase]) -> tuple[Callable[[TheoremCase], None], Callable[[TheoremCase], None]]:
@@ -93,10 +104,8 @@ def contract(cases: Sequence[TheoremCase]) -> tuple[Callable[[TheoremCase], None
 
 def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
     """One run serves all: the true evidence holds with its slack, and every forgery fails where it should."""
-    from forging import forge
-
     theorem = case.theorem
-    evidence = gather(theorem, case.problem(theorem))
+    evidence = theorem.recorded(gather(theorem, case.problem(theorem)))
     verdict = theorem.check(evidence)
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
     assert verdict.conclusions
@@ -107,7 +116,7 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
     for name, forgery in forgeries_of(theorem.paper)[theorem.key].items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # forged numbers may leave the domain of a logarithm
-            forged = theorem.check(forge(evidence, forgery.text))
+            forged = theorem.check(forgery.forge(evidence))
         assert forged.kind is VerdictKind.FAILS, f"{name}: {forged.why}"
         assert set(forged.failing_conclusions) == {name, *forgery.also}, f"{name}: {forged.why}"
     if case.forge is not None:
@@ -121,7 +130,7 @@ def assert_holds_and_forgery_fails(case: TheoremCase) -> None:
 def assert_a_cut_run_is_no_pass(theorem: Theorem, evidence: Evidence) -> None:
     """Twenty-eight conclusions once held of a run without a state: the largest of nothing is 0; others raised."""
     plan = theorem.plan(evidence)
-    asked = len(plan.times) if isinstance(plan, FlowPlan) else 0
+    asked = 0 if plan is None else plan.num_states
     for count in range(min(asked, 2)):
         assert evidence.trajectory is not None
         cut = replace(evidence.trajectory, snapshots=evidence.trajectory.snapshots[:count])
@@ -147,10 +156,3 @@ def with_networks(evidence: Evidence, change: Callable[[int, Network], Network])
     run = evidence.run
     snapshots = tuple(replace_network(s, change(k, s.network), run) for k, s in enumerate(run.snapshots))
     return replace(evidence, trajectory=replace(run, snapshots=snapshots))
-
-
-def replace_network(snapshot: Snapshot, network: Network, run: Trajectory) -> Snapshot:
-    """A snapshot of another network, with the outputs and the loss that network has."""
-    outputs = network.outputs(run.problem.dataset.X)
-    loss = run.problem.loss.total(outputs, run.problem.dataset.y)
-    return replace(snapshot, network=network, outputs=outputs, loss=loss)

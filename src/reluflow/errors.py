@@ -31,6 +31,10 @@ class BackendError(ReluflowError, RuntimeError):
     """An optimisation package failed where a result was needed."""
 
 
+class BrokenPaperWarning(UserWarning):
+    """A paper that another package registers could not be loaded; the others are there."""
+
+
 def binary_label_error(labels: FloatArray) -> InvalidInputError:
     """The refusal of labels that a classification loss cannot take."""
     first = labels[np.abs(labels) != 1.0][0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow import balanced_initialization, train
-from reluflow.bench.benchmark import Comparison, best_time
+from reluflow.bench.benchmark import Timing, best_time
 from reluflow.bench.dense import right_and_on, whole_mnist
 from reluflow.bench.general_solvers import scipy_end
 from reluflow.bench.linear_programs import cells_by_linear_programs
@@ -27,8 +27,8 @@ def test_linear_programs_find_the_same_cells():
 
 
 def test_ratio_is_the_peer_over_ours():
-    assert Comparison("a", 2.0, "b", 6.0, "").ratio == 3.0
-    assert Comparison("a", 2.0, "b", None, "").ratio is None
+    assert Timing("a", 2.0, "b", 6.0, "").ratio == 3.0
+    assert Timing("a", 2.0, "b", None, "").ratio is None
 
 
 def test_best_time_warms_up_once():

@@ -9,9 +9,10 @@ import pytest
 
 from reluflow.data import REGISTRY, load, open_dataset, registered_datasets, suggested_settings, write_dataset
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import found_papers
 
 NAMES = [entry.name for entry in registered_datasets()]
-PAPERS = {"boursier2024", "min2024", "phuong2021", "lyu2021", "lee2022", "chistikov2023"}
+PAPERS = set(found_papers())
 
 
 def test_every_paper_is_there_and_names_are_unique() -> None:

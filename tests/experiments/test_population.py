@@ -8,7 +8,8 @@ import pytest
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.population import flow_times, run_population
 from reluflow.single_neuron import BalancedNeuron, balanced_flow, comparison_solution
-from reluflow.theory.evidence import Evidence, PopulationPlan
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import PopulationPlan
 from theory.lee2022.neurons import neuron_problem
 
 

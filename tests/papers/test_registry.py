@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from reluflow.errors import InvalidInputError
-from reluflow.papers.registry import PAPERS, Entry, all_entries, entries_named, load_figure
+from reluflow.papers.registry import Entry, all_entries, entries_named, load_figure, papers
 
 
 def test_listing_imports_no_figure():
@@ -23,8 +23,8 @@ def test_listing_imports_no_figure():
 def test_entries_are_in_order():
     keys = [entry.key for entry in all_entries()]
     assert len(set(keys)) == len(keys)
-    papers = [key.partition("/")[0] for key in keys]
-    assert papers == sorted(papers, key=list(PAPERS).index)
+    found = [key.partition("/")[0] for key in keys]
+    assert found == sorted(found, key=list(papers()).index)
     assert [key for key in keys if key.startswith("boursier2024/")] == [f"boursier2024/fig{n}" for n in (1, 2, 3)]
     assert all(entry.title.startswith(("Figure", "Table")) for entry in all_entries())
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import forge
+from legacy_forging import forge
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
@@ -16,8 +16,8 @@ from reluflow.experiments.evidence import gather
 from reluflow.losses import ExponentialLoss, SquareLoss
 from reluflow.network import balanced_initialization, initialization_named, neuron_rng
 from reluflow.theory.boursier2024.errata_cases import FINDING_DATA
+from reluflow.theory.comparison import all_of, at_least, at_most, closes_in, none_of, nothing
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import all_of, at_least, at_most, closes_in, none_of, nothing
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 from reluflow.theory.verdict import VerdictKind

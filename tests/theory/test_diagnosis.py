@@ -8,7 +8,7 @@ from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.theory.boursier2024.conditions import largest_safe_eta
-from reluflow.theory.diagnosis import ASSUMPTIONS, THEOREMS, conditions_of, diagnose
+from reluflow.theory.diagnosis import assumptions, conditions_of, diagnose, main_theorems
 
 # dataset, leak, {condition: (holds, margin or None to leave it unchecked)}
 GOLDEN = [
@@ -182,9 +182,9 @@ def test_square_without_one_half_breaks_assumption_1():
 
 
 def test_every_theorem_asks_for_known_conditions():
-    keys = {assumption.key for assumption in ASSUMPTIONS}
-    assert len(keys) == len(ASSUMPTIONS)
-    for theorem in THEOREMS:
+    keys = {assumption.key for assumption in assumptions()}
+    assert len(keys) == len(assumptions())
+    for theorem in main_theorems():
         assert set(conditions_of(theorem)) <= keys
 
 

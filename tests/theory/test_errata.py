@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.found_papers import found_papers
+from reluflow.theory.comparison import none_of
 from reluflow.theory.erratum import Erratum, codes_in, errata_of, errata_page
-from reluflow.theory.measurement import none_of
 from reluflow.theory.registry import theorem_named, theorems
 
 ROOT = Path(__file__).parents[2]
-ALL = [erratum for paper in BIBLIOGRAPHY for erratum in errata_of(paper)]
+ALL = [erratum for paper in found_papers() for erratum in errata_of(paper)]
 
 
 def test_keys_are_unique_and_complete():
     keys = [erratum.key for erratum in ALL]
     assert len(keys) == len(set(keys)) > 70
-    assert all(e.paper in BIBLIOGRAPHY and e.code and e.where and e.printed and e.corrected for e in ALL)
+    assert all(e.paper in found_papers() and e.code and e.where and e.printed and e.corrected for e in ALL)
 
 
 def test_every_erratum_has_both_cases_or_says_why_not():
@@ -51,10 +51,11 @@ def test_every_code_a_theorem_names_is_an_erratum():
     assert theorem_named("boursier2024:thm2").errata == ("boursier2024:E3", "boursier2024:E7", "boursier2024:E8")
 
 
-@pytest.mark.parametrize("paper", BIBLIOGRAPHY)
+@pytest.mark.parametrize("paper", found_papers())
 def test_every_code_in_the_sources_of_a_paper_is_an_erratum(paper):
     known = {erratum.code for erratum in errata_of(paper)}
-    for file in sorted((ROOT / "src/reluflow/theory" / paper).glob("*.py")):
+    folders = [ROOT / "src/reluflow" / package / paper for package in ("theory", "papers")]
+    for file in [file for folder in folders for file in sorted(folder.rglob("*.py"))]:
         for line in file.read_text().splitlines():
             named = {code for code in codes_in(line) if re.search(rf"([Ee]rrat\w+|\() ?{code}\b|\"{code}\b", line)}
             assert named <= known | {"E1", "E2", "E3", "E4", "E5"}, f"{file.name}: {line}"

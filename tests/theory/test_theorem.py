@@ -17,9 +17,9 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import initialization_named
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import all_of, at_least, at_most, equals, fitted_slope, missing, none_of
+from reluflow.theory.comparison import all_of, at_least, at_most, equals, fitted_slope, judgement, missing, none_of
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 from reluflow.theory.verdict import VerdictKind
@@ -38,8 +38,8 @@ def _theorem(*, hypothesis=True, conclusion=True, is_regime=False, **more):
         reference=Reference("made2024", "Thm 0", version="v1"),
         statement="made up",
         hypotheses=(
-            Hypothesis("first", "the first", lambda e: Judgement(True, 1.0, "fine")),
-            Hypothesis("second", "the second", lambda e: Judgement(hypothesis, -1.0, "so it is"), is_regime=is_regime),
+            Hypothesis("first", "the first", lambda e: judgement(True, 1.0, "fine")),
+            Hypothesis("second", "the second", lambda e: judgement(hypothesis, -1.0, "so it is"), is_regime=is_regime),
         ),
         conclusions=(
             Conclusion(
@@ -161,7 +161,7 @@ def test_what_is_kept_is_not_carried_to_other_evidence(problem):
     """A forged run must be measured anew: a value kept from the true one would let it pass."""
     asked = []
 
-    @kept
+    @computed_once
     def count(evidence, step=1):
         asked.append(step)
         return sum(asked)

@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reluflow.theory.registry import PAPERS, results_of
-from reluflow.theory.statements import Elsewhere
+from reluflow.theory.elsewhere import Elsewhere
+from reluflow.theory.registry import papers, results_of
 from reluflow.typesetting import mathml, typeset
 from reluflow.typesetting.formula import NoFormula
 from reluflow.typesetting.picture_words import picture_lines
@@ -14,7 +14,7 @@ from reluflow.typesetting.tokens import BIG, GREEK, tokens
 
 STATEMENTS = [
     text
-    for paper in PAPERS
+    for paper in papers()
     for result in results_of(paper)
     for text in [result.note if isinstance(result, Elsewhere) else result.statement]
 ]

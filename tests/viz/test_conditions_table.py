@@ -6,11 +6,12 @@ import pytest
 from matplotlib.colors import to_hex
 
 from reluflow.data.dataset import Dataset
+from reluflow.found_papers import found_papers
 from reluflow.losses import SquareLoss
 from reluflow.theory.condition import Condition
 from reluflow.theory.diagnosis import Diagnosis, diagnose
 from reluflow.viz import plot_conditions
-from reluflow.viz.conditions_table import ELSEWHERE, PAPERS, VERDICTS, margin_words, verdict_of
+from reluflow.viz.conditions_table import ELSEWHERE, VERDICTS, margin_words, verdict_of
 from viz.figure_parts import colliding_words, words
 
 THREE_POINTS = Dataset([[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8], name="three points")
@@ -53,7 +54,8 @@ def test_every_verdict_has_its_symbol_in_its_colour(diagnosis):
     shown = [text.get_text() for text in words(figure)]
     for condition in diagnosis.conditions:
         assert condition.key in shown
-        assert PAPERS.get(condition.paper, condition.paper) in shown
+        papers = found_papers()
+        assert (papers[condition.paper].shortly_cited if condition.paper in papers else condition.paper) in shown
 
 
 def test_margins_stand_beside_their_conditions():

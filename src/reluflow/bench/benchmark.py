@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Timing:
     """The outcome of a benchmark.
 
     Parameters
@@ -46,7 +46,7 @@ class Benchmark:
 
     name: str
     summary: str
-    run: Callable[[], list[Comparison]]
+    run: Callable[[], list[Timing]]
 
 
 def best_time(task: Callable[[], T], *, repeats: int = 3, warm_up: bool = True) -> tuple[float, T]:

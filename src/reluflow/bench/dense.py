@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, scipy_end
 from reluflow.certificates.direction import ignored_samples
 from reluflow.data.dataset import Dataset
@@ -94,7 +94,7 @@ class EverySampleRight(AbstractStoppingRule):
         return Outcome.REACHED if is_fitted else None
 
 
-def compare(task: DenseTask) -> list[Comparison]:
+def compare(task: DenseTask) -> list[Timing]:
     """One task beside descent with lr 1e-3, and its outputs beside a run at a tighter tolerance."""
     problem = task.problem()
     until = _rule(task)
@@ -104,7 +104,7 @@ def compare(task: DenseTask) -> list[Comparison]:
         limit = certified_limit(ours)
         proof = "proved" if limit.is_proof else "not proved"
         words += f"; {ours.outcome.code} at ln t = {ours.log_time:.1f}: {limit.certificate.kind}, {proof}"
-        return [Comparison(f"dense/{task.name}", ours_s, "none", None, words)]
+        return [Timing(f"dense/{task.name}", ours_s, "none", None, words)]
     exact_rtol = _EXACT_SHARE * task.rtol
     exact = train(problem, CollocationFlow(rtol=exact_rtol), until=until).outputs[-1]
     iterations = round(task.end / DESCENT_RATE)
@@ -116,13 +116,13 @@ def compare(task: DenseTask) -> list[Comparison]:
     )
     peer = f"our fused descent, lr {DESCENT_RATE:g}, {iterations:,} iterations"
     peer += "" if timed == iterations else f" (scaled up from {timed:,})"
-    found = [Comparison(f"dense/{task.name}", ours_s, peer, peer_s * iterations / timed, words)]
+    found = [Timing(f"dense/{task.name}", ours_s, peer, peer_s * iterations / timed, words)]
     if task.n * task.d * task.m <= _WITHIN_REACH:
         found += [_beside(name, task, ours_s, exact) for name in ("DOP853", "diffrax Tsit5")]
     return found
 
 
-def _beside(name: str, task: DenseTask, ours_s: float, exact: FloatArray) -> Comparison:
+def _beside(name: str, task: DenseTask, ours_s: float, exact: FloatArray) -> Timing:
     """A general solver at rtol 1e-6 on the same task."""
     integrate = diffrax_end if name.startswith("diffrax") else partial(scipy_end, method=name)
     problem, end = task.problem(), float(task.end or 0.0)
@@ -130,16 +130,16 @@ def _beside(name: str, task: DenseTask, ours_s: float, exact: FloatArray) -> Com
     try:
         seconds, has_arrived, weights = integrate(problem, end, _GENERAL_RTOL)
     except ImportError:
-        return Comparison(label, ours_s, name, None, "not installed: pip install 'reluflow[bench-jax]'")
+        return Timing(label, ours_s, name, None, "not installed: pip install 'reluflow[bench-jax]'")
     if not has_arrived:
-        return Comparison(label, ours_s, name, None, f"does not come to t = {end:g} in {seconds:.0f} s at rtol 1e-6")
+        return Timing(label, ours_s, name, None, f"does not come to t = {end:g} in {seconds:.0f} s at rtol 1e-6")
     m, d = problem.network.w.shape
     outputs = Network(w=weights[: m * d].reshape(m, d), a=weights[m * d :])(problem.dataset.X)
     error = float(np.max(np.abs(outputs - exact)) / np.max(np.abs(exact)))
-    return Comparison(label, ours_s, name, seconds, f"its outputs are {error:.1e} off at rtol {_GENERAL_RTOL:g}")
+    return Timing(label, ours_s, name, seconds, f"its outputs are {error:.1e} off at rtol {_GENERAL_RTOL:g}")
 
 
-def classification_tail() -> list[Comparison]:
+def classification_tail() -> list[Timing]:
     """A classifier to its certified direction: n = 20, d = 5, m = 50."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 5))
@@ -148,10 +148,10 @@ def classification_tail() -> list[Comparison]:
     problem = TrainingProblem(data, LogisticLoss(), network)
     ours_s, ours = best_time(partial(train, problem, CollocationFlow(), until=LimitIdentified()), repeats=1)
     words = f"{ours.steps} steps to ln t = {ours.log_time:.0f}: {certified_limit(ours).certificate.kind}"
-    return [Comparison("dense/tail-20-5-50", ours_s, "none", None, words)]
+    return [Timing("dense/tail-20-5-50", ours_s, "none", None, words)]
 
 
-def small() -> list[Comparison]:
+def small() -> list[Timing]:
     """Ten points in the plane with 200 neurons, as the laboratory asks for, beside the event-driven solver."""
     rng = np.random.default_rng(0)
     data = Dataset(rng.standard_normal((10, 2)), rng.standard_normal(10))
@@ -161,17 +161,17 @@ def small() -> list[Comparison]:
     peer_s, peer = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-6), until=AtTime(100.0)))
     gap = float(np.max(np.abs(ours.outputs[-1] - peer.outputs[-1])))
     words = f"{ours.steps} against {peer.steps} steps, outputs {gap:.1e} apart"
-    return [Comparison("dense/plane-10-2-200", ours_s, "our event-driven flow, rtol 1e-6", peer_s, words)]
+    return [Timing("dense/plane-10-2-200", ours_s, "our event-driven flow, rtol 1e-6", peer_s, words)]
 
 
-def direction() -> list[Comparison]:
+def direction() -> list[Timing]:
     """A hundred digits of each kind to their certified direction: n = 200, d = 784, m = 50, scale 1e-2."""
     data = load("mnist-0-1")
     few = data.subset(np.concatenate([np.flatnonzero(data.y > 0.0)[:100], np.flatnonzero(data.y < 0.0)[:100]]))
     return [_to_the_limit(f"dense/direction-{few.n}-{few.d}-50", _of_images(few, 1e-2), CollocationFlow(rtol=1e-6))]
 
 
-def mnist() -> list[Comparison]:
+def mnist() -> list[Timing]:
     """The bundled MNIST pair, 2,000 images: until every image that a neuron acts on is right, and to its direction."""
     problem = _of_images(load("mnist-0-1"), 1e-3)
     n = problem.dataset.n
@@ -179,12 +179,12 @@ def mnist() -> list[Comparison]:
     return [_until_right(problem, flow)[0], _to_the_limit(f"dense/mnist-{n}-direction", problem, flow)]
 
 
-def whole_mnist() -> list[Comparison]:
+def whole_mnist() -> list[Timing]:
     """All images of the pair, where their files are at hand, in one run: until all are right, and on to its end."""
     return _of_all_images(CollocationFlow(rtol=1e-5)) if has_full_mnist() else []
 
 
-def whole_mnist_on_gpu() -> list[Comparison]:
+def whole_mnist_on_gpu() -> list[Timing]:
     """The same with the large products on an accelerator, where JAX sees one; its compilations are counted in."""
     flow = CollocationFlow(rtol=1e-5, device="gpu")
     found = _of_all_images(flow) if has_full_mnist() and _has_accelerator() else []
@@ -203,11 +203,11 @@ def _has_accelerator() -> bool:
     return True
 
 
-def _of_all_images(flow: CollocationFlow) -> list[Comparison]:
+def _of_all_images(flow: CollocationFlow) -> list[Timing]:
     return right_and_on(_of_images(mnist_pair(1, 0, source="full"), 1e-3), flow)
 
 
-def right_and_on(problem: TrainingProblem, flow: CollocationFlow) -> list[Comparison]:
+def right_and_on(problem: TrainingProblem, flow: CollocationFlow) -> list[Timing]:
     """Two comparisons of one run: until every image is right, and, the time until then counted in, to its end."""
     fitted, run = _until_right(problem, flow)
     rest = TrainingProblem(problem.dataset, problem.loss, run.network)
@@ -221,7 +221,7 @@ def _of_images(data: Dataset, scale: float) -> TrainingProblem:
     return TrainingProblem(data, LogisticLoss(), network)
 
 
-def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Comparison, Trajectory]:
+def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Timing, Trajectory]:
     data = problem.dataset
     start = time.perf_counter()
     run = train(problem, flow, until=EverySampleRight(margin=0.1))
@@ -231,12 +231,10 @@ def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Compa
         f"at t = {run.time:.4g}, after {run.steps} steps, {np.count_nonzero(end.outputs * data.y > 0.1)} of {data.n} "
         f"images right with margin 0.1 and {len(ignored_samples(end.network, data))} ignored by every neuron"
     )
-    return Comparison(f"dense/mnist-{data.n}", fitted_s, "none", None, words), run
+    return Timing(f"dense/mnist-{data.n}", fitted_s, "none", None, words), run
 
 
-def _to_the_limit(
-    name: str, problem: TrainingProblem, flow: CollocationFlow, *, max_seconds: float = np.inf
-) -> Comparison:
+def _to_the_limit(name: str, problem: TrainingProblem, flow: CollocationFlow, *, max_seconds: float = np.inf) -> Timing:
     data = problem.dataset
     task = partial(train, problem, flow, until=LimitIdentified(), max_seconds=max_seconds)
     seconds, run = best_time(task, repeats=1, warm_up=data.n < _LONG)
@@ -249,10 +247,10 @@ def _to_the_limit(
     )
     if not limit.is_proof:
         words += f". {limit.reason}"
-    return Comparison(name, seconds, "none", None, words)
+    return Timing(name, seconds, "none", None, words)
 
 
-def exponents() -> list[Comparison]:
+def exponents() -> list[Timing]:
     """How the time to t = 20 grows with n, d and m over a factor of 8 each: the fitted exponents."""
     results = []
     for name, sizes in (
@@ -268,7 +266,7 @@ def exponents() -> list[Comparison]:
             )
         slope = np.polyfit(np.log([2.0**k for k in range(4)]), np.log(seconds), 1)[0]
         words = f"time grows like {name}^{slope:.2f} over a factor of 8 ({', '.join(f'{s:.2f} s' for s in seconds)})"
-        results.append(Comparison(f"dense/exponent-{name}", seconds[-1], "none", None, words))
+        results.append(Timing(f"dense/exponent-{name}", seconds[-1], "none", None, words))
     return results
 
 
@@ -282,7 +280,7 @@ def _descend(problem: TrainingProblem, iterations: int) -> Trajectory:
     return train(problem, GradientDescent(lr=DESCENT_RATE, iterations=iterations), until=Exhausted())
 
 
-def _runner(task: DenseTask) -> Callable[[], list[Comparison]]:
+def _runner(task: DenseTask) -> Callable[[], list[Timing]]:
     return partial(compare, task)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.general_solvers import diffrax_end, flat, scipy_end
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
@@ -27,7 +27,7 @@ DESCENT_ITERATIONS = 2_000_000  # Boursier & Flammarion (2024), App. B.1 [boursi
 DESCENT_RATE = 1e-3
 
 
-def three_points() -> list[Comparison]:
+def three_points() -> list[Timing]:
     """The three points of Boursier & Flammarion to stationarity, against their 2,000,000 iterations of descent."""
     data = load("three-points")
     line = data.X @ np.linalg.lstsq(data.X, data.y, rcond=None)[0]
@@ -43,7 +43,7 @@ def three_points() -> list[Comparison]:
             peer_s = seconds * DESCENT_ITERATIONS / 2000
         error = float(np.max(np.abs(ours.predictions - line)))
         results.append(
-            Comparison(
+            Timing(
                 f"flow/three-points-m{width}",
                 ours_s,
                 "our fused gradient descent, 2,000,000 iterations (extrapolated from 2,000)",
@@ -55,10 +55,10 @@ def three_points() -> list[Comparison]:
     ours_s, ours = best_time(partial(train, problem, EventDrivenFlow()), repeats=2)
     error = float(np.max(np.abs(ours.predictions - line)))
     words = f"{ours.crossings} crossings, end point {error:.1e} from least squares"
-    return [*results, Comparison("flow/three-points-infinite-width", ours_s, "none", None, words)]
+    return [*results, Timing("flow/three-points-infinite-width", ours_s, "none", None, words)]
 
 
-def scales() -> list[Comparison]:
+def scales() -> list[Timing]:
     """The same run at scale 1e-3 and at scale 1e-300."""
     data = load("three-points")
     times = {}
@@ -67,10 +67,10 @@ def scales() -> list[Comparison]:
         problem = TrainingProblem(data, SquareLoss(), network)
         times[scale], _ = best_time(partial(train, problem, EventDrivenFlow()), repeats=2)
     words = "the ratio compares two scales of our own; above 0.5 the tiny scale costs at most twice as much"
-    return [Comparison("flow/scale-1e-300", times["1e-300"], "ours at scale 1e-3", times["1e-3"], words)]
+    return [Timing("flow/scale-1e-300", times["1e-300"], "ours at scale 1e-3", times["1e-3"], words)]
 
 
-def grouped_descent() -> list[Comparison]:
+def grouped_descent() -> list[Timing]:
     """Grouped gradient descent, 2,000,000 iterations at width 200,000, against the plain one."""
     data = load("three-points")
     problem = TrainingProblem(data, SquareLoss(factor=2.0), _balanced(data, 200_000))
@@ -82,7 +82,7 @@ def grouped_descent() -> list[Comparison]:
     solver = GroupedGradientDescent(lr=DESCENT_RATE, iterations=DESCENT_ITERATIONS)
     ours_s, _ = best_time(partial(_descend, problem, solver), repeats=1, warm_up=False)
     return [
-        Comparison(
+        Timing(
             "flow/grouped-descent-m200000",
             ours_s,
             "our fused gradient descent, extrapolated from 2,000 iterations",
@@ -92,21 +92,21 @@ def grouped_descent() -> list[Comparison]:
     ]
 
 
-def general_solvers() -> list[Comparison]:
+def general_solvers() -> list[Timing]:
     """Orthogonally separable data, where neurons only cross, against SciPy and diffrax at equal measured accuracy."""
     data = load("orthogonally-separable:n=20,d=5,mu=0.1", seed=1)
     network = balanced_initialization(data, width=40, scale=0.1, rng=np.random.default_rng(3)).materialized()
     return _against_general_solvers("flow/crossings", TrainingProblem(data, LogisticLoss(), network), horizon=20.0)
 
 
-def sliding() -> list[Comparison]:
+def sliding() -> list[Timing]:
     """Two points on which a neuron slides: general solvers stall at the boundary."""
     data = Dataset([[1.0, 0.0], [0.5, 1.0]], [1.0, -1.0], task="regression")
     network = Network([[0.3, 0.2], [0.2, -0.4]], [0.5, -0.5])
     return _against_general_solvers("flow/sliding", TrainingProblem(data, SquareLoss(), network), horizon=20.0)
 
 
-def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: float) -> list[Comparison]:
+def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: float) -> list[Timing]:
     reference = _end(train(problem, EventDrivenFlow(rtol=1e-13), until=AtTime(horizon)))
     ours_s, ours = best_time(partial(train, problem, EventDrivenFlow(rtol=1e-10), until=AtTime(horizon)))
     error = float(np.max(np.abs(_end(ours) - reference)))
@@ -128,13 +128,13 @@ def _against_general_solvers(name: str, problem: TrainingProblem, *, horizon: fl
             if theirs <= max(error, 1e-9):
                 peer_s = seconds
                 break
-        results.append(Comparison(f"{name}-{solver.replace(' ', '-').lower()}", ours_s, solver, peer_s, words))
+        results.append(Timing(f"{name}-{solver.replace(' ', '-').lower()}", ours_s, solver, peer_s, words))
     slides = ours.events.of_kind("slide-entry").times
     if slides.size:
         last = results[-1]
         exits = ours.events.of_kind("slide-exit").times
         words = f"{last.agreement}; slides enter at {slides.round(6).tolist()}, leave at {exits.round(6).tolist()}"
-        results[-1] = Comparison(last.name, last.ours_s, last.peer, last.peer_s, words)
+        results[-1] = Timing(last.name, last.ours_s, last.peer, last.peer_s, words)
     return results
 
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.bench.linear_programs import cells_by_linear_programs
 
 
-def cones() -> list[Comparison]:
+def cones() -> list[Timing]:
     """Activation cones: n = 12, d = 3 and n = 20, d = 4 against one linear program per cell; larger sizes alone."""
     from reluflow.geometry.cones import activation_cones, num_open_cones
 
@@ -26,14 +26,12 @@ def cones() -> list[Comparison]:
             same = {tuple(row) for row in found.patterns.tolist()} == {tuple(row) for row in theirs.tolist()}
             agreement += "; the same patterns" if same else "; DIFFERENT patterns"
         results.append(
-            Comparison(
-                f"geometry/open-cones-n{n}-d{d}", ours_s, "one linear program per cell (HiGHS)", peer_s, agreement
-            )
+            Timing(f"geometry/open-cones-n{n}-d{d}", ours_s, "one linear program per cell (HiGHS)", peer_s, agreement)
         )
     return results
 
 
-def extremal() -> list[Comparison]:
+def extremal() -> list[Timing]:
     """All extremal vectors against a loop over all sign patterns."""
     from itertools import product
 
@@ -60,10 +58,10 @@ def extremal() -> list[Comparison]:
     peer_s, theirs = best_time(loop, repeats=1, warm_up=False)
     same = {tuple(row) for row in ours.patterns.tolist()} == theirs
     agreement = f"{len(ours)} vectors, {'the same' if same else 'DIFFERENT'}"
-    return [Comparison("geometry/extremal-n8-d3", ours_s, "a loop over all 3^n patterns", peer_s, agreement)]
+    return [Timing("geometry/extremal-n8-d3", ours_s, "a loop over all 3^n patterns", peer_s, agreement)]
 
 
-def alignment() -> list[Comparison]:
+def alignment() -> list[Timing]:
     """A million neurons to their end, against a tight generic integration of one hundred, scaled up."""
     from scipy.integrate import solve_ivp
 
@@ -94,7 +92,7 @@ def alignment() -> list[Comparison]:
     peer_s, worst = best_time(integrate, repeats=1, warm_up=False)
     scaled = peer_s * len(w) / len(few)
     return [
-        Comparison(
+        Timing(
             "geometry/alignment-1e6-neurons",
             ours_s,
             "SciPy DOP853 at rtol 1e-10 (100 neurons, scaled to 1e6)",

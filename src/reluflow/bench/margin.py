@@ -7,11 +7,11 @@ from functools import partial
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.bench.benchmark import Benchmark, Comparison, best_time
+from reluflow.bench.benchmark import Benchmark, Timing, best_time
 from reluflow.data.dataset import Dataset
 
 
-def hard_margins() -> list[Comparison]:
+def hard_margins() -> list[Timing]:
     """n = 1000, d = 50 and n = 2000, d = 784."""
     from reluflow.certificates.hard_margin import linear_separator
 
@@ -21,11 +21,11 @@ def hard_margins() -> list[Comparison]:
         ours_s, ours = best_time(partial(linear_separator, data), repeats=3)
         qp_s, qp_margin = best_time(partial(_by_quadratic_program, data), repeats=1, warm_up=False)
         agreement = f"gap {ours.gap:.1e}, margins differ by {abs(qp_margin - ours.margin) / ours.margin:.1e} (relative)"
-        results.append(Comparison(f"margin/n{n}-d{d}-qp", ours_s, "Clarabel, the primal QP", qp_s, agreement))
+        results.append(Timing(f"margin/n{n}-d{d}-qp", ours_s, "Clarabel, the primal QP", qp_s, agreement))
         for name, loss, strength in (("svc", "hinge", 1e6), ("svc-default", "squared_hinge", 1.0)):
             peer_s, agreement = _linear_svc(data, ours.margin, loss, strength)
             peer = f"scikit-learn LinearSVC, {loss}, C = {strength:g}"
-            results.append(Comparison(f"margin/n{n}-d{d}-{name}", ours_s, peer, peer_s, agreement))
+            results.append(Timing(f"margin/n{n}-d{d}-{name}", ours_s, peer, peer_s, agreement))
     return results
 
 

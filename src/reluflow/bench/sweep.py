@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reluflow.bench.benchmark import Benchmark, Comparison
+from reluflow.bench.benchmark import Benchmark, Timing
 
 CASES, WIDTH = 10_000, 200
 SIZE_VARIABLE = "RELUFLOW_BENCH_SWEEP_CASES"  # fewer cases, to try it out
@@ -73,7 +73,7 @@ def _size() -> int:
     return int(os.environ.get(SIZE_VARIABLE, CASES))
 
 
-def two_workers() -> list[Comparison]:
+def two_workers() -> list[Timing]:
     """10,000 cases of three points, m = 200: two processes, and two Dask workers, against one process."""
     cases = _size()
     comparisons = []
@@ -87,20 +87,20 @@ def two_workers() -> list[Comparison]:
             f"{one.processor_seconds:.4g} s with one worker, {two.processor_seconds:.4g} s with two; "
             f"driver's peak {two.memory:.0f} MiB, with a tenth of the cases {less.memory:.0f} MiB"
         )
-        comparisons.append(Comparison("sweep/two-processes", two.seconds, "one process", one.seconds, note))
+        comparisons.append(Timing("sweep/two-processes", two.seconds, "one process", one.seconds, note))
         try:
             dask = _sweep(Path(folder, "dask"), cases, "--executor", "dask", "--workers", "2")
         except subprocess.CalledProcessError as error:
             comparisons.append(
-                Comparison("sweep/two-dask-workers", float("nan"), "one process", None, str(error.stderr)[-200:])
+                Timing("sweep/two-dask-workers", float("nan"), "one process", None, str(error.stderr)[-200:])
             )
         else:
             note = f"{differing_rows(one.folder, dask.folder)} of {cases} rows differ"
-            comparisons.append(Comparison("sweep/two-dask-workers", dask.seconds, "one process", one.seconds, note))
+            comparisons.append(Timing("sweep/two-dask-workers", dask.seconds, "one process", one.seconds, note))
     return comparisons
 
 
-def overhead() -> list[Comparison]:
+def overhead() -> list[Timing]:
     """What a case costs beyond its run: many runs of one step, the start of the processes taken out by a difference."""
     cases = min(SHORT_CASES, _size())
     fewer = max(cases // 10, 4)
@@ -115,7 +115,7 @@ def overhead() -> list[Comparison]:
             f"{each * (clock - runs):.3g} ms a case beyond the runs on the clock, {each * (processor - runs):.3g} ms "
             f"of processor time ({cases - fewer} runs of {each * runs:.3g} ms each)"
         )
-        return [Comparison("sweep/overhead", clock, "the runs alone", runs, note)]
+        return [Timing("sweep/overhead", clock, "the runs alone", runs, note)]
 
 
 def differing_rows(one: Path, two: Path) -> int:
@@ -127,13 +127,13 @@ def differing_rows(one: Path, two: Path) -> int:
     return int((~same).any(axis=1).sum())
 
 
-def many_cases(cases: int) -> list[Comparison]:
+def many_cases(cases: int) -> list[Timing]:
     """List, resume and tabulate cases, a tenth and a hundredth as many: results made up, files real."""
     names = ("sweep/tabulate-hundredth", "sweep/tabulate-tenth", "sweep/tabulate")
     return [_tabulated(cases // part, name, None) for part, name in zip((100, 10, 1), names, strict=True)]
 
 
-def _tabulated(cases: int, name: str, peer: float | None) -> Comparison:
+def _tabulated(cases: int, name: str, peer: float | None) -> Timing:
     with tempfile.TemporaryDirectory() as folder:
         code = (
             "import sys, time, resource\n"
@@ -170,7 +170,7 @@ def _tabulated(cases: int, name: str, peer: float | None) -> Comparison:
             f"{1e6 * processor / cases:.3g} us of processor time a case, {memory:.0f} MiB; "
             f"{time.perf_counter() - began:.0f} s in all"
         )
-        return Comparison(name, seconds, "its own cost is linear", peer, note)
+        return Timing(name, seconds, "its own cost is linear", peer, note)
 
 
 BENCHMARKS = (

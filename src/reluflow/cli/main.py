@@ -67,7 +67,7 @@ def _run(words: list[str]) -> NoReturn:
     from reluflow.errors import ReluflowError  # loads NumPy, which Ctrl-C may end as well
 
     try:
-        with _stages_spoken():
+        with _warnings_spoken():
             status = _dispatch(words)
         sys.stdout.flush()
     except ReluflowError as error:
@@ -87,17 +87,19 @@ def _run(words: list[str]) -> NoReturn:
 
 
 @contextmanager
-def _stages_spoken() -> Iterator[None]:
-    """Say in one sentence, each once, what failed after a run, without the place in the code."""
+def _warnings_spoken() -> Iterator[None]:
+    """Say in one sentence, each once, what failed after a run, or which paper was left out, and no place in code."""
     from reluflow.after_run import StageFailed
+    from reluflow.errors import BrokenPaperWarning
 
     said: set[str] = set()
     with warnings.catch_warnings():
-        warnings.simplefilter("always", StageFailed)
+        for spoken in (StageFailed, BrokenPaperWarning):
+            warnings.simplefilter("always", spoken)
         shown = warnings.showwarning
 
         def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if not issubclass(category, StageFailed):
+            if not issubclass(category, (StageFailed, BrokenPaperWarning)):
                 shown(message, category, *place, **more)
             elif str(message) not in said:
                 said.add(str(message))

@@ -28,10 +28,10 @@ def command(
     Example: reluflow theorems boursier2024
     """
     from reluflow.theory.coverage import coverage_of, coverage_page, erratum_name
-    from reluflow.theory.registry import PAPERS, results_of, theorems
+    from reluflow.theory.registry import papers, results_of, theorems
 
-    papers = PAPERS if paper is None else (paper,)
-    for name in papers:
+    asked = papers() if paper is None else (paper,)
+    for name in asked:
         results_of(name)  # refuses an unknown paper before anything is printed
     if coverage:
         print(coverage_page() if paper is None else coverage_of(paper), end="")
@@ -39,9 +39,9 @@ def command(
     if errata:
         from reluflow.theory.erratum import errata_page
 
-        print(errata_page(papers), end="")
+        print(errata_page(asked), end="")
         return
-    listed = theorems(papers)
+    listed = theorems(asked)
     if json:
         rows = [
             {

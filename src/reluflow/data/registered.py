@@ -64,6 +64,11 @@ class DatasetParameter:
         return value
 
 
+def size_parameters(n: int, d: int) -> tuple[DatasetParameter, DatasetParameter]:
+    """The parameters `n` and `d` with these defaults."""
+    return DatasetParameter("n", int, n, "number of samples"), DatasetParameter("d", int, d, "dimension")
+
+
 @dataclass(frozen=True)
 class SuggestedSettings:
     """The loss and the leak with which a paper uses its dataset: suggestions, never applied silently.

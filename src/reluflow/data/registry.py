@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from reluflow.data.catalogue import CATALOGUE
@@ -18,8 +19,28 @@ from reluflow.data.given import reading_of
 from reluflow.data.reading import Reading
 from reluflow.data.registered import RegisteredDataset, SuggestedSettings, Value
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import found_papers
 
-REGISTRY: Mapping[str, RegisteredDataset] = MappingProxyType({entry.name: entry for entry in CATALOGUE})
+
+class _Registry(Mapping[str, RegisteredDataset]):
+    """Every registered dataset by name, those of the papers first; the papers are looked for when it is first read."""
+
+    @cached_property
+    def _entries(self) -> dict[str, RegisteredDataset]:
+        papers = (paper.values("data", "DATASETS") for paper in found_papers().values())
+        return {entry.name: entry for entry in (*chain.from_iterable(papers), *CATALOGUE)}
+
+    def __getitem__(self, name: str) -> RegisteredDataset:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+REGISTRY: Mapping[str, RegisteredDataset] = _Registry()
 
 DEFAULT_SEED = 0
 

@@ -9,10 +9,11 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import REGISTRY, load, suggested_settings
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.experiments.evidence import GatheringInterrupted, gather
+from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import initialization_named, neuron_rng
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.plan import GatheringInterrupted
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict
 

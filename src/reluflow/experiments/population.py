@@ -15,7 +15,8 @@ from reluflow.single_neuron.descent import DescentRecord, planar_columns, popula
 from reluflow.single_neuron.exact_orbit import balanced_orbit
 from reluflow.single_neuron.full_parameter_flow import ParameterTrajectory, parameter_flow
 from reluflow.single_neuron.population import NeuronParameters, population_gradient
-from reluflow.theory.evidence import Evidence, PopulationPlan
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import PopulationPlan
 from reluflow.theory.lee2022 import runs
 from reluflow.theory.lee2022.model import start, student, teacher
 from reluflow.theory.lee2022.runs import ComparisonCurves, EulerRuns, NeuronDescent

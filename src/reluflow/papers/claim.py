@@ -8,6 +8,7 @@ from typing import Any
 
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.store import as_plain
+from reluflow.theory.comparison import Comparison, at_least, at_most, equals, worst_compared
 
 Number = float | int
 Measurement = float | int | str | tuple[float, ...]
@@ -76,33 +77,42 @@ class Claim:
         return f"{'Note' if self.holds else 'Why'}: {self.why}" if self.why else ""
 
     @classmethod
+    def of(cls, text: str, comparison: Comparison, expected: str, *, why: str = "", **words: Any) -> Claim:
+        """What a comparison says; where it is undecided, its detail says why."""
+        measured = math.nan if comparison.measured is None else comparison.measured
+        reason = why or (comparison.detail if comparison.holds is None else "")
+        return cls(text, comparison.holds, measured, expected, why=reason, **words)
+
+    @classmethod
     def near(
         cls, text: str, measured: Number, expected: Number, *, atol: float = 0.0, rtol: float = 0.0, **words: Any
     ) -> Claim:
         """|measured - expected| <= atol + rtol |expected|."""
         room = atol + rtol * abs(expected)
-        value = float(measured)
-        return cls(text, abs(value - expected) <= room, value, f"{expected:.6g} ± {room:.2g}", **words)
+        return cls.of(text, equals(measured, expected, atol=room), f"{expected:.6g} ± {room:.2g}", **words)
 
     @classmethod
     def below(cls, text: str, measured: Number, bound: Number, **words: Any) -> Claim:
         """measured <= bound."""
-        return cls(text, float(measured) <= bound, float(measured), f"at most {bound:.6g}", **words)
+        return cls.of(text, at_most(measured, bound), f"at most {bound:.6g}", **words)
 
     @classmethod
     def above(cls, text: str, measured: Number, bound: Number, **words: Any) -> Claim:
         """measured >= bound."""
-        return cls(text, float(measured) >= bound, float(measured), f"at least {bound:.6g}", **words)
+        return cls.of(text, at_least(measured, bound), f"at least {bound:.6g}", **words)
 
     @classmethod
     def between(cls, text: str, measured: Number, low: Number, high: Number, **words: Any) -> Claim:
         """low <= measured <= high."""
-        return cls(text, low <= float(measured) <= high, float(measured), f"{low:.6g} to {high:.6g}", **words)
+        sides = (at_least(measured, low), at_most(measured, high))
+        worse = next((side for side in sides if not side.holds), sides[0])
+        return cls.of(text, worse, f"{low:.6g} to {high:.6g}", **words)
 
     @classmethod
     def equal(cls, text: str, measured: int, expected: int, **words: Any) -> Claim:
         """Two counts that must be the same."""
-        return cls(text, int(measured) == int(expected), int(measured), int(expected), **words)
+        counts = worst_compared(int(measured), "equals", int(expected))
+        return cls(text, counts.holds, int(measured), int(expected), **words)
 
 
 def in_words(value: Measurement) -> str:

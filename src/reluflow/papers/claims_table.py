@@ -8,7 +8,7 @@ from pathlib import Path
 from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
 from reluflow.papers.figure import Size
-from reluflow.papers.registry import PAPERS
+from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction
 
 _VERDICTS = {True: "✓ yes", False: "✗ no", None: "? open"}
@@ -27,7 +27,7 @@ def claims_markdown(made: Iterable[Reproduction]) -> str:
     """
     items = tuple(made)
     lines = [_opening(items)]
-    for paper, words in PAPERS.items():
+    for paper, words in papers().items():
         chosen = [item for item in items if item.key.startswith(f"{paper}/")]
         if not chosen:
             continue

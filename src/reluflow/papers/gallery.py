@@ -14,7 +14,7 @@ import numpy as np
 import reluflow
 from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
-from reluflow.papers.registry import PAPERS
+from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction
 from reluflow.typesetting import typeset
 
@@ -72,7 +72,7 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
         Where `index.html` goes; an existing one is replaced only by a complete one.
     """
     items = tuple(made)
-    papers = [paper for paper in PAPERS if any(item.key.startswith(f"{paper}/") for item in items)]
+    shown = [paper for paper in papers() if any(item.key.startswith(f"{paper}/") for item in items)]
     body = [
         "<h1>reluflow reproduce: figures, tables and claims of the papers</h1>",
         f'<p class="sum">{_summary(items)}</p>',
@@ -83,8 +83,8 @@ def write_gallery(made: Iterable[Reproduction], folder: Path) -> Path:
         ),
         "</ul></nav>",
     ]
-    for paper in papers:
-        body.append(f'<h2 id="{paper}">{html.escape(PAPERS[paper])} <span class="key">[{paper}]</span></h2>')
+    for paper in shown:
+        body.append(f'<h2 id="{paper}">{html.escape(papers()[paper])} <span class="key">[{paper}]</span></h2>')
         body.extend(_section(item, folder) for item in items if item.key.startswith(f"{paper}/"))
     body.append(
         f"<p>reluflow {reluflow.__version__}, NumPy {np.__version__}, Python {platform.python_version()}. "

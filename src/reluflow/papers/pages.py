@@ -11,7 +11,7 @@ from pathlib import Path
 from reluflow.data.atomic import replacing
 from reluflow.papers.claim import Claim, in_words
 from reluflow.papers.figure import Size
-from reluflow.papers.registry import PAPERS
+from reluflow.papers.registry import papers
 from reluflow.papers.reproduction import Reproduction, merged, read_record, write_record
 
 _MARKS = {True: "✓", False: "✗", None: "?"}
@@ -55,7 +55,7 @@ def page_name(key: str) -> str:
 def figure_page(item: Reproduction) -> str:
     """The page of one figure as Markdown; its files are beside the page."""
     paper = item.key.partition("/")[0]
-    lines = [f"# {item.title}", "", f"*{PAPERS[paper]}* [{paper}]. {_verdict(item)}", ""]
+    lines = [f"# {item.title}", "", f"*{papers()[paper]}* [{paper}]. {_verdict(item)}", ""]
     for path in item.files:
         lines += [f"[![{html.escape(item.title, quote=False)}]({path.name})]({path.name})", ""]  # opens at its own size
     if item.files:
@@ -94,7 +94,7 @@ def index_page(items: tuple[Reproduction, ...], folder: str) -> str:
         + (f"; at quick size so far: {', '.join(quick)}" if quick else "")
         + (f"; of {', '.join(drawn)} only the picture is at quick size." if drawn else "."),
     ]
-    for paper, words in PAPERS.items():
+    for paper, words in papers().items():
         chosen = [item for item in items if item.key.startswith(f"{paper}/")]
         if not chosen:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import importlib.util
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -12,13 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import Paper, found_papers
 from reluflow.papers.figure import PaperFigure
-from reluflow.theory.bibliography import BIBLIOGRAPHY
-
-PAPERS = {
-    key: BIBLIOGRAPHY[key].titled
-    for key in ("min2024", "boursier2024", "lyu2021", "lee2022", "phuong2021", "chistikov2023")
-}
 
 _FILE = re.compile(r"(figure|table)_(\d+)\.py")
 _SHORT = {"figure": "fig", "table": "table"}
@@ -38,10 +34,15 @@ class Entry:
         return self.key.partition("/")[0]
 
 
+def papers() -> dict[str, str]:
+    """Authors and title of every paper, by key, in the order of lists."""
+    return {key: paper.titled for key, paper in found_papers().items()}
+
+
 @cache
 def all_entries() -> tuple[Entry, ...]:
     """Every figure and table there is, paper by paper in numerical order; reads the files and imports none."""
-    return tuple(entry for paper in PAPERS for entry in _entries_of(paper))
+    return tuple(entry for paper in found_papers().values() for entry in _entries_of(paper))
 
 
 def entries_named(name: str) -> tuple[Entry, ...]:
@@ -52,14 +53,14 @@ def entries_named(name: str) -> tuple[Entry, ...]:
         return chosen
     keys = [entry.key for entry in all_entries()]
     paper = wanted.partition("/")[0]
-    if paper in PAPERS:
+    if paper in papers():
         hint = f"{paper} has {', '.join(key for key in keys if key.startswith(f'{paper}/')) or 'no figure yet'}."
-    elif close := difflib.get_close_matches(wanted, [*PAPERS, *keys], n=1, cutoff=0.7):
+    elif close := difflib.get_close_matches(wanted, [*papers(), *keys], n=1, cutoff=0.7):
         hint = f"did you mean {close[0]}?"
     else:
         hint = "`reluflow reproduce` lists them."
     raise InvalidInputError(
-        f"`PAPER` must be one of {', '.join(PAPERS)}, or one of their figures such as boursier2024/fig2, "
+        f"`PAPER` must be one of {', '.join(papers())}, or one of their figures such as boursier2024/fig2, "
         f"got {name!r}; {hint}"
     )
 
@@ -72,13 +73,24 @@ def load_figure(entry: Entry) -> PaperFigure[Any]:
     return figure
 
 
-def _entries_of(paper: str) -> list[Entry]:
+def _entries_of(paper: Paper) -> list[Entry]:
     found = []
-    for path in (Path(__file__).parent / paper).glob("*_*.py"):
-        if match := _FILE.fullmatch(path.name):
-            kind, number = match[1], int(match[2])
-            document = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
-            title = document.partition("\n")[0].rstrip(".")
-            entry = Entry(f"{paper}/{_SHORT[kind]}{number}", title, f"reluflow.papers.{paper}.{path.stem}")
-            found.append((kind, number, entry))
+    for package in (paper.package, f"{paper.package}.figures"):
+        for path in _files_of(package):
+            if match := _FILE.fullmatch(path.name):
+                kind, number = match[1], int(match[2])
+                document = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+                title = document.partition("\n")[0].rstrip(".")
+                entry = Entry(f"{paper.key}/{_SHORT[kind]}{number}", title, f"{package}.{path.stem}")
+                found.append((kind, number, entry))
     return [entry for _, _, entry in sorted(found, key=lambda item: item[:2])]
+
+
+def _files_of(package: str) -> list[Path]:
+    """The modules of a package, where there is one; it is found and not loaded."""
+    if package.startswith(f"{__package__}."):
+        folders = [Path(__file__).parent.joinpath(*package.split(".")[2:])]
+    else:
+        spec = importlib.util.find_spec(package)
+        folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+    return [path for folder in folders for path in folder.glob("*_*.py")]

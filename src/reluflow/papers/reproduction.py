@@ -243,15 +243,15 @@ def read_record(folder: Path) -> tuple[Reproduction, ...]:
 
 def merged(earlier: Iterable[Reproduction], new: Iterable[Reproduction]) -> tuple[Reproduction, ...]:
     """Both, a new one in the place of an earlier one with its key, sorted like the registry."""
-    from reluflow.papers.registry import PAPERS
+    from reluflow.papers.registry import papers
 
     by_key = {item.key: item for item in earlier} | {item.key: item for item in new}
-    papers = list(PAPERS)
+    order = list(papers())
 
     def place(item: Reproduction) -> tuple[int, str, int]:
         paper, _, name = item.key.partition("/")
         digits = "".join(filter(str.isdigit, name))
-        return (papers.index(paper) if paper in papers else len(papers), name.rstrip("0123456789"), int(digits or 0))
+        return (order.index(paper) if paper in order else len(order), name.rstrip("0123456789"), int(digits or 0))
 
     return tuple(sorted(by_key.values(), key=place))
 

@@ -155,9 +155,9 @@ def measure_named(name: str) -> Measure:
         theorem_named(key)
         return Measure(name, _Verdict(key), name)
     if colon and kind == "condition":
-        from reluflow.theory.diagnosis import ASSUMPTIONS
+        from reluflow.theory.diagnosis import assumptions
 
-        if key not in {assumption.key for assumption in ASSUMPTIONS}:
+        if key not in {assumption.key for assumption in assumptions()}:
             raise InvalidInputError(f"`{name}` must name a condition of `reluflow diagnose`, got {key!r}.")
         return Measure(name, _ConditionMargin(key), name)
     close = difflib.get_close_matches(name, BUILT_IN, n=1)

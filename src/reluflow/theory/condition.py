@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING
+
+from reluflow.theory.comparison import Comparison
 
 if TYPE_CHECKING:
     from reluflow.theory.facts import DatasetFacts
@@ -54,62 +55,21 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """Verdict, margin and detail, before they are attached to an assumption."""
-
-    holds: bool | None
-    margin: float | None
-    detail: str
-
-
-def undecided(why: str) -> Judgement:
-    """The judgement of a condition that is out of reach, with the reason."""
-    return Judgement(holds=None, margin=None, detail=why)
-
-
-def fails(why: str, margin: float | None = None) -> Judgement:
-    """The judgement of a condition that fails for a reason that is not its own inequality."""
-    return Judgement(holds=False, margin=margin, detail=why)
-
-
-def positive(margin: float, detail: str) -> Judgement:
-    """Holds exactly when the margin is above 0."""
-    return Judgement(holds=bool(margin > 0.0), margin=float(margin), detail=detail)
-
-
-_COMPARED = {"above": gt, "at_least": ge, "below": lt, "at_most": le, "equals": eq}
-
-
-def compared(number: float, side: str, bound: float, words: str, evidence: object = None) -> Judgement:
-    """A number that must be `above`, `at_least`, `below` or `at_most` a bound; one that `equals` it has no margin.
-
-    >>> compared(3, "at_least", 2, "{number} against {bound}")
-    Judgement(holds=True, margin=1.0, detail='3 against 2')
-    """
-    gap = bound - number if side in ("below", "at_most") else number - bound
-    margin = None if side == "equals" else float(gap)
-    told = words.format(number=number, bound=bound, evidence=evidence)
-    return Judgement(bool(_COMPARED[side](number, bound)), margin, told)
-
-
-@dataclass(frozen=True)
 class Assumption:
     """A condition before it meets a dataset: its key, its paper, where it stands, how it is judged."""
 
     key: str
     paper: str
     statement: str
-    judge: Callable[[DatasetFacts], Judgement]
+    judge: Callable[[DatasetFacts], Comparison]
 
 
 @dataclass(frozen=True)
 class DataHypotheses:
-    """The data part of a theorem's hypotheses, read off the theorem itself.
+    """What `reluflow diagnose` must know to tell whether data allow a theorem; the assumptions are its hypotheses.
 
     Parameters
     ----------
-    key
-        `paper:result`.
     losses
         Names of the losses it speaks of.
     leaks
@@ -118,11 +78,13 @@ class DataHypotheses:
         Force of one sample at h = 0 for which its times are stated, summed over samples; None if no time is stated.
         Another factor or the mean over samples runs through the same trajectory at another speed.
     apart
-        Assumptions of the theorem that say nothing of the data: of the draw, or of the unit of time.
+        Keys of assumptions of the theorem that say nothing of the data: of the draw, or of the unit of time.
+    key
+        `paper:result`; filled in by the diagnosis.
     """
 
-    key: str
     losses: tuple[str, ...] = ("square", "logistic", "exponential")
     leaks: str = "any"
     total_force: float | None = None
     apart: tuple[str, ...] = ()
+    key: str = ""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.registry import PAPERS, results_of
-from reluflow.theory.statements import Elsewhere
+from reluflow.found_papers import found_papers
+from reluflow.theory.elsewhere import Elsewhere
+from reluflow.theory.registry import papers, results_of
 from reluflow.theory.theorem import Theorem
 
 _TESTS = Path(__file__).resolve().parents[3] / "tests"  # in a checkout; an installed package has none
@@ -32,7 +32,7 @@ def coverage_page() -> str:
     """How many results of each paper are covered, and how, as Markdown."""
     lines = [_HEAD]
     lines += [f"| paper | results | {' | '.join(_COUNTED)} | part | ours |", "| --- " * (len(_COUNTED) + 4) + "|"]
-    for paper in PAPERS:
+    for paper in papers():
         statuses = [status_of(result) for result in results_of(paper)]
         counts = [statuses.count(name) for name in (*_COUNTED, "part", "ours")]
         cells = [str(count) for count in (sum(counts[: len(_COUNTED)]), *counts)]
@@ -42,7 +42,7 @@ def coverage_page() -> str:
 
 def coverage_of(paper: str) -> str:
     """Every result of a paper, what it says and where it is covered, as Markdown."""
-    lines = [f"# {BIBLIOGRAPHY[paper].cited}", ""]
+    lines = [f"# {found_papers()[paper].cited}", ""]
     lines += ["What the words in bold mean is said [beside the counts](../coverage.md).", ""]
     lines += ["| result | what it says | where |", "| --- " * 3 + "|"]
     lines += [_row(result) for result in results_of(paper)]
@@ -76,16 +76,20 @@ def erratum_name(theorem: Theorem) -> str:
 def _test_of(theorem: Theorem) -> str:
     """The test file that takes the result through the contract; nothing where the tests are not at hand."""
     paper, _, result = theorem.key.partition(":")
-    return _first_with((f'"{theorem.key}"', f'"{result}"'), f"theory/{paper}/")
+    return _first_with((f'"{theorem.key}"', f'"{result}"'), *_folders(paper))
 
 
 def _test_of_place(result: Elsewhere) -> str:
     """A test file that names the function or the condition; for a part, that of the containing result."""
     paper = result.key.partition(":")[0]
     if result.status == "part":
-        return _first_with((f'"{result.where}"', f'"{result.where.partition(":")[2]}"'), f"theory/{paper}/")
+        return _first_with((f'"{result.where}"', f'"{result.where.partition(":")[2]}"'), *_folders(paper))
     name = result.where.rpartition(".")[2] if result.status in ("definition", "ours") else f'"{result.where}"'
-    return _first_with((name,), f"theory/{paper}/", "") if result.where else ""
+    return _first_with((name,), *_folders(paper), "") if result.where else ""
+
+
+def _folders(paper: str) -> tuple[str, str]:
+    return f"theory/{paper}/", f"papers/{paper}/"
 
 
 def _first_with(words: Iterable[str], *folders: str) -> str:

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from reluflow.theory.measurement import need
+from reluflow.theory.comparison import require
 
 Tables = dict[str, Any]
 
@@ -47,7 +47,7 @@ def reference(paper: str, text: str) -> Any:
     `evidence.leak` is a part of the evidence itself. A name of more than one dot is one of the whole package, as in
     `endings.limit.certified_limit`.
 
-    >>> reference("lyu2021", "theory.measurement.at_most(3.0).slack")(1.0)
+    >>> reference("lyu2021", "theory.comparison.at_most(3.0).slack")(1.0)
     2.0
     """
     return _read(paper, ast.parse(text, mode="eval").body)
@@ -62,7 +62,7 @@ def _read(paper: str, node: ast.expr) -> Any:
         return lambda evidence: evidence
     if isinstance(node, ast.Attribute) and _is_found(node):
         owner, name = _read(paper, node.value), node.attr
-        return lambda evidence: getattr(need(owner(evidence), f"what has `{name}` was not found"), name)
+        return lambda evidence: getattr(require(owner(evidence), f"what has `{name}` was not found"), name)
     if not isinstance(node, ast.Call):
         return named(paper, ast.unparse(node))
     found, is_method = _read(paper, node.func), _is_found(node.func)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
+from reluflow.found_papers import Paper, found_papers
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
-from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.condition import Assumption, Condition, DataHypotheses, undecided
+from reluflow.theory.comparison import Comparison, undecided
+from reluflow.theory.condition import Assumption, Condition, DataHypotheses
 from reluflow.theory.data_files import reference, tables_of
 from reluflow.theory.facts import DatasetFacts
 
@@ -26,28 +29,51 @@ def _separability_first(assumption: Assumption) -> tuple[bool, str]:
     return not is_separability, assumption.key if is_separability else ""
 
 
-def _assumptions(paper: str) -> list[Assumption]:
-    rows = tables_of(paper, "conditions")["assumptions"].items()
-    return [Assumption(key, paper, row["says"], reference(paper, row["judge"])) for key, row in rows]
+@cache
+def assumptions() -> tuple[Assumption, ...]:
+    """Every assumption on data of the papers, each once: separability first, then in the papers' order."""
+    found: dict[str, Assumption] = {}
+    for paper in found_papers().values():
+        for assumption in _assumptions_of(paper):
+            found.setdefault(assumption.key, assumption)
+    return tuple(sorted(found.values(), key=_separability_first))
 
 
-def _theorems(paper: str) -> list[DataHypotheses]:
-    found: list[DataHypotheses] = []
-    for key, row in tables_of(paper, "conditions")["theorems"].items():
-        fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-        found.append(DataHypotheses(f"{paper}:{key}", **fields))
-    return found
+def assumption_named(key: str) -> Assumption:
+    """The assumption of this key."""
+    found = {assumption.key: assumption for assumption in assumptions()}
+    if key not in found:
+        raise InvalidInputError(f"`key` must be one of {', '.join(found)}, got {key!r}.")
+    return found[key]
 
 
-ASSUMPTIONS = tuple(sorted((a for paper in BIBLIOGRAPHY for a in _assumptions(paper)), key=_separability_first))
-THEOREMS = tuple(theorem for paper in BIBLIOGRAPHY for theorem in _theorems(paper))
+def _assumptions_of(paper: Paper) -> tuple[Assumption, ...]:
+    if not paper.is_tables:
+        return paper.values("assumptions", "ASSUMPTIONS")
+    rows = tables_of(paper.key, "conditions")["assumptions"].items()
+    return tuple(Assumption(key, paper.key, row["says"], reference(paper.key, row["judge"])) for key, row in rows)
+
+
+@cache
+def main_theorems() -> tuple[DataHypotheses, ...]:
+    """What is known of the theorems that a diagnosis speaks of, by paper and number."""
+    from reluflow.theory.registry import theorems
+
+    found = [replace(t.diagnosed, key=t.key) for t in theorems() if t.diagnosed is not None]
+    papers = list(found_papers())
+    return tuple(sorted(found, key=lambda t: (papers.index(t.key.partition(":")[0]), _numbered(t.key))))
+
+
+def _numbered(key: str) -> list[str | int]:
+    """The key with its numbers as such, so that thm10 comes after thm2."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key)]
 
 
 def conditions_of(theorem: DataHypotheses) -> tuple[str, ...]:
     """Keys of the assumptions among the theorem's own hypotheses, in its order."""
     from reluflow.theory.registry import theorem_named
 
-    known = {assumption.key for assumption in ASSUMPTIONS} - set(theorem.apart)
+    known = {assumption.key for assumption in assumptions()} - set(theorem.apart)
     return tuple(h.name for h in theorem_named(theorem.key).hypotheses if h.name in known)
 
 
@@ -134,14 +160,19 @@ def diagnose(
     chosen = loss_named(loss) if isinstance(loss, str) else loss
     facts = DatasetFacts(dataset, default_loss(dataset) if chosen is None else chosen, leak)
     allowed, conditions = ProcessorTime(max_seconds), []
-    for number, assumption in enumerate(ASSUMPTIONS, start=1):
+    for number, assumption in enumerate(assumptions(), start=1):
         found = undecided(NOT_JUDGED) if allowed.is_spent else assumption.judge(facts)
-        conditions.append(Condition(assumption.key, assumption.paper, assumption.statement, **vars(found)))
+        conditions.append(_condition(assumption, found))
         if progress is not None:
-            progress(number / len(ASSUMPTIONS))
+            progress(number / len(assumptions()))
     by_key = {condition.key: condition for condition in conditions}
-    theorems = tuple(_applicability(theorem, by_key, facts) for theorem in THEOREMS)
+    theorems = tuple(_applicability(theorem, by_key, facts) for theorem in main_theorems())
     return Diagnosis(dataset, facts.loss, leak, tuple(conditions), theorems)
+
+
+def _condition(assumption: Assumption, judged: Comparison) -> Condition:
+    key, paper, statement = assumption.key, assumption.paper, assumption.statement
+    return Condition(key, paper, statement, judged.holds, judged.margin, judged.detail)
 
 
 def default_loss(dataset: Dataset) -> AbstractLoss:

@@ -9,11 +9,11 @@ from functools import cache, partial
 from typing import Any
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory.bibliography import BIBLIOGRAPHY
+from reluflow.found_papers import found_papers
+from reluflow.theory.comparison import Comparison
 from reluflow.theory.data_files import as_line, named, tables_of
-from reluflow.theory.measurement import Measurement
 
-Case = Callable[[], Measurement]
+Case = Callable[[], Comparison]
 
 _CODE = re.compile(r"\b([EFP]\d+)\b")
 
@@ -67,8 +67,10 @@ class Erratum:
 @cache
 def errata_of(paper: str) -> tuple[Erratum, ...]:
     """Every erratum of a paper, in the order of its codes."""
-    if paper not in BIBLIOGRAPHY:
-        raise InvalidInputError(f"`paper` must be one of {', '.join(BIBLIOGRAPHY)}, got {paper!r}.")
+    if paper not in found_papers():
+        raise InvalidInputError(f"`paper` must be one of {', '.join(found_papers())}, got {paper!r}.")
+    if not found_papers()[paper].is_tables:
+        return found_papers()[paper].values("errata", "ERRATA")
     found = []
     for code, row in tables_of(paper, "errata").items():
         told = {name: as_line(row[name]) for name in row if name not in ("case", "values")}
@@ -116,13 +118,13 @@ F marks a finding: an observation of the paper that does not hold everywhere. Th
 """
 
 
-def errata_page(papers: Iterable[str] = tuple(BIBLIOGRAPHY)) -> str:
-    """The errata of the given papers as Markdown; the cases are measured."""
+def errata_page(papers: Iterable[str] | None = None) -> str:
+    """The errata of the given papers, or of all, as Markdown; the cases are measured."""
     from reluflow.theory.registry import theorems
 
     lines = [_HEAD]
-    for paper in papers:
-        lines += ["", f"## {BIBLIOGRAPHY[paper].cited} [{paper}]", ""]
+    for paper in found_papers() if papers is None else papers:
+        lines += ["", f"## {found_papers()[paper].cited} [{paper}]", ""]
         lines += ["| key | where | printed | holds instead | measured | in the checks of |", "| --- " * 6 + "|"]
         for erratum in errata_of(paper):
             used = [t.key.partition(":")[2] for t in theorems((paper,)) if erratum.key in t.errata]

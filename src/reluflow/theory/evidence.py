@@ -1,15 +1,14 @@
-"""Evidence: what a theorem judges (a problem, a run, perhaps a sweep of runs) and the plan that asks for it."""
+"""Evidence: what a theorem judges: a problem, a run, perhaps a sweep of runs or a record of another kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.stopping import AbstractStoppingRule
 from reluflow.dynamics.trajectory import Law, Trajectory
 from reluflow.errors import InvalidInputError
 from reluflow.losses import AbstractLoss
@@ -18,76 +17,6 @@ from reluflow.theory.facts import DatasetFacts
 
 Value = TypeVar("Value")
 More = ParamSpec("More")
-Ridge = Literal["stop", "positive", "negative", "stay"]
-
-
-@dataclass(frozen=True, eq=False)
-class Companion:
-    """Another network to run beside the problem's own, on the same samples with the same loss.
-
-    Parameters
-    ----------
-    name
-        Key of its trajectory in `Evidence.companions`.
-    network
-        The network at time 0.
-    times, until
-        As in `FlowPlan`.
-    ridge
-        As in `FlowPlan`; None does what the plan does.
-    """
-
-    name: str
-    network: Network
-    times: tuple[float, ...] = ()
-    until: AbstractStoppingRule | None = None
-    ridge: Ridge | None = None
-
-
-@dataclass(frozen=True)
-class FlowPlan:
-    """What a run of the two-layer flow must record.
-
-    Parameters
-    ----------
-    times
-        Snapshots of the network at exactly these times.
-    until
-        When to stop; None runs to the last of `times`.
-    horizon, log_horizon
-        Give up at this time, or at this logarithm of the time.
-    sweep
-        Natural logarithms of factors: the same draw is also run with the network multiplied by exp of each. The plan
-        is asked anew for each, for times depend on the scale.
-    ridge
-        What to do where the flow is not unique: stop, positive, negative or stay.
-    companions
-        Other networks to run beside this one, where a result compares two runs; not repeated over the sweep.
-    """
-
-    times: tuple[float, ...] = ()
-    until: AbstractStoppingRule | None = None
-    horizon: float = float("inf")
-    log_horizon: float = float("inf")
-    sweep: tuple[float, ...] = ()
-    ridge: Ridge = "stop"
-    companions: tuple[Companion, ...] = ()
-
-
-@dataclass(frozen=True)
-class PopulationPlan:
-    """What a run of the single-neuron population model must record.
-
-    Parameters
-    ----------
-    kind
-        Name of the run, known to the room that produces it.
-    settings
-        Its numbers.
-    """
-
-    kind: str
-    settings: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,23 +33,24 @@ class Evidence:
         Values for the numbers a result leaves to its reader.
     sweep
         Evidence from the same draw at other scales, largest scale first.
-    population
-        A run of the single-neuron population model, where the result speaks of that.
+    record
+        What a paper's own kind of run recorded, or what the theorem's `record` drew or constructed; `recorded` gives it
+        by its type.
     companions
         The runs of the plan's companions, by name.
     witnesses
         Objects that take the place of those a check would draw by itself (random cones, random outputs), by name, or
-        of what a `kept` function would compute, by function.
+        of what a `computed_once` function would compute, by function.
     """
 
     problem: TrainingProblem
     trajectory: Trajectory | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     sweep: tuple[Evidence, ...] = ()
-    population: Any = None
+    record: object = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
     witnesses: Mapping[Any, Any] = field(default_factory=dict)
-    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def dataset(self) -> Dataset:
@@ -159,6 +89,20 @@ class Evidence:
         """Whether the trajectory was made by a gradient flow, not by a descent."""
         return self.trajectory is not None and self.trajectory.law is Law.FLOW
 
+    @property
+    def has_run(self) -> bool:
+        """Whether something was run, of whatever kind."""
+        return self.trajectory is not None or self.record is not None
+
+    def recorded(self, kind: type[Value]) -> Value:
+        """The record of a paper's own kind of run, refused where there is none of this kind."""
+        if not isinstance(self.record, kind):
+            raise InvalidInputError(
+                f"`record` must be a {kind.__name__} to judge this result, got {type(self.record).__name__}; "
+                "run its plan first."
+            )
+        return self.record
+
     def beside(self, name: str) -> Evidence | None:
         """The companion of this name with its run as evidence of its own, or None where it was not run."""
         run = self.companions.get(name)
@@ -172,9 +116,9 @@ class Evidence:
         """The given witness of this name, or the one drawn here at the first asking."""
         if name in self.witnesses:
             return cast(Value, self.witnesses[name])
-        if name not in self._kept:
-            self._kept[name] = draw()
-        return cast(Value, self._kept[name])
+        if name not in self._computed:
+            self._computed[name] = draw()
+        return cast(Value, self._computed[name])
 
     def with_parameters(self, parameters: Mapping[str, float]) -> Evidence:
         """The same evidence with other parameters, also in its sweep; nothing computed is carried over."""
@@ -184,14 +128,14 @@ class Evidence:
         return replace(self, parameters=dict(parameters), sweep=sweep)
 
 
-def kept(
+def computed_once(
     compute: Callable[Concatenate[Evidence, More], Value],
 ) -> Callable[Concatenate[Evidence, More], Value]:
     """A function of evidence that hypotheses, constants and conclusions share: computed at the first asking.
 
     Nothing is carried over to other evidence, so a forged run is measured anew.
 
-    >>> @kept
+    >>> @computed_once
     ... def dimension(evidence: Evidence) -> int:
     ...     return evidence.dataset.d
     """
@@ -201,9 +145,9 @@ def kept(
         if asked in evidence.witnesses:
             return cast(Value, evidence.witnesses[asked])
         key = (asked, args, tuple(kwargs.items()))
-        if key not in evidence._kept:
-            evidence._kept[key] = compute(evidence, *args, **kwargs)
-        return cast(Value, evidence._kept[key])
+        if key not in evidence._computed:
+            evidence._computed[key] = compute(evidence, *args, **kwargs)
+        return cast(Value, evidence._computed[key])
 
     return asked
 

@@ -1,46 +1,60 @@
-"""What the hypotheses that several papers share ask: of the loss, the labels, the leak, the start and the run."""
+"""Hypotheses that several papers share: on the loss, the labels, the leak, the start and the run."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement
-from reluflow.theory.diagnosis import ASSUMPTIONS
+from reluflow.theory.comparison import Comparison, judgement, require
+from reluflow.theory.condition import Assumption
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import need
+from reluflow.theory.facts import DatasetFacts
+from reluflow.theory.measures import AtLeast, AtMost, Equals
 from reluflow.theory.theorem import Hypothesis
 
 
-def data_assumption(key: str) -> Hypothesis:
+@dataclass(frozen=True)
+class _OnFacts:
+    """A judge of data, asked about the data of the evidence."""
+
+    judge: Callable[[DatasetFacts], Comparison]
+
+    def __call__(self, evidence: Evidence) -> Comparison:
+        return self.judge(evidence.facts)
+
+
+def assumed(assumption: Assumption) -> Hypothesis:
     """One of the assumptions `reluflow diagnose` judges, as a hypothesis of the same name."""
-    assumption = {a.key: a for a in ASSUMPTIONS}[key]
-    return Hypothesis(key, assumption.statement, lambda evidence: assumption.judge(evidence.facts))
+    return Hypothesis(assumption.key, assumption.statement, _OnFacts(assumption.judge))
 
 
-def loss_among(evidence: Evidence, *names: str) -> Judgement:
+def loss_among(evidence: Evidence, *names: str) -> Comparison:
     """The loss is one of those the result is stated for."""
-    return Judgement(evidence.loss.name in names, None, f"the loss is {evidence.loss.name}")
+    return judgement(evidence.loss.name in names, None, f"the loss is {evidence.loss.name}")
 
 
-def is_mean(evidence: Evidence, name: str) -> Judgement:
+def is_mean(evidence: Evidence, name: str) -> Comparison:
     """The loss is this one, averaged over the samples, on which times and constants depend."""
     loss = evidence.loss
     holds = loss.name == name and loss.reduction == "mean" and loss.factor == 1.0
-    return Judgement(holds, None, f"the loss is {loss.name}, {loss.reduction}, factor {loss.factor:g}")
+    return judgement(holds, None, f"the loss is {loss.name}, {loss.reduction}, factor {loss.factor:g}")
 
 
-def has_binary_labels(evidence: Evidence) -> Judgement:
+def has_binary_labels(evidence: Evidence) -> Comparison:
     """Labels -1 and 1."""
     holds = evidence.dataset.is_binary
-    return Judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
+    return judgement(holds, None, "the labels are -1 and 1" if holds else "other labels occur")
 
 
-def is_leaky(evidence: Evidence) -> Judgement:
+def is_leaky(evidence: Evidence) -> Comparison:
     """Leak in (0, 1)."""
     leak = evidence.leak
-    return Judgement(0.0 < leak < 1.0, min(leak, 1.0 - leak), f"leak {leak:g}")
+    return judgement(0.0 < leak < 1.0, min(leak, 1.0 - leak), f"leak {leak:g}")
 
 
 def imbalance(evidence: Evidence) -> float:
@@ -50,21 +64,56 @@ def imbalance(evidence: Evidence) -> float:
     return float(np.max(np.abs((a / largest) ** 2 - (w / largest) ** 2)))
 
 
-def is_dominated(evidence: Evidence) -> Judgement:
+def is_dominated(evidence: Evidence) -> Comparison:
     """|a_j| >= |w_j| for every neuron, up to rounding."""
     a, w = np.abs(evidence.network.a), row_norms(evidence.network.w)
     margin = float(np.min(a - w)) / float(np.max(a, initial=np.finfo(float).tiny))
-    return Judgement(margin >= -1e-12, margin, f"smallest (|a| - |w|)/max|a| is {margin:.3g}")
+    return judgement(margin >= -1e-12, margin, f"smallest (|a| - |w|)/max|a| is {margin:.3g}")
 
 
-def no_ridge_met(evidence: Evidence) -> Judgement:
+def no_ridge_met(evidence: Evidence) -> Comparison:
     """The run met no point where the flow is not unique."""
     met = evidence.run.outcome is Outcome.RIDGE
-    return Judgement(not met, None, "a ridge was met" if met else "no ridge was met")
+    return judgement(not met, None, "a ridge was met" if met else "no ridge was met")
 
 
-def no_companion_met_a_ridge(evidence: Evidence, count: int) -> Judgement:
+def no_companion_met_a_ridge(evidence: Evidence, count: int) -> Comparison:
     """The same of the runs beside it, of which there must be so many."""
-    need(len(evidence.companions) >= count, f"fewer than {count} runs beside the problem's own were made")
+    require(len(evidence.companions) >= count, f"fewer than {count} runs beside the problem's own were made")
     met = [name for name, run in evidence.companions.items() if run.outcome is Outcome.RIDGE]
-    return Judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
+    return judgement(not met, None, f"a ridge was met by {', '.join(met)}" if met else "no ridge was met")
+
+
+def leak(evidence: Evidence) -> float:
+    """Negative slope of the activation."""
+    return evidence.leak
+
+
+def num_neurons(evidence: Evidence) -> int:
+    """Number of neurons."""
+    return evidence.network.num_neurons
+
+
+def loss_hypothesis(*names: str) -> Hypothesis:
+    """The loss is one of these."""
+    return Hypothesis("loss", f"the loss is {' or '.join(names)}", partial(_loss_is_among, names), is_setting=True)
+
+
+def _loss_is_among(names: tuple[str, ...], evidence: Evidence) -> Comparison:
+    return loss_among(evidence, *names)
+
+
+SQUARE_LOSS = loss_hypothesis("square")
+LOGISTIC_LOSS = loss_hypothesis("logistic")
+FADING_LOSS = loss_hypothesis("logistic", "exponential")
+RELU = Hypothesis("relu", "the activation is ReLU, leak 0", Equals(leak, 0.0, words="leak {number:g}"), is_setting=True)
+LEAKY = Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", is_leaky, is_setting=True)
+BALANCED = Hypothesis(
+    "balanced",
+    "every neuron starts with |a_j| = |w_j|",
+    AtMost(imbalance, 1e-12, words="largest relative |a^2 - |w|^2| is {number:.2g}"),
+)
+DOMINATED = Hypothesis("dominated", "every neuron starts with |a_j| >= |w_j|", is_dominated)
+NO_RIDGE = Hypothesis("non-branching", "the flow is unique along the run", no_ridge_met, needs_trajectory=True)
+ONE_NEURON_OR_MORE = Hypothesis("width", "at least 1 neurons", AtLeast(num_neurons, 1, words="{number} neurons"))
+TWO_NEURONS_OR_MORE = Hypothesis("width", "at least 2 neurons", AtLeast(num_neurons, 2, words="{number} neurons"))

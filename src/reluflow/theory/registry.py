@@ -7,30 +7,37 @@ from difflib import get_close_matches
 from functools import cache
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory.bibliography import BIBLIOGRAPHY
-from reluflow.theory.data_files import tables_of
-from reluflow.theory.statements import Elsewhere, result_stated
+from reluflow.found_papers import found_papers
+from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.theorem import Theorem
 
-PAPERS = tuple(BIBLIOGRAPHY)
+
+def papers() -> tuple[str, ...]:
+    """Keys of the papers, in the order of lists."""
+    return tuple(found_papers())
 
 
 @cache
 def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
-    if paper not in PAPERS:
-        raise InvalidInputError(f"`paper` must be one of {', '.join(PAPERS)}, got {paper!r}.")
-    return tuple(result_stated(paper, result) for result in tables_of(paper, "results")["results"])
+    if paper not in found_papers():
+        raise InvalidInputError(f"`paper` must be one of {', '.join(papers())}, got {paper!r}.")
+    if found_papers()[paper].is_tables:
+        from reluflow.theory.data_files import tables_of
+        from reluflow.theory.statements import result_stated
+
+        return tuple(result_stated(paper, result) for result in tables_of(paper, "results")["results"])
+    return found_papers()[paper].values("theorems", "RESULTS")
 
 
-@cache
-def theorems(papers: Iterable[str] = PAPERS) -> tuple[Theorem, ...]:
-    """Every result that can be checked, in the papers' order.
+def theorems(among: Iterable[str] | None = None) -> tuple[Theorem, ...]:
+    """Every result that can be checked, in the papers' order; of these papers alone where they are given.
 
     >>> "boursier2024:thm1" in [theorem.key for theorem in theorems()]
     True
     """
-    return tuple(result for paper in papers for result in results_of(paper) if isinstance(result, Theorem))
+    keys = papers() if among is None else among
+    return tuple(result for paper in keys for result in results_of(paper) if isinstance(result, Theorem))
 
 
 def theorem_named(key: str) -> Theorem:
@@ -39,10 +46,10 @@ def theorem_named(key: str) -> Theorem:
     >>> theorem_named("boursier2024:lemma1").reference.locator
     'Lemma 1'
     """
-    paper, _, name = key.partition(":")
-    if paper in PAPERS and name in tables_of(paper, "results")["results"]:
-        result = result_stated(paper, name)  # it alone: what the paper's other results need is not loaded
-        if isinstance(result, Theorem):
+    paper = key.partition(":")[0]
+    known = results_of(paper) if paper in found_papers() else ()
+    for result in known:
+        if result.key == key and isinstance(result, Theorem):
             return result
     keys = [theorem.key for theorem in theorems()]
     near = get_close_matches(key, keys, n=3) or [k for k in keys if k.startswith(paper)][:3]

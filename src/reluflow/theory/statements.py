@@ -13,7 +13,7 @@ by their names; those that are functions are written as `file.function`, within 
 - References are read by `reluflow.theory.data_files.reference`.
 - `constants` and `predictions` are a function that makes them all, a table of a reference each, the name of such a
   table among `[quantities]`, or several of these.
-- A hypothesis is a key of the paper's `hypotheses.toml`, of the one that all papers share, or of a data assumption.
+- A hypothesis is a key of the paper's `hypotheses.toml`, one of those that all papers share, or of a data assumption.
   There a list is a group of them, and a row has what it `says`, its `name` where that is not the key, its flags, and
   either a `judge` or a `number` with its bound, `above`, `below`, `at_least`, `at_most` or `equals`, and the `words` of
   the comparison; a `guard` is a decorator around either.
@@ -33,22 +33,42 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from reluflow.errors import InvalidInputError
-from reluflow.theory.condition import Judgement, compared
+from reluflow.theory import hypotheses as shared
+from reluflow.theory.comparison import Level, Undecided
+from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.data_files import as_line, named, reference, tables_of
-from reluflow.theory.evidence import FlowPlan
-from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Level, Measurement, Undecided, held
-from reluflow.theory.theorem import Conclusion, Constants, Hypothesis, Parameter, Reference, Setting, Theorem
+from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.elsewhere import Elsewhere
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.hypotheses import assumed
+from reluflow.theory.measures import Above, AtLeast, AtMost, Below, Constants, Equals, Measure
+from reluflow.theory.separability import LINEARLY_SEPARABLE, ORTHOGONALLY_SEPARABLE
+from reluflow.theory.setting import Setting
+from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
+_SHARED = {
+    "linearly-separable": assumed(LINEARLY_SEPARABLE),
+    "orthogonally-separable": assumed(ORTHOGONALLY_SEPARABLE),
+    "relu": shared.RELU,
+    "leaky": shared.LEAKY,
+    "balanced": shared.BALANCED,
+    "dominated": shared.DOMINATED,
+    "no-ridge": shared.NO_RIDGE,
+    "square-loss": shared.SQUARE_LOSS,
+    "logistic-loss": shared.LOGISTIC_LOSS,
+    "fading-loss": shared.FADING_LOSS,
+    "one-neuron-or-more": shared.ONE_NEURON_OR_MORE,
+    "two-neurons-or-more": shared.TWO_NEURONS_OR_MORE,
+}
 _QUANTITIES = ("constants", "predictions")
-_SIDES = ("at_most", "at_least", "equals")
+_SIDES = {"at_most": AtMost, "at_least": AtLeast, "equals": Equals, "above": Above, "below": Below}
 _SAID = ("words", "without", "empty")
 _FLAGS = ("is_regime", "needs_trajectory", "is_setting")
 _PROSE = ("statement", "erratum", "departs")
@@ -63,32 +83,6 @@ _LOCATORS = {
     "example": "Example",
 }
 _NUMBERED = re.compile(r"([a-z]+)([A-Z]?[.\d]+)")
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """A result that is no theorem object: an assumption, a definition, an algorithm, or one that is left out.
-
-    Parameters
-    ----------
-    key
-        `paper:result`.
-    locator
-        As the paper numbers it.
-    status
-        `condition` (judged by `reluflow diagnose`), `definition` (computed by a function), `part` (contained in
-        another result's check), `ours` (an algorithm or a repair that the paper does not have) or `left out`.
-    where
-        The condition's key, the function's dotted name, or the containing result's key; empty where left out.
-    note
-        What it says, or the reason for leaving it out.
-    """
-
-    key: str
-    locator: str
-    status: str
-    where: str
-    note: str
 
 
 @cache
@@ -109,6 +103,9 @@ def result_stated(paper: str, result: str) -> Theorem | Elsewhere:
     fields["conclusions"] = tuple(_conclusion(paper, *row) for row in fields["conclusions"].items())
     parameters = tables_of(paper, "results").get("parameters", {})
     fields["parameters"] = tuple(Parameter(**{"name": n, **parameters[n]}) for n in fields.get("parameters", ()))
+    if (asked := tables_of(paper, "conditions")["theorems"].get(result)) is not None:
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in asked.items()}
+        fields["diagnosed"] = DataHypotheses(**values)
     fields["setting"] = _setting(paper, fields.get("setting", {}))
     return Theorem(key, Reference(paper, locator or locator_of(result)), **fields)
 
@@ -170,24 +167,25 @@ def _quantities(paper: str, stated: str | dict[str, str] | list[Any]) -> Callabl
 
 def _hypotheses(paper: str, key: str) -> Iterator[Hypothesis]:
     """The hypothesis of this key, or each of a group: the paper's own, one of all papers, or a data assumption."""
-    row = tables_of(paper, "hypotheses").get(key, tables_of("", "hypotheses").get(key))
+    row = tables_of(paper, "hypotheses").get(key)
     if row is None:
-        yield data_assumption(key)
+        yield _SHARED[key] if key in _SHARED else assumed(assumption_named(key))
     elif isinstance(row, list):
         for part in row:
             yield from _hypotheses(paper, part)
     else:
-        judge = reference(paper, row["judge"]) if "judge" in row else _compared(paper, row)
+        judge = reference(paper, row["judge"]) if "judge" in row else _compared(paper, row["number"], row)
         if "guard" in row:
             judge = named(paper, row["guard"])(judge)
         yield Hypothesis(row.get("name", key), row["says"], judge, **{flag: row.get(flag, False) for flag in _FLAGS})
 
 
-def _compared(paper: str, row: Mapping[str, Any]) -> Callable[[Any], Judgement]:
-    """The judge of a number that is found and compared with its bound."""
-    side = next(side for side in (*_SIDES, "above", "below") if side in row)
-    number, bound = _finder(paper, row["number"]), _finder(paper, row[side])
-    return lambda evidence: compared(number(evidence), side, bound(evidence), row["words"], evidence)
+def _compared(paper: str, stated: str, row: Mapping[str, Any]) -> Measure:
+    """The measure that holds a number, or the worst of several, against the bound on one side of it."""
+    side = next(side for side in _SIDES if side in row)
+    said = {name: row[name] for name in _SAID if name in row}
+    find, bound = _finder(paper, stated), _finder(paper, row[side])
+    return _SIDES[side](find, bound, _finder(paper, row.get("allowance", 0.0)), **said)
 
 
 def _finder(paper: str, stated: Any) -> Callable[[Any], Any]:
@@ -199,23 +197,11 @@ def _finder(paper: str, stated: Any) -> Callable[[Any], Any]:
 def _conclusion(paper: str, name: str, row: Mapping[str, Any]) -> Conclusion:
     level = next(level for level in Level if level in row)
     measure = reference(paper, row[level])
-    for side in _SIDES:
-        if side in row:
-            measure = _held(paper, measure, side, row)
+    if any(side in row for side in _SIDES):
+        measure = _compared(paper, row[level], row)
     if "guard" in row:
         measure = named(paper, row["guard"])(measure)
     return Conclusion(name, row["says"], measure, level)
-
-
-def _held(paper: str, find: Callable[[Any], Any], side: str, row: Mapping[str, Any]) -> Callable[[Any], Measurement]:
-    """The measure that holds what is found against the bound on one side of it."""
-    bound, allowance = _finder(paper, row[side]), _finder(paper, row.get("allowance", 0.0))
-    said = {name: row[name] for name in _SAID if name in row}
-
-    def measure(evidence: Any) -> Measurement:
-        return held(find(evidence), side, bound(evidence), allowance=allowance(evidence), **said)
-
-    return measure
 
 
 def _setting(paper: str, stated: str | dict[str, Any]) -> Setting:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
 
 from reluflow.after_run import Stage
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.theory.condition import Judgement, fails, undecided
+from reluflow.theory.comparison import Comparison, Level, Undecided, fails, missing, undecided
+from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.erratum import erratum_keys
-from reluflow.theory.evidence import Evidence, FlowPlan, PopulationPlan
-from reluflow.theory.measurement import Level, Measurement, Undecided, missing
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.measures import Constants
+from reluflow.theory.plan import AbstractPlan
+from reluflow.theory.setting import Setting
 from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
-
-Constants = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Hypothesis:
 
     name: str
     statement: str
-    judge: Callable[[Evidence], Judgement]
+    judge: Callable[[Evidence], Comparison]
     is_regime: bool = False
     needs_trajectory: bool = False
     is_setting: bool = False
@@ -112,31 +112,15 @@ class Conclusion:
 
     name: str
     statement: str
-    measure: Callable[[Evidence], Measurement]
+    measure: Callable[[Evidence], Comparison]
     level: Level = Level.BOUND
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The setting a result is stated in, used by `reluflow check` wherever the reader does not choose.
-
-    `leak` None stands for the leak that suits the dataset.
-    """
-
-    loss: str = "square"
-    reduction: Literal["mean", "sum"] = "mean"
-    factor: float = 1.0
-    leak: float | None = 0.0
-    init: str = "balanced"
-    width: int = 30
-    scale: str = "1e-3"
 
 
 def _nothing(evidence: Evidence) -> Constants:
     return {}
 
 
-def _no_plan(evidence: Evidence) -> FlowPlan | PopulationPlan | None:
+def _no_plan(evidence: Evidence) -> AbstractPlan | None:
     return None
 
 
@@ -164,6 +148,9 @@ class Theorem:
         The numbers it leaves to its reader.
     plan
         What a run must record to be judged; None where the data alone decide. `Evidence` then holds no trajectory.
+    record
+        What the conclusions are measured on beside the run: draws, and objects the statement constructs. They read it
+        by `evidence.recorded(kind)`, so that a false one can be told from a true one.
     log_scale
         The factor, as a natural logarithm, by which to multiply the given network to meet the regime hypotheses.
     setting, example
@@ -172,6 +159,8 @@ class Theorem:
         The erratum it incorporates, or nothing.
     departs
         How the check departs from the statement, or nothing.
+    diagnosed
+        Where `reluflow diagnose` speaks of it: the losses and leaks it is stated for.
     """
 
     key: str
@@ -182,12 +171,14 @@ class Theorem:
     constants: Callable[[Evidence], Constants] = _nothing
     predictions: Callable[[Evidence], Constants] = _nothing
     parameters: tuple[Parameter, ...] = ()
-    plan: Callable[[Evidence], FlowPlan | PopulationPlan | None] = _no_plan
+    plan: Callable[[Evidence], AbstractPlan | None] = _no_plan
+    record: Callable[[Evidence], object] | None = None
     log_scale: Callable[[Evidence], float] | None = None
     setting: Setting = field(default_factory=Setting)
     example: str = ""
     erratum: str = ""
     departs: str = ""
+    diagnosed: DataHypotheses | None = None
 
     @property
     def paper(self) -> str:
@@ -243,10 +234,17 @@ class Theorem:
         if short:
             unmeasured = tuple(_as_measured(conclusion, missing(short)) for conclusion in self.conclusions)
             return Verdict(self, _kind(judged, unmeasured), judged, {}, {}, unmeasured)
+        evidence = self.recorded(evidence)
         constants = dict(self.constants(evidence))
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
         return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+
+    def recorded(self, evidence: Evidence) -> Evidence:
+        """The evidence with the theorem's record, where it asks for one and none is there."""
+        if self.record is None or evidence.record is not None:
+            return evidence
+        return replace(evidence, record=self.record(evidence))
 
     def _shortage(self, evidence: Evidence) -> str:
         """Why nothing can be read off the run: it ended before the second of the states its plan asks for.
@@ -256,7 +254,7 @@ class Theorem:
         if evidence.trajectory is None or (recorded := len(evidence.trajectory.snapshots)) > 1:
             return ""
         plan = self.plan(evidence)
-        asked = len(plan.times) if isinstance(plan, FlowPlan) else 0
+        asked = 0 if plan is None else plan.num_states
         return f"the run recorded {recorded} of the {asked} states asked for" if recorded < min(asked, 2) else ""
 
 
@@ -272,7 +270,7 @@ def _judge_all(hypotheses: Sequence[Hypothesis], evidence: Evidence) -> tuple[Ju
 
 
 def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
-    if hypothesis.needs_trajectory and evidence.trajectory is None and evidence.population is None:
+    if hypothesis.needs_trajectory and not evidence.has_run:
         return _as_judged(hypothesis, undecided("no run was made"))
     try:
         return _as_judged(hypothesis, hypothesis.judge(evidence))
@@ -280,8 +278,9 @@ def _judged(hypothesis: Hypothesis, evidence: Evidence) -> JudgedHypothesis:
         return _as_judged(hypothesis, undecided(str(without)))
 
 
-def _as_judged(hypothesis: Hypothesis, judgement: Judgement) -> JudgedHypothesis:
-    return JudgedHypothesis(hypothesis.name, hypothesis.statement, **vars(judgement), is_regime=hypothesis.is_regime)
+def _as_judged(hypothesis: Hypothesis, judged: Comparison) -> JudgedHypothesis:
+    name, statement, is_regime = hypothesis.name, hypothesis.statement, hypothesis.is_regime
+    return JudgedHypothesis(name, statement, judged.holds, judged.margin, judged.detail, is_regime)
 
 
 def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
@@ -294,8 +293,8 @@ def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
     return _as_measured(conclusion, missing(measuring.failure))
 
 
-def _as_measured(conclusion: Conclusion, measurement: Measurement) -> MeasuredConclusion:
-    return MeasuredConclusion(conclusion.name, conclusion.statement, conclusion.level, **vars(measurement))
+def _as_measured(conclusion: Conclusion, measured: Comparison) -> MeasuredConclusion:
+    return MeasuredConclusion(conclusion.name, conclusion.statement, conclusion.level, **vars(measured))
 
 
 def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredConclusion, ...]) -> VerdictKind:
@@ -331,5 +330,5 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     return tuple(found)
 
 
-def _said(name: str, statement: str, judgement: Judgement) -> Hypothesis:
-    return Hypothesis(name, statement, lambda evidence: judgement, is_regime=True)
+def _said(name: str, statement: str, judged: Comparison) -> Hypothesis:
+    return Hypothesis(name, statement, lambda evidence: judged, is_regime=True)

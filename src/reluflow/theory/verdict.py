@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from reluflow.tables import RowsToFrame, html_table
-from reluflow.theory.measurement import Level
+from reluflow.theory.comparison import Level
 
 if TYPE_CHECKING:
     from reluflow.theory.theorem import Theorem

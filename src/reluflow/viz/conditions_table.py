@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from reluflow.found_papers import found_papers
 from reluflow.typesetting.picture_words import picture_lines
 from reluflow.viz.style import DARK, GREEN, GREY, LIGHT, VERMILLION, house_style, new_figure, setting_title
 
@@ -19,14 +20,6 @@ VERDICTS: dict[bool | str | None, tuple[str, str, str]] = {
     False: ("✗", VERMILLION, "fails"),
     None: ("?", GREY, "undecided"),
     ELSEWHERE: ("·", DARK, "for other labels"),
-}
-PAPERS = {
-    "boursier2024": "Boursier & Flammarion (2024)",
-    "lee2022": "Lee et al. (2022)",
-    "lyu2021": "Lyu et al. (2021)",
-    "min2024": "Min et al. (2024)",
-    "phuong2021": "Phuong & Lampert (2021)",
-    "chistikov2023": "Chistikov et al. (2023)",
 }
 
 WIDTH, LINE, GAP, HEAD, FOOT = 7.0, 0.135, 0.05, 0.62, 0.1  # inches
@@ -66,7 +59,7 @@ def plot_conditions(diagnosis: Diagnosis) -> Figure:
         y = height - HEAD
         for paper, conditions in groups.items():
             y -= GAP
-            write(0.1, y, PAPERS.get(paper, paper), 8.0, weight="bold")
+            write(0.1, y, found_papers()[paper].shortly_cited if paper in found_papers() else paper, 8.0, weight="bold")
             y -= LINE + 1.2 * GAP
             rule = Line2D([0.1 / WIDTH, MARGIN / WIDTH], [y / height] * 2, color=LIGHT, linewidth=0.8)
             figure.add_artist(rule)

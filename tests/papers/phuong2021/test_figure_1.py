@@ -8,8 +8,9 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.phuong2021.figure_1 import FIGURE
-from reluflow.papers.phuong2021.paper import (
+from reluflow.papers.phuong2021.figures.figure_1 import FIGURE
+from reluflow.papers.phuong2021.figures.two_layer_run import share_in_cones
+from reluflow.papers.phuong2021.figures.weights import (
     cosines,
     histogram,
     max_margin_directions,
@@ -17,7 +18,6 @@ from reluflow.papers.phuong2021.paper import (
     two_directions,
     weight_of,
 )
-from reluflow.papers.phuong2021.two_layer_run import share_in_cones
 
 
 @pytest.fixture(scope="module")

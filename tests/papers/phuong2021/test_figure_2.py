@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.phuong2021.figure_2 import FIGURE
+from reluflow.papers.phuong2021.figures.figure_2 import FIGURE
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 
 from reluflow.experiments.store import ResultStore
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.phuong2021 import convolutional_run, figure_3, figure_4
-from reluflow.papers.phuong2021.convolutional_run import FULL, QUICK, QUICK_DENSE, _distribution
+from reluflow.papers.phuong2021.figures import convolutional_run, figure_3, figure_4
+from reluflow.papers.phuong2021.figures.convolutional_run import FULL, QUICK, QUICK_DENSE, _distribution
 
 
 @pytest.fixture(scope="module")

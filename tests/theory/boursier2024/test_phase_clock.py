@@ -9,12 +9,12 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.evidence import run_plan
 from reluflow.losses import SquareLoss
 from reluflow.network import balanced_initialization
 from reluflow.theory.boursier2024.neuron_states import log_lambda as log_scale_of
 from reluflow.theory.boursier2024.phase_clock import parameter_distance, phase_clock, phase_plan
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import run_plan
 from theorem_cases import with_networks
 
 SPEC = "three-point-box-worst:eta=0.09"

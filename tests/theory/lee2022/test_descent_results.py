@@ -24,24 +24,24 @@ from theory.lee2022.neurons import neuron_problem
 
 def longer(factor):
     def forge(evidence):
-        run = evidence.population
-        return replace(evidence, population=replace(run, magnitude=factor * run.magnitude, v=factor * run.v))
+        run = evidence.record
+        return replace(evidence, record=replace(run, magnitude=factor * run.magnitude, v=factor * run.v))
 
     return forge
 
 
 def wider(factor):
     def forge(evidence):
-        run = evidence.population
-        return replace(evidence, population=replace(run, gap=np.minimum(factor * run.gap, 3.1)))
+        run = evidence.record
+        return replace(evidence, record=replace(run, gap=np.minimum(factor * run.gap, 3.1)))
 
     return forge
 
 
 def never_aligned(evidence):
     """The recorded angle stops at twice the one aimed at; a mere factor leaves it small where the start was close."""
-    run = evidence.population
-    return replace(evidence, population=replace(run, gap=np.maximum(run.gap, 2.0 * evidence.parameter("angle"))))
+    run = evidence.record
+    return replace(evidence, record=replace(run, gap=np.maximum(run.gap, 2.0 * evidence.parameter("angle"))))
 
 
 def aligned(theorem):
@@ -98,7 +98,7 @@ def test_theorem_a_3_as_printed_fails_at_the_first_step():
     """Erratum E5: v(1) is below the lower curve, and |w| ends above the upper one for ever."""
     theorem = theorem_named("lee2022:thmA.3")
     evidence = gather(theorem, neuron_problem(1, 0.1, np.pi / 2))
-    run = evidence.population
+    run = evidence.record
     band = descent_magnitude_band(start(evidence), run.steps, step_size=run.step_size)
     assert run.steps[1] == 1
     assert run.v[1, 0] < band.lower[1]
@@ -115,7 +115,7 @@ def test_worst_published_violation_of_theorem_a_3():
     for step in (0.1, 0.01):
         theorem = theorem_named("lee2022:thmA.3")
         evidence = gather(theorem, neuron_problem(1, 0.01, 3.0), parameters={"step": step})
-        run = evidence.population
+        run = evidence.record
         band = descent_magnitude_band(start(evidence), run.steps, step_size=run.step_size)
         worst.append(float(np.max(band.lower / run.v[:, 0] - 1.0)))
         assert worst[-1] < descent_allowance(run.start, run.step_size)
@@ -150,9 +150,9 @@ def test_an_angle_wide_from_the_start_asks_for_no_step():
 def test_a_run_that_ends_too_early_decides_nothing():
     theorem = theorem_named("lee2022:cor4.3")
     evidence = gather(theorem, own_problem(theorem))
-    run = evidence.population
+    run = evidence.record
     short = NeuronDescent(run.start, run.step_size, run.steps[:20], run.magnitude[:20], run.gap[:20], run.v[:20])
-    verdict = theorem.check(replace(evidence, population=short))
+    verdict = theorem.check(replace(evidence, record=short))
     assert verdict.kind is VerdictKind.INCONCLUSIVE
     assert "ends before the stopping step" in verdict.why
 

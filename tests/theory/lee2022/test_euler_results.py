@@ -21,14 +21,14 @@ THEOREM_4_1, LEMMA_C_2 = theorem_named("lee2022:thm4.1"), theorem_named("lee2022
 
 
 def swapped(evidence):
-    run = evidence.population
-    return replace(evidence, population=replace(run, lower=run.upper, upper=run.lower))
+    run = evidence.record
+    return replace(evidence, record=replace(run, lower=run.upper, upper=run.lower))
 
 
 def shifted(evidence):
-    run = evidence.population
+    run = evidence.record
     curves = tuple(curve * (1.0 + 1e-4) for curve in run.curves)
-    return replace(evidence, population=replace(run, curves=curves))
+    return replace(evidence, record=replace(run, curves=curves))
 
 
 CASES = (

@@ -29,42 +29,42 @@ def longer(factor):
     """The recorded magnitude multiplied after time 0."""
 
     def forge(evidence):
-        run = evidence.population
+        run = evidence.record
         grown = run.log_ratio + np.where(run.times > 0.0, np.log(factor), 0.0)
-        return replace(evidence, population=replace(run, log_ratio=grown))
+        return replace(evidence, record=replace(run, log_ratio=grown))
 
     return forge
 
 
 def slower_angle(evidence):
     """The recorded log tan(phi/2) at its start value for the first half of the run."""
-    run = evidence.population
+    run = evidence.record
     half = run.psi.size // 2
-    return replace(evidence, population=replace(run, psi=np.concatenate([np.full(half, run.psi[0]), run.psi[half:]])))
+    return replace(evidence, record=replace(run, psi=np.concatenate([np.full(half, run.psi[0]), run.psi[half:]])))
 
 
 def hurried_angle(evidence):
-    run = evidence.population
-    return replace(evidence, population=replace(run, psi=run.psi + np.where(run.times > 0.0, 0.5, 0.0)))
+    run = evidence.record
+    return replace(evidence, record=replace(run, psi=run.psi + np.where(run.times > 0.0, 0.5, 0.0)))
 
 
 def stretched_vectors(evidence):
-    run = evidence.population
+    run = evidence.record
     factor = 1.0 + 1e-6 * np.arange(run.times.size)
-    return replace(evidence, population=replace(run, w=run.w * factor[:, None]))
+    return replace(evidence, record=replace(run, w=run.w * factor[:, None]))
 
 
 def turned_layers(evidence):
-    run = evidence.population
+    run = evidence.record
     v = run.v.copy()
     v[-1] *= -1.0
-    return replace(evidence, population=replace(run, v=v))
+    return replace(evidence, record=replace(run, v=v))
 
 
 def wavering(evidence):
     """A magnitude that goes up and down four times."""
-    run = evidence.population
-    return replace(evidence, population=replace(run, log_ratio=0.7 * np.sin(run.psi)))
+    run = evidence.record
+    return replace(evidence, record=replace(run, log_ratio=0.7 * np.sin(run.psi)))
 
 
 def unrealizable(theorem):
@@ -212,7 +212,7 @@ def test_printed_upper_curve_of_theorem_3_8_fails():
     """Erratum E1: with eps_0 in both terms the curve starts at 0.0319, below v_0 = 0.1, and the flow crosses it."""
     theorem = theorem_named("lee2022:thm3.8")
     evidence = gather(theorem, neuron_problem(2, 0.1, np.pi / 2), parameters={"q": 2.0})
-    run = evidence.population
+    run = evidence.record
     printed = magnitude_band(start(evidence), run.times, printed=True)
     assert printed.upper[0] == pytest.approx(0.0319, abs=5e-5)
     assert np.min(printed.upper - run.magnitude) < -0.06

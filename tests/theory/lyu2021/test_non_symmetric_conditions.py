@@ -15,10 +15,10 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check
 from reluflow.losses import loss_named
 from reluflow.network import initialization_named
-from reluflow.theory.diagnosis import ASSUMPTIONS, diagnose
+from reluflow.theory.diagnosis import assumptions, diagnose
+from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import results_of, theorem_named
-from reluflow.theory.statements import Elsewhere
 from reluflow.theory.theorem import Theorem
 
 ROOT = Path(__file__).parents[3]
@@ -174,7 +174,7 @@ def test_every_named_result_is_there_once():
 
 
 def test_rows_point_somewhere():
-    keys, conditions = [result.key for result in results_of("lyu2021")], [a.key for a in ASSUMPTIONS]
+    keys, conditions = [result.key for result in results_of("lyu2021")], [a.key for a in assumptions()]
     for row in results_of("lyu2021"):
         if not isinstance(row, Elsewhere):
             continue

@@ -17,7 +17,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
-from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.hypotheses import assumed
 from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.lyu2021.non_symmetric_limit import losing_share, one_neuron_distance, side_of
 from reluflow.theory.registry import theorem_named
@@ -58,7 +59,7 @@ def _printed(theorem):
     kept = [h for h in theorem.hypotheses if h.name != "scale"]
     return replace(
         theorem,
-        hypotheses=tuple(data_assumption("lyu-a5") if h.name == "lyu-a5-star" else h for h in kept),
+        hypotheses=tuple(assumed(assumption_named("lyu-a5")) if h.name == "lyu-a5-star" else h for h in kept),
         log_scale=None,
     )
 

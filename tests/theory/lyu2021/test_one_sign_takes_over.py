@@ -18,7 +18,8 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
-from reluflow.theory.hypotheses import data_assumption
+from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.hypotheses import assumed
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import stacked
 from reluflow.theory.lyu2021.one_sign_takes_over import extended_embedding
@@ -73,7 +74,9 @@ def test_erratum_e4_with_a5_alone_a_nearby_network_is_better(name, gain):
     """A.5 holds, A.5* fails: among networks of the same signs within 0.05 some have a margin above gamma^+/2."""
     printed = replace(
         THEOREM_G_11,
-        hypotheses=tuple(data_assumption("lyu-a5") if h.name == "lyu-a5-star" else h for h in THEOREM_G_11.hypotheses),
+        hypotheses=tuple(
+            assumed(assumption_named("lyu-a5")) if h.name == "lyu-a5-star" else h for h in THEOREM_G_11.hypotheses
+        ),
     )
     verdict = check(printed, example_problem(printed, name))
     assert verdict.kind is VerdictKind.FAILS

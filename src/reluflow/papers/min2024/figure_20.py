@@ -21,11 +21,11 @@ from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.network import Network
 from reluflow.papers.claim import Claim
 from reluflow.papers.figure import PaperFigure
 from reluflow.papers.min2024.paper import SUMMED
-from reluflow.theory.evidence import Ridge
 from reluflow.theory.min2024.solutions import euler_path, path_residual
 
 POLICIES: tuple[Ridge, ...] = ("stop", "stay", "positive", "negative")

@@ -22,10 +22,10 @@ from reluflow.theory.boursier2024.neuron_states import (
     satisfies_condition_1,
     satisfies_condition_2,
 )
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn, kept
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, Values, at_least, at_most, judgement, nothing, require
+from reluflow.theory.evidence import Evidence, computed_once, drawn
+from reluflow.theory.flow_plan import Companion, FlowPlan
+from reluflow.theory.measures import Constants
 
 BACKWARD = 1e-13  # of |D|: how exactly <w/a, D> is known; 1e-15 suffices on the runs it was measured on
 NEVER_SETTLED = "no neuron with the condition is alive in its last cone before tau"
@@ -43,15 +43,15 @@ def riccati(start: FloatArray, speed: FloatArray, duration: float) -> FloatArray
     return np.where(start > -speed, value, -np.inf)
 
 
-def compared(rooms: Iterable[tuple[FloatArray, FloatArray]], words: str, *, without: str) -> Measurement:
+def compared(rooms: Iterable[tuple[FloatArray, FloatArray]], words: str, *, without: str) -> Comparison:
     """The least room between numbers and their bounds, exact and forgiving what `BACKWARD` at both ends explains.
 
     The slack is the exact one; it may fall short of 0 where the forgiving one does not.
     """
-    exact, forgiving = zip(*need(list(rooms), without), strict=True)
-    numbers = need(np.concatenate(exact), without)
+    exact, forgiving = zip(*require(list(rooms), without), strict=True)
+    numbers = require(np.concatenate(exact), without)
     slack, words = float(np.min(numbers)), words.format(np.min(numbers), count=numbers.size)
-    return Measurement(bool(np.min(np.concatenate(forgiving)) >= 0.0), slack, 0.0, slack, words)
+    return Comparison(bool(np.min(np.concatenate(forgiving)) >= 0.0), slack, 0.0, slack, words)
 
 
 def bent_speed(speeds: FloatArray, bend: float) -> FloatArray:
@@ -78,7 +78,7 @@ def _stretches(evidence: Evidence) -> Iterator[tuple[NeuronStates, NeuronStates,
 
 
 @on_run
-def _output_squares(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _output_squares(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """sum_j a_j^2 stays below lambda^(2 - 4 eps), that is t_1 >= tau."""
     largest = max(states.log_squares for states in states_of(evidence))
     return at_most(largest, regime.log_output_bound(evidence), detail=f"ln sum a^2 reaches {largest:.6g}")
@@ -92,14 +92,14 @@ def _gronwall(evidence: Evidence, constants: AlignmentConstants) -> Values:
 
 
 @on_run
-def _small_outputs(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _small_outputs(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """c sum_k |h(x_k)| |x_k| <= lambda^(2 - 4 eps) S, in logarithms."""
     largest = max(states.log_budget for states in states_of(evidence))
     return at_most(largest, regime.log_output_bound(evidence) + math.log(constants.mean_square))
 
 
 @on_run
-def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Both sides: d<w/a, D>/dt at the recorded states, from the forces there, against |D|^2 - <w/a, D>^2."""
     bend, worst, largest = bend_bound(evidence, constants), -np.inf, 0.0
     for states in states_of(evidence):
@@ -114,7 +114,7 @@ def _sketch_equation(evidence: Evidence, constants: AlignmentConstants) -> Measu
 
 
 @on_run
-def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _lower_bound(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Eq. (32) integrated over every stretch between recorded times on which a neuron met no boundary."""
     rooms = (_room(*stretch, bend_bound(evidence, constants)) for stretch in _stretches(evidence))
     words = "<w/a, D> exceeds the integrated bound by {:.4g} or more, {count} stretches"
@@ -140,14 +140,14 @@ def _first_times(evidence: Evidence) -> FloatArray:
 
 
 @on_run
-def settles_in_time(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Measurement:
+def settles_in_time(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Comparison:
     """Every neuron with the condition is in its last cone by the bound on t_2 of Theorem 1, or of Theorem 3."""
-    times = need(_first_times(evidence)[_met(evidence)], "no neuron satisfies the condition at the start")
+    times = require(_first_times(evidence)[_met(evidence)], "no neuron satisfies the condition at the start")
     return at_most(float(np.max(times)), regime.settling_time(constants, evidence, saddles=saddles))
 
 
 @on_run
-def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """While a neuron has not ended, <w/a, D> gains D_min^2 min(alpha_min, alpha_0)^2 / 2 per unit of time."""
     met, states = _met(evidence), states_of(evidence)
     rate = 0.5 * (constants.d_min * min(constants.alpha_min, alpha_of(evidence))) ** 2
@@ -158,7 +158,7 @@ def _steady_ascent(evidence: Evidence, constants: AlignmentConstants) -> Measure
         worst, count = min(worst, float(np.min(gained, initial=np.inf))), count + int(np.sum(still))
     if count == 0 and np.all(_ended(states[0], states[0])[met]):
         return nothing(f"all {int(np.sum(met))} neurons with the condition start in their last cone")
-    need(count != 0, "every neuron has ended at the first recorded time after 0")
+    require(count != 0, "every neuron has ended at the first recorded time after 0")
     return at_least(worst, rate, detail=f"slowest ascent {worst:.6g} against {rate:.6g}, {count} stretches")
 
 
@@ -172,7 +172,7 @@ def _after_settling(evidence: Evidence) -> Iterator[tuple[NeuronStates, NeuronSt
 
 
 @on_run
-def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _hyperbolic(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """<w/a, D> >= c_j tanh(c_j (t - t_0)), t_0 from equality at the first recorded time in the last cone."""
     rooms = (_room(*stretch, bend_bound(evidence, constants)) for stretch in _after_settling(evidence))
     return compared(rooms, "<w/a, D> exceeds c_j tanh by {:.4g} or more", without=NEVER_SETTLED)
@@ -195,7 +195,7 @@ def log_scale_of_lifetimes(constants: AlignmentConstants, evidence: Evidence) ->
     return min(regime.just_below_lambda_star(constants, evidence), lifetimes)
 
 
-@kept
+@computed_once
 def _needed_alpha(evidence: Evidence) -> float | None:
     """The smallest alpha_0 a living neuron needs: the length of w/a across D, of those that start against D."""
     start = start_of(evidence)
@@ -209,15 +209,15 @@ def _needed_alpha(evidence: Evidence) -> float | None:
     return float(np.min(np.where(along < 0.0, np.sqrt(across**2 + shorter), 1.0)))
 
 
-def _start_is_generic(evidence: Evidence) -> Judgement:
+def _start_is_generic(evidence: Evidence) -> Comparison:
     needed = _needed_alpha(evidence)
     if needed is None:
-        return Judgement(True, None, "every neuron is dead at the start")
-    return Judgement(needed > ON_BOUNDARY, needed, f"the neuron closest to -D has sine {needed:.3g}")
+        return judgement(True, None, "every neuron is dead at the start")
+    return judgement(needed > ON_BOUNDARY, needed, f"the neuron closest to -D has sine {needed:.3g}")
 
 
 @on_run
-def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _not_faster(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Until its first boundary <w/a, D> is at most the solution of f' = |D|^2 - f^2 + 2 |D| lambda^(2-4eps) S."""
     start, events, bend = start_of(evidence), evidence.run.events, bend_bound(evidence, constants)
     first, rooms = np.full(evidence.network.num_neurons, np.inf), []
@@ -260,11 +260,11 @@ def _never_zero(evidence: Evidence, constants: AlignmentConstants) -> Values:
 
 
 @on_run
-def _stays_positive(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _stays_positive(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """<w/a, D> of neurons that start with it positive stays above its start, or above c_j once it has passed that."""
     start, bend = start_of(evidence), bend_bound(evidence, constants)
     met = satisfies_condition_2(start)
-    need(np.any(met), "no neuron starts with <w/a, D> > 0")
+    require(np.any(met), "no neuron starts with <w/a, D> > 0")
     least, worst = np.inf, np.inf
     for here in states_of(evidence):
         floor = np.minimum(start.alignments, bent_speed(here.speeds, bend))
@@ -281,9 +281,9 @@ def _falling_sums(evidence: Evidence) -> Constants:
     return {"neurons_with_falling_sum": int(np.sum(np.any(np.diff(sums, axis=0) < -1e-9, axis=0)))}
 
 
-def _one_sample(evidence: Evidence) -> Judgement:
+def _one_sample(evidence: Evidence) -> Comparison:
     n, d = evidence.dataset.n, evidence.dataset.d
-    return Judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
+    return judgement((n, d) == (1, 1), None, f"{n} samples in dimension {d}")
 
 
 def _waiting_plan(evidence: Evidence) -> FlowPlan:
@@ -301,7 +301,7 @@ def _farthest(evidence: Evidence, name: str) -> float:
     The solution that leaves, w = a(0) sinh(t r x) while the output is small, is away from 0 at once.
     """
     without = f"no {name} run from w = 0 was made"
-    last = need(need(evidence.companions.get(name), without).snapshots, without)[-1].network
+    last = require(require(evidence.companions.get(name), without).snapshots, without)[-1].network
     return float(np.max(np.abs(last.w) / np.abs(last.a)[:, None]))
 
 
@@ -310,7 +310,7 @@ def _constants(evidence: Evidence) -> Mapping[str, float]:
     return {"quarter": 0.25, "inverse_e": math.exp(-1.0), "unit": 1.0}
 
 
-def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
+def _hyperbolic_bounds(evidence: Evidence) -> Comparison:
     """1 - exp(-x) <= c tanh x <= exp(x) - 1 with c = 1, the only one; both differences without cancellation."""
     x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.geomspace(1e-8, 1.0, 200), -np.geomspace(1e-8, 1.0, 200)])
     tanh = _constants(evidence)["unit"] * np.tanh(x)
@@ -318,7 +318,7 @@ def _hyperbolic_bounds(evidence: Evidence) -> Measurement:
     return at_least(float(min(np.min(above), np.min(below))), 0.0, allowance=1e-15)
 
 
-def _root_bound(evidence: Evidence) -> Measurement:
+def _root_bound(evidence: Evidence) -> Comparison:
     """1 - sqrt((1-x)/(1-x/2)) >= x/4 on [0, 1], divided by x."""
     x = np.concatenate([np.geomspace(1e-8, 1e-2, 200), np.linspace(1e-2, 1.0, 2000)])
     ratio = (1.0 - x) / (1.0 - 0.5 * x)
@@ -326,6 +326,6 @@ def _root_bound(evidence: Evidence) -> Measurement:
     return at_least(float(np.min(left / x)), _constants(evidence)["quarter"], allowance=1e-15)
 
 
-def _entropy_bound(evidence: Evidence) -> Measurement:
+def _entropy_bound(evidence: Evidence) -> Comparison:
     x = np.concatenate([np.geomspace(1e-300, 1.0, 2000), math.exp(-1.0) * (1.0 + np.linspace(-1e-3, 1e-3, 201))])
     return at_most(float(np.max(-x * np.log(x))), _constants(evidence)["inverse_e"], allowance=1e-15)

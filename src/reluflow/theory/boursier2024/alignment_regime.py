@@ -9,12 +9,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from reluflow.arrays import BoolArray
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
 from reluflow.theory.boursier2024.neuron_states import NeuronStates, log_lambda, satisfies_condition_1
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, Ridge, kept
+from reluflow.theory.comparison import Comparison, judgement, require
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.facts import MAX_FACES
-from reluflow.theory.measurement import need
+from reluflow.theory.flow_plan import FlowPlan
 
 TOO_MANY = "the constants are minima over more cones than can be visited"
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
@@ -23,7 +24,7 @@ More = ParamSpec("More")
 Found = TypeVar("Found")
 
 
-@kept
+@computed_once
 def constants_of(evidence: Evidence) -> AlignmentConstants | None:
     """The constants of App. D.1, or None where there are too many cones to visit."""
     facts = evidence.facts
@@ -32,7 +33,7 @@ def constants_of(evidence: Evidence) -> AlignmentConstants | None:
     return alignment_constants(facts.dataset, facts.loss, leak=facts.leak, extremal=facts.extremal, max_cones=MAX_FACES)
 
 
-@kept
+@computed_once
 def recorded_states(evidence: Evidence) -> tuple[NeuronStates, ...]:
     """The neurons at all recorded times."""
     return tuple(NeuronStates.at(s, evidence.problem) for s in evidence.run.snapshots)
@@ -52,7 +53,7 @@ def reaches_tau(evidence: Evidence) -> bool:
     return any(abs(snapshot.time - tau) <= AT_TAU * tau for snapshot in evidence.trajectory.snapshots)
 
 
-@kept
+@computed_once
 def start_of(evidence: Evidence) -> NeuronStates:
     """The neurons at time 0, with or without a run."""
     network = evidence.network
@@ -160,10 +161,10 @@ def on_run(
     """A conclusion about the alignment phase: undecided where the constants or the run are missing."""
 
     def measured(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Found:
-        constants = need(constants_of(evidence), TOO_MANY)
-        run = need(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
-        need(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
-        need(
+        constants = require(constants_of(evidence), TOO_MANY)
+        run = require(evidence.trajectory, "no run was made: there is an alignment phase only for lambda < 1")
+        require(reaches_tau(evidence), f"the run was not recorded at tau: {run.outcome.sentence}")
+        require(
             not any(np.any(states.shape.is_lost) for states in states_of(evidence)),
             "neurons have grown apart by more than e^700, which one network of doubles cannot hold",
         )
@@ -172,26 +173,26 @@ def on_run(
     return measured
 
 
-def _judge_nonzero(evidence: Evidence) -> Judgement:
+def _judge_nonzero(evidence: Evidence) -> Comparison:
     zeros = int(np.sum(evidence.network.a == 0.0))
-    return Judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
+    return judgement(zeros == 0, float(-zeros), f"{zeros} neurons have a_j = 0; leave them out, they never move")
 
 
-def _judge_constants(evidence: Evidence) -> Judgement:
-    constants = need(constants_of(evidence), TOO_MANY)
+def _judge_constants(evidence: Evidence) -> Comparison:
+    constants = require(constants_of(evidence), TOO_MANY)
     smallest = min(constants.alpha_min, constants.d_min, constants.delta_0, constants.label_bound)
     words = f"alpha_min {constants.alpha_min:.4g}, D_min {constants.d_min:.4g}, delta_0 {constants.delta_0:.4g}"
-    return Judgement(smallest > 0.0, smallest, words)
+    return judgement(smallest > 0.0, smallest, words)
 
 
-def _judge_scale(evidence: Evidence) -> Judgement:
-    constants = need(constants_of(evidence), "lambda* needs every cone, and there are too many")
+def _judge_scale(evidence: Evidence) -> Comparison:
+    constants = require(constants_of(evidence), "lambda* needs every cone, and there are too many")
     here, threshold = log_lambda(evidence.network), log_lambda_star(constants, evidence)
-    return Judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
+    return judgement(here < threshold, threshold - here, f"ln lambda = {here:.6g} against ln lambda* = {threshold:.6g}")
 
 
-def _settles_before_tau(evidence: Evidence, *, saddles: bool) -> Judgement:
+def _settles_before_tau(evidence: Evidence, *, saddles: bool) -> Comparison:
     """The bound on t_2 of Theorem 1, or of Theorem 3, is at most tau (erratum E2)."""
-    constants = need(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
+    constants = require(constants_of(evidence), "the bound on t_2 needs every cone, and there are too many")
     limit, tau = settling_time(constants, evidence, saddles=saddles), tau_of(evidence) or 0.0
-    return Judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")
+    return judgement(limit <= tau, tau - limit, f"t_2 <= {limit:.6g} against tau = {tau:.6g}")

@@ -8,8 +8,9 @@ from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.alignment_regime import recorded_states
 from reluflow.theory.boursier2024.neuron_states import NeuronStates
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, Values, at_most, none_of
+from reluflow.theory.comparison import Comparison, Values, at_most, none_of
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16
@@ -30,7 +31,7 @@ def _conserved(evidence: Evidence) -> Values:
         yield change / np.maximum(size, np.finfo(float).tiny)
 
 
-def _no_sign_change(evidence: Evidence) -> Measurement:
+def _no_sign_change(evidence: Evidence) -> Comparison:
     """With |a_j| >= |w_j| at the start, no output weight ever changes its sign."""
     start = evidence.network
     dominated = np.abs(start.a) >= row_norms(start.w) * (1.0 - 1e-12)
@@ -53,7 +54,7 @@ def descent_change(states: NeuronStates, lr: float) -> FloatArray:
     return np.asarray(lr**2 * (np.sum(network.w * pulls, axis=1) ** 2 - network.a**2 * np.sum(pulls * pulls, axis=1)))
 
 
-def _descent_identity(evidence: Evidence) -> Measurement:
+def _descent_identity(evidence: Evidence) -> Comparison:
     """One step of descent from every snapshot; the error is relative to the neuron's squared norm after the step."""
     lr = evidence.parameter("lr")
     states = recorded_states(evidence)

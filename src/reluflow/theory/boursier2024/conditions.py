@@ -9,13 +9,13 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.geometry.pairs import pair_summary
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 LARGEST_PRINTED_ETA = 1.0 / 6.0  # Theorem 2 and Lemma 8 as printed
 
 
-def loss_is_smooth(facts: DatasetFacts) -> Judgement:
+def loss_is_smooth(facts: DatasetFacts) -> Comparison:
     """Assumption 1: dl/dh is 1-Lipschitz in h and not 0 at h = 0 unless y = 0.
 
     The margin is 1 minus the Lipschitz constant of the loss times its factor (erratum E1: the half-square loss
@@ -29,23 +29,23 @@ def loss_is_smooth(facts: DatasetFacts) -> Judgement:
     forces = facts.loss.force_at_zero(facts.dataset.y)
     if np.any((forces == 0.0) & (facts.dataset.y != 0.0)):
         return fails("a sample with y != 0 has no force at h = 0")
-    return Judgement(constant <= 1.0, 1.0 - constant, f"Lipschitz constant {constant:.6g}")
+    return judgement(constant <= 1.0, 1.0 - constant, f"Lipschitz constant {constant:.6g}")
 
 
-def samples_have_densities(facts: DatasetFacts) -> Judgement:
+def samples_have_densities(facts: DatasetFacts) -> Comparison:
     """Assumption 2: the samples are independent with densities; no finite dataset can show it."""
     return undecided("a statement about the law of the data; `general-position` is its deterministic certificate")
 
 
-def general_position(facts: DatasetFacts) -> Judgement:
+def general_position(facts: DatasetFacts) -> Comparison:
     """Lemma 2: any d samples with their forces are independent, and no D_u lies on the boundary of its cone."""
     found = facts.general_position
     if found is None:
         return undecided(f"too many subsets of {facts.dataset.d} samples, and {_too_many_cones(facts)}")
-    return Judgement(found.holds, None if found.holds is None else found.margin, found.detail)
+    return judgement(found.holds, None if found.holds is None else found.margin, found.detail)
 
 
-def no_saddle(facts: DatasetFacts) -> Judgement:
+def no_saddle(facts: DatasetFacts) -> Comparison:
     """Theorem 1: no extremal vector is a saddle of G on the sphere; faces with D_u = 0 are `no_dead_saddle`."""
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
@@ -55,18 +55,18 @@ def no_saddle(facts: DatasetFacts) -> Judgement:
     saddles = sum(kind == "saddle" for kind in extremal.kinds)
     count = f"{len(extremal.kinds)} extremal vector{'s' if len(extremal.kinds) != 1 else ''}"
     detail = f"{count}, {saddles} of them {'saddles' if saddles != 1 else 'a saddle'}"
-    return Judgement(saddles == 0, float(-saddles), detail)
+    return judgement(saddles == 0, float(-saddles), detail)
 
 
-def no_dead_saddle(facts: DatasetFacts) -> Judgement:
+def no_dead_saddle(facts: DatasetFacts) -> Comparison:
     """Erratum E14: a face with D_u = 0 is critical too, and G must not take both signs around it."""
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
     found = len(facts.extremal.dead_saddles)
-    return Judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
+    return judgement(found == 0, float(-found), f"{found} cones with D_u = 0 around which G takes both signs")
 
 
-def acute_positive_data(facts: DatasetFacts) -> Judgement:
+def acute_positive_data(facts: DatasetFacts) -> Comparison:
     """Assumption 4: <x_k, x_k'> > 0, y_k > 0, n >= d, any d samples independent."""
     X, y = facts.dataset.X, facts.dataset.y
     n, d = X.shape
@@ -91,16 +91,16 @@ def acute_positive_data(facts: DatasetFacts) -> Judgement:
         f"smallest singular value of {d} unit samples {independence:.3g}"
     )
     margin = min(smallest, float(y.min() / y.max()), independence)
-    return Judgement(margin > 1e-12, margin, detail)
+    return judgement(margin > 1e-12, margin, detail)
 
 
-def facet_condition(facts: DatasetFacts) -> Judgement:
+def facet_condition(facts: DatasetFacts) -> Comparison:
     """Assumption 5: y_k |x_k|^2 > |y| sqrt(sum_{k' != k} <x_k', x_k>^2) for every facet k of the all-active cone."""
     if not facts.has_affordable_cones:
         return undecided(_too_many_cones(facts))
     facets = facts.active_facets
     if facets.size == 0:
-        return Judgement(True, None, "the all-active cone has no facet, nothing to check")
+        return judgement(True, None, "the all-active cone has no facet, nothing to check")
     X, y = facts.dataset.X, facts.dataset.y
     gram = X[facets] @ X.T
     own = facts.norms[facets] ** 2
@@ -112,7 +112,7 @@ def facet_condition(facts: DatasetFacts) -> Judgement:
     return positive(float(np.min(left - right)), sides)
 
 
-def residual_condition(facts: DatasetFacts) -> Judgement:
+def residual_condition(facts: DatasetFacts) -> Comparison:
     """Assumption 6: at the least-squares line beta*, adding any neuron of mixed pattern raises the loss.
 
     With rho = y - X beta*: rho_k > 0 on the facets of the all-active cone; G(w) = c sum rho_k s(<w, x_k>) is
@@ -173,7 +173,7 @@ def smallest_eta(X: FloatArray, y: FloatArray) -> tuple[float, float]:
     return float(eta), float(violation)
 
 
-def three_point_box(facts: DatasetFacts, *, corrected: bool) -> Judgement:
+def three_point_box(facts: DatasetFacts, *, corrected: bool) -> Comparison:
     """Assumption 3 with eta < 1/6, as printed in Theorem 2, or with the eta for which Lemma 8 is true (erratum E3)."""
     limit = largest_safe_eta() if corrected else LARGEST_PRINTED_ETA
     name = f"{limit:.5f} (E3)" if corrected else "1/6"

@@ -15,8 +15,8 @@ from reluflow.geometry.landscape import alignment_potential
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024.alignment_regime import constants_of, on_run, states_of
 from reluflow.theory.boursier2024.neuron_states import NO_PULL, pulls_of, sides_of
-from reluflow.theory.evidence import Evidence, drawn, kept
-from reluflow.theory.measurement import Measurement, at_most, need, none_of, nothing
+from reluflow.theory.comparison import Comparison, at_most, none_of, nothing, require
+from reluflow.theory.evidence import Evidence, computed_once, drawn
 
 ROUNDING = 1e-10  # relative to sum_k |r_k| |x_k|; measured below 2e-15 on generic data
 RADIUS = 1e-3  # of the neighbourhood in which G is sampled, relative to the distance of the nearest other hyperplane
@@ -110,7 +110,7 @@ def signed_pull(evidence: Evidence, vectors: ExtremalVectors, index: int, sign: 
     return np.asarray(_fixed_pull(evidence, vectors.patterns[index]) + sign * columns @ vectors.etas[index][zeros])
 
 
-def _potential_is_pull(evidence: Evidence) -> Measurement:
+def _potential_is_pull(evidence: Evidence) -> Comparison:
     """G(w) = <w, D(w, 0)> on witnesses of all cones, of every dimension."""
     X, forces, cones = evidence.dataset.X, forces_of(evidence), evidence.facts.cones
     pulls = pulls_of(cones.patterns, X, forces, evidence.leak)
@@ -120,11 +120,11 @@ def _potential_is_pull(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"largest relative difference {worst:.3g} on {len(cones)} cones")
 
 
-def _on_extremal(words: str) -> Callable[[Callable[[Evidence, ExtremalVectors], float]], Callable[..., Measurement]]:
+def _on_extremal(words: str) -> Callable[[Callable[[Evidence, ExtremalVectors], float]], Callable[..., Comparison]]:
     """The largest error over the extremal vectors, 0 to rounding; nothing where there are none."""
 
-    def decorate(error: Callable[[Evidence, ExtremalVectors], float]) -> Callable[[Evidence], Measurement]:
-        def measure(evidence: Evidence) -> Measurement:
+    def decorate(error: Callable[[Evidence, ExtremalVectors], float]) -> Callable[[Evidence], Comparison]:
+        def measure(evidence: Evidence) -> Comparison:
             vectors = extremal_of(evidence)
             if len(vectors) == 0:
                 return nothing("there is no extremal vector")
@@ -164,7 +164,7 @@ def _sign_of_z(evidence: Evidence, vectors: ExtremalVectors) -> float:
     return float(np.max(np.linalg.norm(rebuilt - vectors.vectors, axis=1)))
 
 
-def _kinds(evidence: Evidence) -> Measurement:
+def _kinds(evidence: Evidence) -> Comparison:
     """The kinds given, those of the closed-form rule and those of sampling are the same."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
     wrong = 0
@@ -189,7 +189,7 @@ class ConeTable:
         return np.asarray(self.is_zero | (self.sides != 0))
 
 
-@kept
+@computed_once
 def cone_table(evidence: Evidence) -> ConeTable:
     """All nonempty cones at zero output."""
     patterns, X = evidence.facts.cones.patterns, evidence.dataset.X
@@ -226,11 +226,11 @@ def _bent(evidence: Evidence, patterns: SignArray, outputs: FloatArray) -> Float
 
 
 def _outputs(evidence: Evidence, *, keep_signs: bool = False) -> FloatArray:
-    need(constants_of(evidence), "there are too many cones to visit")
+    require(constants_of(evidence), "there are too many cones to visit")
     return evidence.witness("outputs", lambda: random_outputs(evidence, keep_signs=keep_signs))
 
 
-def _sides_are_kept(evidence: Evidence) -> Measurement:
+def _sides_are_kept(evidence: Evidence) -> Comparison:
     """D_u in M_u, -M_u or 0 at zero output stays there at every small output."""
     drawn_outputs, table, wrong = _outputs(evidence), cone_table(evidence), 0
     critical = table.is_critical
@@ -277,7 +277,7 @@ def _critical_patterns(evidence: Evidence) -> Iterator[SignArray]:
             yield pattern
 
 
-def _one_sign(evidence: Evidence) -> Measurement:
+def _one_sign(evidence: Evidence) -> Comparison:
     """Around each critical cone all slopes have one sign; slack is the least of the larger of min and -max."""
     drawn_outputs, worst, count = _outputs(evidence, keep_signs=True), -np.inf, 0
     for pattern in _critical_patterns(evidence):
@@ -296,7 +296,7 @@ def _one_sign(evidence: Evidence) -> Measurement:
 
 
 @on_run
-def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Once a_j D(w_j, theta) is in the neuron's cone or 0, the pattern does not change until tau."""
     wrong, total, frozen = 0, 0, np.zeros(evidence.network.num_neurons, dtype=bool)
     for here, later in pairwise(states_of(evidence)):
@@ -308,7 +308,7 @@ def _frozen_patterns(evidence: Evidence, constants: AlignmentConstants) -> Measu
     return none_of(wrong, total=total, detail=f"{wrong} changes in {total} stretches, {len(events)} events in the run")
 
 
-def _quantised(evidence: Evidence) -> Measurement:
+def _quantised(evidence: Evidence) -> Comparison:
     """A maximum of G in M_u has D_u in M_u or is the ray of -D_u; a minimum mirrored. Kinds are sampled."""
     vectors, X, forces = extremal_of(evidence), evidence.dataset.X, forces_of(evidence)
     wrong = 0

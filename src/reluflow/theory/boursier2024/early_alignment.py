@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 
 from reluflow.arrays import BoolArray
+from reluflow.geometry.boundary.decision import Ridge
 from reluflow.geometry.thresholds import AlignmentConstants
 from reluflow.theory.boursier2024 import alignment_regime as regime
 from reluflow.theory.boursier2024.alignment_regime import alpha_of, constants_of, met_at_start, on_run, states_of
 from reluflow.theory.boursier2024.neuron_states import log_lambda
-from reluflow.theory.evidence import Evidence, FlowPlan, Ridge
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most, fitted_slope, none_of, nothing, require
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 
 ROUNDING = 1e-12  # relative; |w|/|a| - 1 and <w/a, D>/|D| - 1 of recorded runs exceed 0 by at most 5e-16
 RESOLUTION = 4e-15  # of |D|: gaps below are rounding of |w|/|a|; a smaller bound is read as this one
@@ -34,7 +36,7 @@ def _log_c(constants: AlignmentConstants, evidence: Evidence, *, saddles: bool) 
 
 
 @on_run
-def _growth(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _growth(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Largest |ln(|a_j(t)| / |a_j(0)|)| up to tau against 2 eps ln(1/lambda)."""
     start = regime.start_of(evidence).log_outputs
     grown = max(float(np.max(np.abs(states.log_outputs - start))) for states in states_of(evidence))
@@ -44,36 +46,36 @@ def _growth(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
 
 
 @on_run
-def _dominance(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _dominance(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     largest = max(float(np.max(np.linalg.norm(states.directions, axis=1))) for states in states_of(evidence))
     return at_most(largest, 1.0, allowance=ROUNDING, detail=f"largest |w_j|/|a_j| is 1 + {largest - 1.0:.3g}")
 
 
-def _none_outside(is_outside: BoolArray, met: BoolArray, condition: int) -> Measurement:
+def _none_outside(is_outside: BoolArray, met: BoolArray, condition: int) -> Comparison:
     lost, total = int(np.sum(met & is_outside)), int(np.sum(met))
     detail = f"{lost} of {total} neurons with Condition {condition} are in no extremal cone at tau"
     return none_of(lost, total=total, detail=detail)
 
 
 @on_run
-def _extremal_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _extremal_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     end = states_of(evidence)[-1]
     return _none_outside(~end.is_dead & (end.sides == 0), met_at_start(evidence, alpha_of(evidence)), 1)
 
 
 @on_run
-def _extremal_and_alive_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _extremal_and_alive_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     end = states_of(evidence)[-1]
     return _none_outside(end.is_dead | (end.sides != end.signs), met_at_start(evidence, 1.0), 2)
 
 
 @on_run
-def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Measurement:
+def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bool) -> Comparison:
     """|D| >= <D, w/a> >= |D| - c lambda^(eps |D|/D_max) at tau, in logarithms of the gap."""
     met, end = met_at_start(evidence, alpha_of(evidence)), states_of(evidence)[-1]
     alive = met & ~end.is_dead
     judged = alive if saddles else alive & ~end.is_opposite
-    need(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
+    require(np.any(alive), "no neuron satisfies the condition at the start and is alive at tau")
     if not np.any(judged):
         return nothing(f"all {int(np.sum(alive))} living neurons are on the ray of -D")
     overshoot = float(np.max(end.alignments[judged] / end.speeds[judged])) - 1.0
@@ -94,7 +96,7 @@ def gap_within(evidence: Evidence, constants: AlignmentConstants, *, saddles: bo
 
 
 @on_run
-def _kind_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _kind_at_tau(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Positive neurons at local maxima of G, negative ones at local minima."""
     extremal = evidence.witness("extremal", lambda: evidence.facts.extremal)
     kinds = {tuple(u): kind for u, kind in zip(extremal.patterns.tolist(), extremal.kinds, strict=True)}
@@ -118,10 +120,10 @@ def _common_neurons(evidence: Evidence, runs: tuple[Evidence, ...]) -> BoolArray
 
 
 @on_run
-def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurement:
+def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Comparison:
     """Slope of ln gap against ln lambda over the sweep, in units of eps |D|/D_max: at least 1, predicted 2."""
     runs = tuple(run for run in evidence.sweep if regime.reaches_tau(run))
-    need(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
+    require(len(runs) >= 3, "the exponent needs a sweep of at least three scales")
     common = np.flatnonzero(_common_neurons(evidence, runs))
     speeds = states_of(evidence)[-1].speeds[common]
     gaps = np.array([states_of(run)[-1].gaps[common] for run in runs]) / speeds  # (num_scales, num_neurons)
@@ -134,7 +136,7 @@ def _gap_exponent(evidence: Evidence, constants: AlignmentConstants) -> Measurem
             ratios.append(slope / (evidence.parameter("eps") * speed / constants.d_max))
     if not ratios and gaps.size and np.all(gaps <= MEASURABLE_GAPS[0]):
         return nothing(f"all {gaps.shape[1]} aligned neurons have gap 0 to rounding at every scale")
-    need(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
+    require(ratios, "no neuron is aligned, with a gap a double resolves, at three scales of the sweep")
     decades = (scales.max() - scales.min()) / math.log(10.0)
     detail = (
         f"slopes over {decades:.0f} decades, divided by eps |D|/D_max: from {min(ratios):.5g} to {max(ratios):.5g} on "

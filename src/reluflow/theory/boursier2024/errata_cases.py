@@ -14,8 +14,8 @@ from reluflow.network import Network
 from reluflow.theory.boursier2024 import conditions
 from reluflow.theory.boursier2024.spurious_constants import spurious_constants
 from reluflow.theory.boursier2024.spurious_limit import box_corners, facet_margins
+from reluflow.theory.comparison import Comparison, at_least, at_most, none_of
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, none_of
 
 FINDING_DATA = Dataset([[-1.59, 1.61], [-0.29, 1.69], [0.39, 0.54]], [1.33, 0.2, 0.27], name="off-the-line")
 
@@ -29,14 +29,14 @@ def _pull(dataset: Dataset, w: FloatArray) -> FloatArray:
     return np.asarray((dataset.y * (dataset.X @ w > 0.0)) @ dataset.X / dataset.n)
 
 
-def _lipschitz(factor: float) -> Measurement:
+def _lipschitz(factor: float) -> Comparison:
     """1 minus the Lipschitz constant of the derivative of factor (h - y)^2/2."""
     margin = conditions.loss_is_smooth(DatasetFacts(load("three-points"), SquareLoss(factor=factor), 0.0)).margin
     constant = 1.0 - (margin if margin is not None else -np.inf)
     return at_most(constant, 1.0, detail=f"dl/dh of {factor:g} (h - y)^2/2 has Lipschitz constant {constant:g}")
 
 
-def _late_neurons(*, printed: bool) -> Measurement:
+def _late_neurons(*, printed: bool) -> Comparison:
     """Neurons with Condition 1, alpha_0 = 1, outside the extremal cone at tau, eps = 0.1, three points, frozen forces.
 
     At lambda = 0.01, below (22), or at the corrected threshold; the way of each neuron is known in closed form.
@@ -55,12 +55,12 @@ def _late_neurons(*, printed: bool) -> Measurement:
     return none_of(late, detail=f"{words}, ln lambda = {log_lambda:.4g}; (22) allows {allowed:.4g}")
 
 
-def _facets(eta: float) -> Measurement:
+def _facets(eta: float) -> Comparison:
     least = float(facet_margins(*box_corners(eta)).min())
     return at_least(least, 0.0, detail=f"least margin of Assumption 5 over the corners at eta = {eta:g} is {least:.4g}")
 
 
-def _repels(side: float) -> Measurement:
+def _repels(side: float) -> Comparison:
     """How fast a negative neuron beside side * D/|D| leaves it: an exceptional direction repels."""
     pull = np.array([0.6, 0.8])
     start = side * pull + 1e-6 * np.array([-0.8, 0.6])
@@ -69,7 +69,7 @@ def _repels(side: float) -> Measurement:
     return at_least(rate, 0.0, detail=f"a neuron with a < 0 leaves {side:+g} D/|D| at the rate {rate:.4g}")
 
 
-def _alpha_minus(*, printed: bool) -> Measurement:
+def _alpha_minus(*, printed: bool) -> Comparison:
     """alpha_min^- on two samples with negative labels: 0 if the cone with D_u in -M_u is not excluded."""
     data = Dataset([[1.0, 0.2], [0.3, 1.0]], [-1.0, -0.5])
     pull = _pull(data, np.array([1.0, 1.0]))  # of the all-active cone, which holds -D_u
@@ -80,7 +80,7 @@ def _alpha_minus(*, printed: bool) -> Measurement:
     return at_least(value, 1e-9, detail=f"alpha_min^- = {value:.4g}, -D_u = ({-pull[0]:.3g}, {-pull[1]:.3g}) in M_u")
 
 
-def _boundary_pull(sign: float) -> Measurement:
+def _boundary_pull(sign: float) -> Comparison:
     """<D_u, x_2>/|x_2| of D_u = D~_u + sign Z_u eta on the boundary of x_2, where the shortest D_u is tangential."""
     data = Dataset([[1.0, 0.3], [-0.8, 1.0]], [1.0, 1.0])
     rest = data.y[0] * data.X[0] / data.n
@@ -90,7 +90,7 @@ def _boundary_pull(sign: float) -> Measurement:
     return at_most(across, 1e-12, detail=f"D~_u {'+' if sign > 0 else '-'} Z_u eta leaves its boundary by {across:.3g}")
 
 
-def _line_and_network(x: tuple[float, float]) -> Measurement:
+def _line_and_network(x: tuple[float, float]) -> Comparison:
     """The limit of Theorem 2 in its simplest form, one neuron along beta*, against the line at a point."""
     data = load("three-points")
     beta = _facts(data).least_squares
@@ -100,7 +100,7 @@ def _line_and_network(x: tuple[float, float]) -> Measurement:
     return at_most(gap, 1e-12, detail=f"|h(x) - <beta*, x>| = {gap:.4g} at x = ({x[0]:g}, {x[1]:g})")
 
 
-def _best_loss(sign: float) -> Measurement:
+def _best_loss(sign: float) -> Comparison:
     """The least loss of one neuron of this output sign on three points, against that of the line.
 
     Labels are positive, so that a negative neuron does best at 0; a positive one can be the line itself.
@@ -113,7 +113,7 @@ def _best_loss(sign: float) -> Measurement:
     return at_most(loss - line, 1e-12, detail=f"one {name} neuron leaves the loss {loss:.4g}, the line {line:.4g}")
 
 
-def _least_facet_pull(*, printed: bool) -> Measurement:
+def _least_facet_pull(*, printed: bool) -> Comparison:
     """alpha_4 of Eq. (51) on three points, which Lemma 20 needs positive.
 
     As printed, the least <D_u, x_k> over every cone with an active sample and every facet k off its boundary; or the
@@ -130,7 +130,7 @@ def _least_facet_pull(*, printed: bool) -> Measurement:
     return at_least(value, 1e-9, detail=f"alpha_4 over {read} is {value:.4g} on three points")
 
 
-def _line_at_the_end(*, printed: bool) -> Measurement:
+def _line_at_the_end(*, printed: bool) -> Comparison:
     """|beta* - beta_I| where the first clause of tau_3 has just fired, against the eps_3 = 0.01 of Lemma 6.
 
     A neuron of I along the line and a negative one with a^2 = lambda^(2(1 - eps)), lambda = 0.01 and eps = 1/4, which
@@ -146,7 +146,7 @@ def _line_at_the_end(*, printed: bool) -> Measurement:
     return at_most(reached, eps_3, allowance=1e-12, detail=f"|beta* - beta_I| = {reached:.5g} {words}")
 
 
-def _projection(*, printed: bool) -> Measurement:
+def _projection(*, printed: bool) -> Comparison:
     """<w_i, x_k> or <w_i/a_i, x_k> of 100 equal neurons along D* with sum a^2 = 1e-3, against delta_k of Lemma 5."""
     data = load("three-point-box-worst:eta=0.09")
     pull = data.y @ data.X / data.n
@@ -159,7 +159,7 @@ def _projection(*, printed: bool) -> Measurement:
     return at_least(slack, 0.0, detail=f"least {name} - delta_k is {slack:.4g} for 100 neurons")
 
 
-def _difference(power: float) -> Measurement:
+def _difference(power: float) -> Comparison:
     """|wbar_i - wbar_j| of unit vectors with 1 - <wbar_i, wbar_j> = delta, against (2 delta)^power, delta = 1e-6."""
     delta = 1e-6
     angle = np.arccos(1.0 - delta)
@@ -168,7 +168,7 @@ def _difference(power: float) -> Measurement:
     return at_most(distance, bound, allowance=1e-9, detail=f"|wbar_i - wbar_j| = {distance:.4g} against {bound:.4g}")
 
 
-def _threshold(name: str) -> Measurement:
+def _threshold(name: str) -> Comparison:
     """ln lambda* of Eq. (22) for eps = 0.1, alpha_0 = 1: it must be finite for the theorem to say anything."""
     constants = alignment_constants(load(name), SquareLoss())
     value = constants.log_lambda_star(0.1, 1.0)
@@ -178,7 +178,7 @@ def _threshold(name: str) -> Measurement:
 _DEAD_FACE = Dataset([[1.0, 0.1, 0.0], [0.1, 1.0, 0.2], [0.0, 0.2, 1.0]], [1.0, 0.7, -0.8], name="a dead face")
 
 
-def _dead_saddles(*, printed: bool) -> Measurement:
+def _dead_saddles(*, printed: bool) -> Comparison:
     """Cones with D_u = 0 around which G takes both signs, on data where no extremal vector is a saddle."""
     dataset = _DEAD_FACE if printed else load("three-points")
     facts = _facts(dataset)
@@ -186,7 +186,7 @@ def _dead_saddles(*, printed: bool) -> Measurement:
     return none_of(len(facts.extremal.dead_saddles), detail=f"{words} ({dataset.name})")
 
 
-def _facet_margin(*, printed: bool) -> Measurement:
+def _facet_margin(*, printed: bool) -> Comparison:
     """Assumption 5, which keeps every neuron in the all-active cone: its least margin at the facets."""
     dataset = FINDING_DATA if printed else load("three-point-box-worst:eta=0.09")
     margin = conditions.facet_condition(_facts(dataset)).margin

@@ -11,9 +11,17 @@ from reluflow.theory.boursier2024.phase_clock import in_phase, phase_clock, stat
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import largest_pull, scale_factor, start_residual
-from reluflow.theory.condition import Judgement
+from reluflow.theory.comparison import (
+    Comparison,
+    at_most,
+    judgement,
+    largest_over,
+    least_over,
+    none_of,
+    nothing,
+    require,
+)
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import Measurement, at_most, largest_over, least_over, need, none_of, nothing
 
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
 
@@ -42,19 +50,19 @@ def _masses(states: tuple[PhaseState, ...]) -> list[float]:
 
 
 @in_phase("2b")
-def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _mass(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     return largest_over(states, _masses(states), largest_positive_mass(evidence), "sum_I a^2")
 
 
 @in_phase("2b")
-def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _mass_is_kept(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     return least_over(states, _masses(states), evidence.parameter("eps_2"), "sum_I a^2")
 
 
-def _mass_grows_while_small(evidence: Evidence) -> Measurement:
+def _mass_grows_while_small(evidence: Evidence) -> Comparison:
     few = np.log(2 * evidence.parameter("eps_2"))
     states = [s for s in states_in(evidence, "2b") if s.log_square_sum(s.sets.positive) <= few]
-    need(states, "states of Phase 2b with sum_I a^2 <= 2 eps_2")
+    require(states, "states of Phase 2b with sum_I a^2 <= 2 eps_2")
     speeds = [np.min(s.directions[s.sets.positive] @ s.pull) for s in states]
     return least_over(states, speeds, 0.0, "d ln a_i/dt")
 
@@ -79,17 +87,17 @@ def largest_delta_prime(evidence: Evidence) -> float:
     return float(np.min(limits, initial=np.inf))
 
 
-def stays_active(evidence: Evidence) -> Measurement:
+def stays_active(evidence: Evidence) -> Comparison:
     """<wbar_i, x_k> >= delta' |x_k| on I at every state of Phase 2b, which must not end there for want of it."""
     states, end = states_in(evidence, "2b"), phase_clock(evidence).fitting
     if end.clause == "facet":
         return none_of(1, detail=f"Phase 2b ended at {end.time:.6g} because a positive neuron came too near a facet")
-    least = [np.min(state.cosines) for state in need(states, "states of Phase 2b")]
+    least = [np.min(state.cosines) for state in require(states, "states of Phase 2b")]
     return least_over(states, least, evidence.parameter("delta_prime"), "<wbar_i, x_k>/|x_k|")
 
 
 @in_phase("2b")
-def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _facet_pull(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constants = constants_of(evidence)
     facets, lengths = constants.facets, constants.lengths[constants.facets]
     if not facets.size:
@@ -145,13 +153,13 @@ def budget(evidence: Evidence) -> float:
     return max(reach / eps, 2.0 * reach / (1.0 - 2.0 * eps))
 
 
-def _scale_outlasts_the_fit(evidence: Evidence) -> Judgement:
+def _scale_outlasts_the_fit(evidence: Evidence) -> Comparison:
     margin = -log_lambda_of(evidence) - budget(evidence)
-    return Judgement(margin >= 0.0, margin, f"-ln lambda must be at least {budget(evidence):.6g}")
+    return judgement(margin >= 0.0, margin, f"-ln lambda must be at least {budget(evidence):.6g}")
 
 
 @in_phase("2b")
-def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constants, bound = constants_of(evidence), _negative_push(evidence)
     rest = [np.linalg.norm(s.pull + constants.hessian @ (s.beta_positive - constants.beta_star)) for s in states]
     words = (
@@ -161,7 +169,7 @@ def _pull_is_linear(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measu
 
 
 @in_phase("2b", at_least=2)
-def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     rate = evidence.parameter("eps_2") * constants_of(evidence).sigma_min
     first, rest = states[0], fit_remainder(evidence)
     bounds = np.array([line_distance(first) * np.exp(-rate * (s.time - first.time)) + rest for s in states[1:]])
@@ -169,10 +177,10 @@ def _decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
     return least_over(states[1:], slack, 0.0, "bound minus |beta_I - beta*|_H")
 
 
-def _fit_duration(evidence: Evidence) -> Measurement:
+def _fit_duration(evidence: Evidence) -> Comparison:
     clock, bound = phase_clock(evidence), longest_fit(evidence)
     lasted = clock.fitting.time - clock.growth.time
-    need(np.isfinite(lasted), "a run that reaches tau_3")
+    require(np.isfinite(lasted), "a run that reaches tau_3")
     return at_most(lasted, bound, detail=f"tau_3 - tau_2 = {lasted:.6g} against {bound:.6g}")
 
 

@@ -12,11 +12,10 @@ from reluflow.data.dataset import Dataset
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.geometry.general_position import general_position
 from reluflow.geometry.thresholds import AlignmentConstants, alignment_constants
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, drawn, kept
+from reluflow.theory.comparison import Comparison, at_least, judgement, none_of, require
+from reluflow.theory.evidence import Evidence, computed_once, drawn
 from reluflow.theory.facts import MAX_FACES
-from reluflow.theory.measurement import Measurement, at_least, need, none_of
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 
 @drawn("datasets")
@@ -34,7 +33,7 @@ def moved_datasets(evidence: Evidence) -> tuple[Dataset, ...]:
 
 def _datasets(evidence: Evidence) -> tuple[Dataset, ...]:
     """The moved datasets, where their cones can be visited."""
-    need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
+    require(evidence.facts.has_affordable_cones, "there are too many cones to visit")
     return moved_datasets(evidence)
 
 
@@ -42,32 +41,32 @@ def _constants_of(dataset: Dataset, evidence: Evidence) -> AlignmentConstants:
     return alignment_constants(dataset, evidence.loss, leak=evidence.leak, max_cones=MAX_FACES)
 
 
-@kept
+@computed_once
 def _constants_around(evidence: Evidence) -> list[AlignmentConstants]:
     return [_constants_of(data, evidence) for data in _datasets(evidence)]
 
 
-def _affordable(evidence: Evidence) -> Judgement:
+def _affordable(evidence: Evidence) -> Comparison:
     holds = evidence.facts.has_affordable_cones
     words = "can" if holds else "cannot"
-    return Judgement(holds or None, None, f"the cones of {evidence.dataset.n} samples {words} be visited one by one")
+    return judgement(holds or None, None, f"the cones of {evidence.dataset.n} samples {words} be visited one by one")
 
 
-def _in_general_position(evidence: Evidence) -> Measurement:
+def _in_general_position(evidence: Evidence) -> Comparison:
     leak, loss = evidence.leak, evidence.loss
     margins = [general_position(data, loss, leak=leak, max_cones=MAX_FACES).margin for data in _datasets(evidence)]
     return at_least(min(margins), 0.0, detail=f"smallest margin {min(margins):.4g} over {len(margins)} datasets")
 
 
-def _has_extremal_vector(evidence: Evidence) -> Measurement:
+def _has_extremal_vector(evidence: Evidence) -> Comparison:
     leak, loss = evidence.leak, evidence.loss
     counts = [len(extremal_vectors(data, loss, leak=leak, max_cones=MAX_FACES)) for data in _datasets(evidence)]
     return at_least(min(counts), 1.0, detail=f"between {min(counts)} and {max(counts)} over {len(counts)} datasets")
 
 
-def positive_constants(evidence: Evidence, *names: str) -> Measurement:
+def positive_constants(evidence: Evidence, *names: str) -> Comparison:
     """Constants of App. D.1 above 0 on every moved dataset; the slack is the smallest value."""
-    need(evidence.facts.has_affordable_cones, "there are too many cones to visit")
+    require(evidence.facts.has_affordable_cones, "there are too many cones to visit")
     found = {name: [float(getattr(constants, name)) for constants in _constants_around(evidence)] for name in names}
     values = [min(each) for each in zip(*found.values(), strict=True)]
     not_positive = sum(value <= 0.0 for value in values)

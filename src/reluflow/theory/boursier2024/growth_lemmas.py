@@ -17,21 +17,22 @@ from reluflow.theory.boursier2024.spurious_hypotheses import (
     log_least_eps_2,
     scale_factor,
 )
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import (
-    Measurement,
+from reluflow.theory.comparison import (
+    Comparison,
     at_least,
     at_most,
     fitted_slope,
+    judgement,
     largest_over,
     least_over,
     missing,
-    need,
-    needs,
     none_of,
     nothing,
+    require,
+    requires,
 )
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 
 ROUNDING = 1e-9  # of a logarithm of a weight; measured below 1e-11 at scale e^-1300
 ALIGNMENT_SWEEP = (-40.0, -60.0, -80.0)  # ln lambda; the misalignment lambda^{2 eps} stays above rounding
@@ -55,7 +56,7 @@ def misalignment(state: PhaseState) -> float:
     return float(np.max(pull * 0.5 * (np.sum((wbar - unit) ** 2, axis=1) + state.shortfalls)))
 
 
-def _alignment(evidence: Evidence) -> Measurement:
+def _alignment(evidence: Evidence) -> Comparison:
     state = phase_clock(evidence).aligned()
     gap = max(misalignment(state), np.finfo(float).tiny)
     bound = log_alignment_bound(evidence)
@@ -65,7 +66,7 @@ def _alignment(evidence: Evidence) -> Measurement:
     return at_most(float(np.log(gap)), bound, detail=detail)
 
 
-def _exponent(logs: Sequence[tuple[float, float]], claimed: float, *, what: str, expected: str = "") -> Measurement:
+def _exponent(logs: Sequence[tuple[float, float]], claimed: float, *, what: str, expected: str = "") -> Comparison:
     """The slope of ln of a gap in ln lambda over a sweep, at least as claimed; -inf is a gap lost in rounding."""
     points = [point for point in logs if np.isfinite(point[1])]
     if len(points) < 2:
@@ -75,16 +76,16 @@ def _exponent(logs: Sequence[tuple[float, float]], claimed: float, *, what: str,
     return at_least(slope, claimed, detail=detail)
 
 
-def _alignment_exponent(evidence: Evidence) -> Measurement:
+def _alignment_exponent(evidence: Evidence) -> Comparison:
     clocks, eps = [phase_clock(e) for e in evidence.sweep], evidence.parameter("eps")
     gaps = [(c.log_lambda, misalignment(state)) for c in clocks if (state := c.at(c.alignment)) is not None]
-    need(len(gaps) >= 2, "a sweep of at least two scales")
+    require(len(gaps) >= 2, "a sweep of at least two scales")
     logs = [(log_lambda, float(np.log(gap)) if gap > RESOLUTION else -np.inf) for log_lambda, gap in gaps]
     return _exponent(logs, eps, what="aligned", expected=f", expected {2 * eps:g}")
 
 
-@needs(lambda evidence: states_in(evidence, "1"), "snapshots up to tau")
-def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+@requires(lambda evidence: states_in(evidence, "1"), "snapshots up to tau")
+def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     most = -2.0 * evidence.parameter("eps") * log_lambda_of(evidence)
     growth = [s.log_growth[s.sets.positive] for s in states]
     slacks = [min(float(np.min(each)), float(np.min(most - each))) for each in growth]
@@ -93,14 +94,14 @@ def _positive_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> Meas
     )
 
 
-def negative_shrinkage(evidence: Evidence, phase: str, *, grows: bool = False) -> Measurement:
+def negative_shrinkage(evidence: Evidence, phase: str, *, grows: bool = False) -> Comparison:
     """a_i(0) <= a_i <= 0 on N at all states of a phase, as logarithms of |a_i|; with `grows` a_i(0) lambda^(-eps)."""
-    states = need(states_in(evidence, phase), "states of this phase")
+    states = require(states_in(evidence, phase), "states of this phase")
     log_factor = -evidence.parameter("eps") * log_lambda_of(evidence) if grows else 0.0
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
-    need(
+    require(
         not any(state.has_lost_neurons for state in states),
         "negative neurons too light for a double beside the positive ones; take a larger scale",
     )
@@ -111,12 +112,12 @@ def negative_shrinkage(evidence: Evidence, phase: str, *, grows: bool = False) -
     return largest_over(states, growth, log_factor, "ln |a_i/a_i(0)| on N", allowance=ROUNDING)
 
 
-@needs(phase_states, "snapshots")
-def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+@requires(phase_states, "snapshots")
+def _resting(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     members = states[0].sets.resting
     if not np.any(members):
         return nothing("no positive neuron starts dead")
-    need(
+    require(
         not any(np.any(state.network.a[members] == 0.0) for state in states),
         "dead neurons too light for a double beside the positive ones; take a larger scale",
     )
@@ -132,13 +133,13 @@ def _early_scale(evidence: Evidence) -> float:
     return scale_factor(evidence, 1.001 * min(log_early_threshold(evidence), float(speaking)))
 
 
-def _eps_2_is_large(evidence: Evidence) -> Judgement:
+def _eps_2_is_large(evidence: Evidence) -> Comparison:
     least = log_least_eps_2(evidence)
     margin = float(np.log(evidence.parameter("eps_2"))) - least
-    return Judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
+    return judgement(margin >= 0.0, margin, f"ln of c' lambda^(eps/2) is {least:.6g}")
 
 
-def _projections_at_tau(evidence: Evidence) -> Measurement:
+def _projections_at_tau(evidence: Evidence) -> Comparison:
     state, deltas = phase_clock(evidence).aligned(), least_projections(evidence)
     slack = float(np.min(state.cosines * state.constants.lengths - deltas))
     return at_least(slack, 0.0, detail=f"least <wbar_i(tau), x_k> - delta_k is {slack:.6g}; delta = {deltas.round(6)}")
@@ -151,7 +152,7 @@ def _lemma_15_scale(evidence: Evidence) -> float:
 
 
 @in_phase("2a")
-def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _projections(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     deltas = least_projections(evidence)
     slack = [np.min(s.cosines * s.constants.lengths - deltas) for s in states]
     return least_over(states, slack, 0.0, "<wbar_i, x_k> - delta_k")
@@ -179,12 +180,12 @@ def _pairs(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return pair_drift(states)
 
 
-def _pair_exponent(evidence: Evidence) -> Measurement:
+def _pair_exponent(evidence: Evidence) -> Comparison:
     if int(np.sum(neuron_sets(evidence.problem).positive)) < 2:
         return nothing("there is one positive neuron and no pair")
     clocks = [phase_clock(other) for other in evidence.sweep]
     gaps = [(c.log_lambda, c.states[c.growth.index].log_pair_gap) for c in clocks if c.growth.is_reached]
-    need(len(gaps) >= 2, "a sweep of at least two scales that reach tau_2")
+    require(len(gaps) >= 2, "a sweep of at least two scales that reach tau_2")
     return _exponent(gaps, 1.0 - evidence.parameter("eps"), what="pairs are aligned")
 
 
@@ -201,7 +202,7 @@ def fastest_growth(evidence: Evidence) -> float:
 
 
 @in_phase("2a")
-def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _rates(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     low, high = slowest_growth(evidence), fastest_growth(evidence)
     rates = [s.directions[s.sets.positive] @ s.pull for s in states]
     slack = [min(float(np.min(rate)) - low, high - float(np.max(rate))) for rate in rates]
@@ -218,10 +219,10 @@ def growth_duration(evidence: Evidence) -> tuple[float, float]:
     return shortest, (log_eps_2 - log_start) / (2.0 * slowest_growth(evidence))
 
 
-def _duration(evidence: Evidence) -> Measurement:
+def _duration(evidence: Evidence) -> Comparison:
     clock = phase_clock(evidence)
     lasted = clock.growth.time - clock.alignment.time
-    need(np.isfinite(lasted), "a run that reaches tau_2")
+    require(np.isfinite(lasted), "a run that reaches tau_2")
     shortest, longest = growth_duration(evidence)
     detail = f"tau_2 - tau = {lasted:.6g} within [{shortest:.6g}, {longest:.6g}]"
     return at_least(min(lasted - shortest, longest - lasted), 0.0, detail=detail)

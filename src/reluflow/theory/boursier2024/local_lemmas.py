@@ -13,22 +13,22 @@ from reluflow.theory.boursier2024.mixed_lemmas import descent_rate, late_states,
 from reluflow.theory.boursier2024.phase_clock import in_phase, parameter_distance, phase_clock
 from reluflow.theory.boursier2024.phase_states import PhaseState, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.measurement import (
-    Measurement,
+from reluflow.theory.comparison import (
+    Comparison,
     all_of,
     at_least,
     at_most,
     fitted_slope,
-    held,
+    judgement,
     least_over,
     missing,
-    need,
-    needs,
     none_of,
     nothing,
+    require,
+    requires,
+    worst_compared,
 )
+from reluflow.theory.evidence import Evidence
 
 RESOLVED = 1e-9  # |beta - beta*| above this is known to 1 %: runs are good to 1e-11, weights round at 1e-16
 ROUNDING = 1e-6  # of |g|^2/(L - L*) at one state, where |beta - beta*| is just resolved
@@ -91,26 +91,26 @@ def _resolved(evidence: Evidence) -> tuple[PhaseState, ...]:
     return tuple(s for s in late_states(evidence) if np.linalg.norm(line_error(s)) > RESOLVED)
 
 
-def _heavy_enough(evidence: Evidence) -> Judgement:
-    states, constants = need(late_states(evidence), "the run does not reach Phase 3"), constants_of(evidence)
+def _heavy_enough(evidence: Evidence) -> Comparison:
+    states, constants = require(late_states(evidence), "the run does not reach Phase 3"), constants_of(evidence)
     moved = float(np.max(moved_outputs(evidence, states[0]) / constants.lengths))
     margin = 0.5 * constants.beta_norm - evidence.parameter("eps_3") - moved
-    return Judgement(margin >= 0.0, margin, f"|beta*|/2 = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}")
+    return judgement(margin >= 0.0, margin, f"|beta*|/2 = {0.5 * constants.beta_norm:.4g}, moved at most {moved:.4g}")
 
 
 def _polyak_ratio(state: PhaseState, evidence: Evidence, constant: float) -> float:
     return (gradient_square(state, evidence) + pl_remainder(state, constant)) / excess_loss(state)
 
 
-@needs(_resolved, NONE_RESOLVED)
-def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+@requires(_resolved, NONE_RESOLVED)
+def _polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     constant = constants_of(evidence).pl_constant
     ratios = [_polyak_ratio(s, evidence, constant) for s in states]
     return least_over(states, ratios, constant, "(|g|^2 + remainder)/(L - L*)")
 
 
-@needs(_resolved, NONE_RESOLVED)
-def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+@requires(_resolved, NONE_RESOLVED)
+def _sharp_polyak(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     sharp = [2.0 * s.constants.sigma_min * active_mass(s) for s in states]
     slack = [_polyak_ratio(s, evidence, constant) - constant for s, constant in zip(states, sharp, strict=True)]
     return least_over(states, slack, 0.0, "ratio minus 2 sigma_min sum a^2", allowance=ROUNDING)
@@ -137,9 +137,9 @@ def loss_prefactor(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 
 
 @in_phase("3")
-def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _loss_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     level, rate = float(np.log(loss_prefactor(evidence, states))), convergence_rate(evidence)
-    told = need(_resolved(evidence), NONE_RESOLVED)
+    told = require(_resolved(evidence), NONE_RESOLVED)
     largest = max(float(np.log(max(excess_loss(s), 1e-300)) + rate * (s.time - states[0].time)) for s in told)
     return at_most(
         largest, level, detail=f"largest ln(L - L*) + a (t - tau_3) {largest:.6g} against ln K = {level:.6g}"
@@ -156,11 +156,11 @@ def mobilities(state: PhaseState) -> FloatArray:
     return np.asarray(np.linalg.eigvalsh(root @ mobility @ root))
 
 
-def _late_rate(evidence: Evidence) -> Measurement:
+def _late_rate(evidence: Evidence) -> Comparison:
     """Near the line L - L* is a sum of exponentials with twice these rates, the least of which is left in the end."""
     states = [s for s in _resolved(evidence) if not np.any(s.is_mixed)]
     tail = states[len(states) // 2 :]
-    need(len(tail) >= 3, "three late states without mixed neurons and with |beta - beta*| above rounding")
+    require(len(tail) >= 3, "three late states without mixed neurons and with |beta - beta*| above rounding")
     fitted = -fitted_slope([s.time for s in tail], [np.log(excess_loss(s)) for s in tail])
     least, largest = 2.0 * mobilities(tail[-1])[[0, -1]]
     detail = f"fitted rate of L - L* {fitted:.6g}, rates of the line between {least:.6g} and {largest:.6g}"
@@ -187,7 +187,7 @@ def largest_travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
 
 
 @in_phase("3")
-def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     front, rate = pull_prefactor(evidence, states), 0.5 * convergence_rate(evidence)
     bounds = [front * np.exp(-rate * (s.time - states[0].time)) + _bent_pull(s) for s in states]
     slack = np.array(bounds) - np.array([np.linalg.norm(s.pull) for s in states])
@@ -195,7 +195,7 @@ def _pull_decay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
 
 
 @in_phase("3")
-def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _travel(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     travel = _integral(states, lambda s: float(np.linalg.norm(s.pull)))
     bound = largest_travel(evidence, states)
     return at_most(travel, bound, detail=f"int |D^t| dt = {travel:.4g} against {bound:.4g}")
@@ -217,11 +217,13 @@ def _grown(exponent: float) -> float:
 
 
 @in_phase("3")
-def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _positive_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     travel, moved = largest_travel(evidence, states), _moves(states, states[0].sets.positive)
     allowed = np.array([_grown(travel) - 1.0, travel * _grown(travel), travel])
     largest = f"{np.max(moved, axis=0).round(9)} against {allowed.round(6)}"
-    return held(allowed - moved, "at_least", 0.0, words=f"largest relative moves of a, w and turn of wbar {largest}")
+    return worst_compared(
+        allowed - moved, "at_least", 0.0, words=f"largest relative moves of a, w and turn of wbar {largest}"
+    )
 
 
 def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -236,16 +238,16 @@ def largest_negative_growth(evidence: Evidence, states: tuple[PhaseState, ...]) 
 
 
 @in_phase("3")
-def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _negative_moves(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     members = states[0].sets.negative
     if not np.any(members):
         return nothing("there is no negative neuron")
     is_lost = any(s.has_lost_neurons or np.any(s.is_held_up & members) for s in states)
-    need(not is_lost, "negative neurons too light for a double; take a larger scale")
+    require(not is_lost, "negative neurons too light for a double; take a larger scale")
     factor, moved = _grown(largest_negative_growth(evidence, states)), _moves(states, members)[:, :2]
     largest = f"{np.max(moved, axis=0).round(9)} against {factor:.4g}, {1 + factor:.4g}"
     room = np.array([factor, 1.0 + factor]) - moved
-    return held(room, "at_least", 0.0, words=f"largest moves of a and w over |a(tau_3)| {largest}")
+    return worst_compared(room, "at_least", 0.0, words=f"largest moves of a and w over |a(tau_3)| {largest}")
 
 
 def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
@@ -257,38 +259,38 @@ def farthest_move(evidence: Evidence, states: tuple[PhaseState, ...]) -> float:
     return float(np.hypot(on_positive, negative * np.hypot(factor, 1.0 + factor)))
 
 
-def _stays_within_eps_4(evidence: Evidence) -> Judgement:
-    bound = farthest_move(evidence, need(late_states(evidence), "the run does not reach Phase 3"))
+def _stays_within_eps_4(evidence: Evidence) -> Comparison:
+    bound = farthest_move(evidence, require(late_states(evidence), "the run does not reach Phase 3"))
     margin = evidence.parameter("eps_4") - bound
-    return Judgement(margin > 0.0, margin, f"Lemma 24 allows |theta - theta(tau_3)| up to {bound:.4g}")
+    return judgement(margin > 0.0, margin, f"Lemma 24 allows |theta - theta(tau_3)| up to {bound:.4g}")
 
 
-def _never_ends(evidence: Evidence) -> Measurement:
+def _never_ends(evidence: Evidence) -> Comparison:
     clock = phase_clock(evidence)
     end = clock.convergence
-    need(clock.fitting.is_reached, "a run that reaches Phase 3")
+    require(clock.fitting.is_reached, "a run that reaches Phase 3")
     words = f"no clause fired up to t = {clock.states[-1].time:.6g}"
     return all_of([(not end.is_reached, f"Phase 3 ended at {end.time:.6g} by {end.clause!r}")], detail=words)
 
 
 @in_phase("3")
-def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _distance(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     farthest = max(parameter_distance(state, states[0]) for state in states)
     eps_4 = evidence.parameter("eps_4")
     return at_most(farthest, eps_4, detail=f"farthest |theta - theta(tau_3)| {farthest:.4g} against {eps_4:g}")
 
 
-def at_the_limit(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
+def at_the_limit(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The measurement where the run came to rest by itself; a run cut short has no limit to measure."""
 
-    def guarded(evidence: Evidence) -> Measurement:
+    def guarded(evidence: Evidence) -> Comparison:
         outcome = evidence.run.outcome
         return measure(evidence) if outcome is Outcome.STATIONARY else missing(f"a run that comes to rest ({outcome})")
 
     return guarded
 
 
-def _limit_patterns(evidence: Evidence) -> Measurement:
+def _limit_patterns(evidence: Evidence) -> Comparison:
     """Neurons of the end point that are positive on one sample and negative on another."""
     network, started = evidence.run.network, np.any(evidence.network.w != 0.0, axis=1)
     if np.any(started & np.all(network.w == 0.0, axis=1) & (network.a == 0.0)):
@@ -299,7 +301,7 @@ def _limit_patterns(evidence: Evidence) -> Measurement:
     return none_of(int(mixed.sum()), detail=words)
 
 
-def _limit_line(evidence: Evidence) -> Measurement:
+def _limit_line(evidence: Evidence) -> Comparison:
     """|sum a w - beta*| over the neurons of the end point that are active on every sample."""
     network = evidence.run.network.materialized()
     active = np.all(signs_on(network, evidence.dataset.X) >= 0, axis=1) & np.any(network.w != 0.0, axis=1)

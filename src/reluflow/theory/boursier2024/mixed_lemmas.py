@@ -14,9 +14,9 @@ from reluflow.theory.boursier2024.phase_clock import in_phase, phase_plan, state
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of
 from reluflow.theory.boursier2024.spurious_constants import constants_of, mixed_descent_rate
 from reluflow.theory.boursier2024.spurious_hypotheses import largest_pull
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, held, least_over, need, none_of, nothing
+from reluflow.theory.comparison import Comparison, judgement, least_over, none_of, nothing, require, worst_compared
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import Companion, FlowPlan
 
 ROUNDING = 1e-12  # of an output at this stage; measured below 1e-15
 
@@ -51,20 +51,20 @@ def force_error(evidence: Evidence, entry: PhaseState) -> float:
 
 
 @in_phase("3")
-def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _outputs_stay(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = moved_outputs(evidence, states[0])
     slack = [np.min(bounds - np.abs(s.outputs - states[0].outputs)) for s in states]
     return least_over(states, slack, 0.0, "bound minus |h - h(tau_3)|")
 
 
 @in_phase("3")
-def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _outputs_fit(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     bounds = largest_output_errors(evidence, states[0])
     slack = [np.min(bounds - np.abs(output_errors(s))) for s in states]
     return least_over(states, slack, 0.0, "bound minus |h - <beta*, x>|")
 
 
-@kept
+@computed_once
 def descent_rate(evidence: Evidence) -> float:
     """c_4 of Eq. (52) for the chosen delta_tilde."""
     return mixed_descent_rate(evidence.facts, evidence.parameter("delta_tilde"))
@@ -78,16 +78,16 @@ def facet_push(evidence: Evidence, entry: PhaseState) -> float:
     return constants.alpha_4 / longest - force_error(evidence, entry) - turning
 
 
-def _small_steps(evidence: Evidence) -> Judgement:
-    entry = need(late_states(evidence), "the run does not reach Phase 3")[0]
+def _small_steps(evidence: Evidence) -> Comparison:
+    entry = require(late_states(evidence), "the run does not reach Phase 3")[0]
     c_4, error, push = descent_rate(evidence), force_error(evidence, entry), facet_push(evidence, entry)
     margin = min(0.75 * c_4 - error, push)
     detail = f"force error {error:.4g} against 3/4 c_4 = {0.75 * c_4:.4g}; push at the facets {push:.4g}"
-    return Judgement(margin > 0.0, margin, detail)
+    return judgement(margin > 0.0, margin, detail)
 
 
 @in_phase("3", at_least=2)
-def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _shrinks(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3")
     entered = sum(int(np.sum(b.is_mixed & ~a.is_mixed)) for a, b in pairwise(states))
@@ -105,17 +105,19 @@ def log_prefactor(evidence: Evidence, entry: PhaseState) -> float:
 
 
 @in_phase("3")
-def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _mixed_norm(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     if not any(np.any(s.is_mixed) for s in states):
         return nothing("no neuron is mixed after tau_3, so R_t = 0")
     entry, rate = states[0], 0.5 * descent_rate(evidence)
     level = log_prefactor(evidence, entry) + 2.0 * (1.0 - evidence.parameter("eps")) * log_lambda_of(evidence)
     words = "largest ln R_t + (c_4/2)(t - tau_3) is {measured:.6g}, of C lambda^(2(1-eps)) {bound:.6g}"
-    return held((s.log_mixed_norm + rate * (s.time - entry.time) for s in states), "at_most", level, words=words)
+    return worst_compared(
+        (s.log_mixed_norm + rate * (s.time - entry.time) for s in states), "at_most", level, words=words
+    )
 
 
 @in_phase("3")
-def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measurement:
+def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Comparison:
     """d ln |w|^2/dt <= -2 (c_4 - error) where a neuron stands across the data, with the error of the moment."""
     delta, c_4, slacks = evidence.parameter("delta_tilde"), descent_rate(evidence), []
     for state in states:
@@ -134,7 +136,7 @@ def _mixed_rate(evidence: Evidence, states: tuple[PhaseState, ...]) -> Measureme
         "least -2(c_4 - error) - d ln|w|^2/dt over {count} states",
         "no neuron stands across the data after tau_3",
     )
-    return held(slacks, "at_least", 0.0, words=words, empty=empty, allowance=ROUNDING)
+    return worst_compared(slacks, "at_least", 0.0, words=words, empty=empty, allowance=ROUNDING)
 
 
 ACROSS = "across"
@@ -160,10 +162,10 @@ def _across_plan(evidence: Evidence) -> FlowPlan:
     return replace(phase_plan(evidence), companions=(Companion(ACROSS, start, plan.times, plan.until),))
 
 
-def or_across(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
+def or_across(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The measurement on the run; where no neuron of it is mixed, on the one that starts with some."""
 
-    def chosen(evidence: Evidence) -> Measurement:
+    def chosen(evidence: Evidence) -> Comparison:
         found, beside = measure(evidence), evidence.beside(ACROSS)
         return measure(beside) if found.is_empty and beside is not None else found
 

@@ -20,11 +20,22 @@ from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.phase_states import KINK, log_lambda_of, signs_on
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.comparison import (
+    Comparison,
+    all_of,
+    at_least,
+    at_most,
+    equals,
+    judgement,
+    none_of,
+    nothing,
+    requires,
+    undecided,
+)
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import is_dominated
-from reluflow.theory.measurement import Measurement, all_of, at_least, at_most, equals, needs, none_of, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 FITTED_RTOL = 1e-9  # a loss below this share of that of the zero network is a fit
 GAIN_RTOL = 1e-9  # a first-order gain below this share of the forces is rounding
@@ -99,7 +110,7 @@ def escape_forecast(X: ArrayLike, forces: ArrayLike, *, leak: float = 0.0, atol:
     return EscapeForecast(found.directions[keep], signs[keep], found.norms[keep], found.exact)
 
 
-@kept
+@computed_once
 def line_forecast(evidence: Evidence) -> EscapeForecast:
     """The forecast at the least-squares line itself, computed once."""
     forces = evidence.loss.forces(evidence.dataset.X @ evidence.facts.least_squares, evidence.dataset.y)
@@ -130,13 +141,13 @@ def escape(evidence: Evidence) -> Snapshot | None:
     return next(later, None)
 
 
-def _leaves_a_plateau(evidence: Evidence) -> Judgement:
+def _leaves_a_plateau(evidence: Evidence) -> Comparison:
     (start, distance), end = plateau(evidence), escape(evidence)
     rates = line_forecast(evidence).rates
     folds = 0.0 if end is None else (end.time - start.time) * float(np.max(rates, initial=0.0))
     words = "is never left" if end is None else f"is left {folds:.3g} e-folds later, at t = {end.time:.6g}"
     detail = f"the run comes within {distance:.2g} |y| of the line at t = {start.time:.6g}, which {words}"
-    return Judgement(distance < NEAR_THE_LINE and folds > LEAST_FOLDS, folds - LEAST_FOLDS, detail)
+    return judgement(distance < NEAR_THE_LINE and folds > LEAST_FOLDS, folds - LEAST_FOLDS, detail)
 
 
 def _sizes(snapshot: Snapshot) -> FloatArray:
@@ -181,14 +192,14 @@ def _observed(evidence: Evidence) -> _Observed | None:
     return _Observed(neuron, degrees, rate, float(forecast.rates[forecast.signs == sign][int(cosines.argmax())]))
 
 
-@needs(_observed, "a run that leaves the plateau")
-def _direction(evidence: Evidence, seen: _Observed) -> Measurement:
+@requires(_observed, "a run that leaves the plateau")
+def _direction(evidence: Evidence, seen: _Observed) -> Comparison:
     detail = f"neuron {seen.neuron}, which grew most, is {seen.degrees:.3g} degrees from a forecast of its sign"
     return at_most(seen.degrees, evidence.parameter("degrees"), detail=detail)
 
 
-@needs(_observed, "a run that leaves the plateau")
-def _rate(evidence: Evidence, seen: _Observed) -> Measurement:
+@requires(_observed, "a run that leaves the plateau")
+def _rate(evidence: Evidence, seen: _Observed) -> Comparison:
     detail = f"neuron {seen.neuron} grew at the rate {seen.rate:.6g}, forecast {seen.forecast_rate:.6g}"
     return equals(seen.rate, seen.forecast_rate, atol=evidence.parameter("rtol") * seen.forecast_rate, detail=detail)
 
@@ -282,7 +293,7 @@ def nature_of_limit(network: Network, dataset: Dataset, loss: AbstractLoss) -> t
     return is_zero, found.escape, found.gain
 
 
-def _nature(evidence: Evidence) -> Measurement:
+def _nature(evidence: Evidence) -> Comparison:
     has_zero, escape, gain = nature_of_limit(evidence.run.network, evidence.dataset, evidence.loss)
     if has_zero:
         words = "a zero neuron escapes" if escape is not None else "a zero neuron was found, but no escape"
@@ -291,7 +302,7 @@ def _nature(evidence: Evidence) -> Measurement:
     return at_most(gain, GAIN_RTOL, detail=detail if escape is None else f"an escape was found, gain {gain:.2g}")
 
 
-def _dominated_never_zero(evidence: Evidence) -> Measurement:
+def _dominated_never_zero(evidence: Evidence) -> Comparison:
     """a_j^2 = a_j(0)^2 - |w_j(0)|^2 + |w_j|^2 never falls below its first two terms."""
     start, end = evidence.network, evidence.run.network
     room = start.balancedness()
@@ -304,7 +315,7 @@ def _dominated_never_zero(evidence: Evidence) -> Measurement:
     return at_least(float(logs.min()), 0.0, allowance=1e-9, detail=detail)
 
 
-def _lost_cones(evidence: Evidence) -> Measurement:
+def _lost_cones(evidence: Evidence) -> Comparison:
     spread, mixed = omnidirectionality(evidence.run.network, evidence.dataset, evidence.loss), {}
     for sign, cones in spread.occupied.items():
         mixed[sign] = sum(count for u, count in cones.items() if max(u) > 0 and min(u) < 0)
@@ -315,33 +326,33 @@ def _lost_cones(evidence: Evidence) -> Measurement:
     return none_of(mixed[1] + mixed[-1], detail=detail)
 
 
-def _is_trapped(evidence: Evidence) -> Measurement:
+def _is_trapped(evidence: Evidence) -> Comparison:
     spread = omnidirectionality(evidence.run.network, evidence.dataset, evidence.loss)
     words = f"{len(spread.forecast)} directions to grow in, {int(spread.is_reached.sum())} of them reached by a neuron"
     return all_of([(spread.is_trapped, words)], detail=words)
 
 
-def _line_misfits(evidence: Evidence) -> Judgement:
+def _line_misfits(evidence: Evidence) -> Comparison:
     share = constants_of(evidence).loss_star / (0.5 * constants_of(evidence).mean_square_label)
-    return Judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
+    return judgement(share > FITTED_RTOL, share, f"the line leaves {share:.4g} of the loss of the zero network")
 
 
-def _is_unbalanced(evidence: Evidence) -> Judgement:
+def _is_unbalanced(evidence: Evidence) -> Comparison:
     found = is_dominated(evidence)
     margin = None if found.margin is None else -found.margin
-    return Judgement(not found.holds, margin, found.detail)
+    return judgement(not found.holds, margin, found.detail)
 
 
-def _keeps_directions(evidence: Evidence) -> Judgement:
+def _keeps_directions(evidence: Evidence) -> Comparison:
     snapshot, distance = plateau(evidence)
     if distance > NEAR_THE_LINE:
         return undecided(f"no snapshot is near the line; the nearest is {distance:.2g} |y| away")
     spread = omnidirectionality(snapshot.network, evidence.dataset, evidence.loss)
     detail = f"at t = {snapshot.time:.6g}, nearest to the line, {int(spread.is_reached.sum())} escapes are reached"
-    return Judgement(not spread.is_trapped, None, detail)
+    return judgement(not spread.is_trapped, None, detail)
 
 
-def _global_minimum(evidence: Evidence) -> Measurement:
+def _global_minimum(evidence: Evidence) -> Comparison:
     run = evidence.run
     nothing = evidence.loss.total(np.zeros(evidence.dataset.n), evidence.dataset.y)
     kind = certify(run.network, evidence.dataset, evidence.loss, rtol=1e-5).kind
@@ -351,6 +362,6 @@ def _global_minimum(evidence: Evidence) -> Measurement:
     return at_most(run.loss / nothing, FITTED_RTOL, detail=detail)
 
 
-def _sign_flips(evidence: Evidence) -> Measurement:
+def _sign_flips(evidence: Evidence) -> Comparison:
     flips = int(np.sum(np.sign(evidence.run.network.a) != np.sign(evidence.network.a)))
     return at_least(flips, 1.0, detail=f"{flips} of {evidence.network.num_neurons} output weights changed sign")

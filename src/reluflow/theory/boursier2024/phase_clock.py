@@ -11,9 +11,10 @@ import numpy as np
 from reluflow.dynamics.stopping import Stationary
 from reluflow.theory.boursier2024.phase_states import PhaseState, log_lambda_of, phase_states
 from reluflow.theory.boursier2024.spurious_constants import constants_of
+from reluflow.theory.comparison import Comparison, all_of, require, requires
 from reluflow.theory.data_files import tables_of
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, all_of, need, needs
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 
 PARAMETERS = ("eps-thm2", "eps_2", "eps_3", "eps_4", "delta_prime", "delta_4")  # tables of results.toml
 PHASES = {
@@ -73,10 +74,10 @@ class PhaseClock:
 
     def aligned(self) -> PhaseState:
         """The state at tau, without which a statement about it is undecided."""
-        return need(self.at(self.alignment), "a snapshot at tau")
+        return require(self.at(self.alignment), "a snapshot at tau")
 
 
-@kept
+@computed_once
 def phase_clock(evidence: Evidence) -> PhaseClock:
     """Read the clock of a run for the parameters eps, eps_2, eps_3, eps_4, delta_prime, delta_4 of the evidence.
 
@@ -124,10 +125,10 @@ def in_phase(
 ) -> Callable[[Callable[[Evidence, tuple[PhaseState, ...]], Found]], Callable[[Evidence], Found]]:
     """The decorated measure on the states of a phase; undecided where there are none, or fewer than two."""
     what = f"{'two states' if at_least == 2 else 'states'} of Phase {phase}"
-    return needs(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
+    return requires(lambda evidence: states_in(evidence, phase), what, at_least=at_least)
 
 
-def ends_by(evidence: Evidence, phase: str, name: str, clause: str) -> Measurement:
+def ends_by(evidence: Evidence, phase: str, name: str, clause: str) -> Comparison:
     """The phase that ends at this end of the clock ended through this clause."""
     end = getattr(phase_clock(evidence), name)
     words = f"Phase {phase} ended at {end.time:.6g} by {end.clause or 'nothing'!r}"

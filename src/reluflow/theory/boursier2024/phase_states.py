@@ -14,7 +14,7 @@ from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.network.network import row_norms
 from reluflow.theory.boursier2024.spurious_constants import SpuriousConstants, constants_of
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 
 KINK = 1e-9  # a neuron that dies stops on the boundary; rounding leaves it within 1e-15 of it, on either side
 HELD = 1e-3  # ln of the size of a light neuron as it is stored over its own, above which it is not its own
@@ -230,7 +230,7 @@ class PhaseState:
         return float(np.log(largest)) if largest > RESOLUTION else -np.inf
 
 
-@kept
+@computed_once
 def phase_states(evidence: Evidence) -> tuple[PhaseState, ...]:
     """Every snapshot of the run as Appendix F reads it, computed once."""
     problem, constants = evidence.problem, constants_of(evidence)

@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.errors import InvalidInputError
 from reluflow.theory.boursier2024.conditions import least_facet_push
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.facts import DatasetFacts
 
 
@@ -142,7 +142,7 @@ def spurious_constants(facts: DatasetFacts) -> SpuriousConstants:
     )
 
 
-@kept
+@computed_once
 def constants_of(evidence: Evidence) -> SpuriousConstants:
     """The constants of the evidence's dataset, computed once."""
     return spurious_constants(evidence.facts)

@@ -15,36 +15,36 @@ from reluflow.theory.boursier2024.conditions import acute_positive_data
 from reluflow.theory.boursier2024.phase_clock import phase_clock, phase_plan
 from reluflow.theory.boursier2024.phase_states import log_lambda_of, neuron_sets
 from reluflow.theory.boursier2024.spurious_constants import constants_of
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.measurement import need
+from reluflow.theory.comparison import Comparison, judgement, require, undecided
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import Companion, FlowPlan
 
 
-def _has_positive_active_neuron(evidence: Evidence) -> Judgement:
+def _has_positive_active_neuron(evidence: Evidence) -> Comparison:
     count = int(np.sum(neuron_sets(evidence.problem).positive))
-    return Judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons")
+    return judgement(count > 0, float(count), f"{count} of {evidence.network.num_neurons} neurons")
 
 
-@kept
-def _is_acute(evidence: Evidence) -> Judgement:
+@computed_once
+def _is_acute(evidence: Evidence) -> Comparison:
     return acute_positive_data(evidence.facts)
 
 
-def on_positive_data(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+def on_positive_data(judge: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The judgement where Assumption 4 holds, undecided elsewhere: thresholds and phases are defined there only."""
 
-    def guarded(evidence: Evidence) -> Judgement:
-        need(evidence.facts.has_affordable_cones, "the activation cones are too many to enumerate")
+    def guarded(evidence: Evidence) -> Comparison:
+        require(evidence.facts.has_affordable_cones, "the activation cones are too many to enumerate")
         return judge(evidence) if _is_acute(evidence).holds else undecided("it has no meaning without Assumption 4")
 
     return guarded
 
 
-def on_a_run(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+def on_a_run(judge: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The judgement where there is a run with snapshots and Assumption 4 holds, undecided elsewhere."""
 
-    def guarded(evidence: Evidence) -> Judgement:
-        need(evidence.run.snapshots, "no run with snapshots was made")
+    def guarded(evidence: Evidence) -> Comparison:
+        require(evidence.run.snapshots, "no run with snapshots was made")
         return on_positive_data(judge)(evidence)
 
     return guarded
@@ -57,13 +57,13 @@ def scale_factor(evidence: Evidence, log_lambda: float) -> float:
 
 def log_early_threshold(evidence: Evidence) -> float:
     """ln of the scale below which Theorem 1 with alpha_0 = 1 is proved (erratum E2); -inf on degenerate data."""
-    constants = need(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY)
+    constants = require(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY)
     return constants.log_lambda_corrected(evidence.parameter("eps"), 1.0) if constants.alpha_min > 0.0 else -np.inf
 
 
 def log_c(evidence: Evidence) -> float:
     """ln of the constant c of Theorem 1 with alpha_0 = 1."""
-    return need(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY).log_c(1.0)
+    return require(alignment_regime.constants_of(evidence), alignment_regime.TOO_MANY).log_c(1.0)
 
 
 def log_alignment_bound(evidence: Evidence) -> float:
@@ -112,18 +112,18 @@ def largest_pull(evidence: Evidence) -> float:
     return constants_of(evidence).d_bar(start_residual(evidence))
 
 
-def _is_aligned(evidence: Evidence) -> Judgement:
+def _is_aligned(evidence: Evidence) -> Comparison:
     """The state Lemma 4 leaves at tau, as far as Phase 2a uses it."""
     clock = phase_clock(evidence)
-    state, log_lambda = need(clock.at(clock.alignment), "the run ended before tau"), clock.log_lambda
+    state, log_lambda = require(clock.at(clock.alignment), "the run ended before tau"), clock.log_lambda
     margin = float(np.min(state.cosines * state.constants.lengths - least_projections(evidence)))
     is_small = state.log_square_sum(state.sets.positive) < np.log(evidence.parameter("eps_2"))
     is_shrunk = state.log_square_sum(state.sets.negative) <= 2.0 * log_lambda + 1e-9
     detail = f"at tau = {state.time:.6g} the least <wbar_i, x_k> - delta_k is {margin:.4g}"
-    return Judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
+    return judgement(margin >= 0.0 and is_small and is_shrunk, margin, detail)
 
 
-def _ended_by(evidence: Evidence, phase: str, clause: str) -> Judgement:
+def _ended_by(evidence: Evidence, phase: str, clause: str) -> Comparison:
     """The run reached the end of a phase through the clause the proof names, so that the next one can begin."""
     clock = phase_clock(evidence)
     end = getattr(clock, phase)
@@ -132,7 +132,7 @@ def _ended_by(evidence: Evidence, phase: str, clause: str) -> Judgement:
     if not end.is_reached and evidence.run.outcome.is_cut_short:
         return undecided("the run was cut short before the phase ended")
     words = f"ended at {end.time:.6g} by {end.clause!r}" if end.is_reached else "did not end within the run"
-    return Judgement(end.clause == clause, None, f"the phase {words}")
+    return judgement(end.clause == clause, None, f"the phase {words}")
 
 
 SMALLER = "smaller"
@@ -145,12 +145,12 @@ def settled_plan(evidence: Evidence) -> FlowPlan:
     return replace(phase_plan(evidence), companions=(Companion(SMALLER, network, until=Stationary()),))
 
 
-def _is_settled(evidence: Evidence) -> Judgement:
+def _is_settled(evidence: Evidence) -> Comparison:
     """Not whether the end is the line, which is the conclusion: whether it is that of vanishing scale."""
-    smaller = need(evidence.companions.get(SMALLER), "no run at the square of the scale was made")
+    smaller = require(evidence.companions.get(SMALLER), "no run at the square of the scale was made")
     for name, run in (("the run", evidence.run), ("the run at the square of the scale", smaller)):
         if run.outcome is not Outcome.STATIONARY:
             return undecided(f"{name} did not come to rest ({run.outcome})")
     gap = float(np.max(np.abs(smaller.predictions - evidence.run.predictions)))
     allowed = SETTLED_RTOL * float(np.max(np.abs(evidence.dataset.y)))
-    return Judgement(gap <= allowed, allowed - gap, f"at the square of the scale the outputs end {gap:.3g} away")
+    return judgement(gap <= allowed, allowed - gap, f"at the square of the scale the outputs end {gap:.3g} away")

@@ -17,11 +17,11 @@ from reluflow.theory.boursier2024.mixed_lemmas import output_errors
 from reluflow.theory.boursier2024.phase_states import phase_states
 from reluflow.theory.boursier2024.spurious_constants import active_probability, constants_of
 from reluflow.theory.boursier2024.spurious_hypotheses import settled_plan
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
-from reluflow.theory.hypotheses import data_assumption
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, missing, need
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most, fitted_slope, judgement, missing, require
+from reluflow.theory.diagnosis import assumption_named
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import Companion, FlowPlan
+from reluflow.theory.measures import Constants
 
 NUM_CONE_POINTS = 100
 _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit the rate; runs are good to 1e-11
@@ -33,7 +33,7 @@ def _cone_points(evidence: Evidence) -> FloatArray:
     return np.vstack([evidence.dataset.X, shares @ evidence.dataset.X])
 
 
-def _is_linear_on_the_cone(evidence: Evidence) -> Measurement:
+def _is_linear_on_the_cone(evidence: Evidence) -> Comparison:
     points = evidence.witness("cone points", lambda: _cone_points(evidence))
     difference = np.abs(evidence.run.network.outputs(points) - points @ evidence.facts.least_squares)
     worst = float(np.max(difference / np.linalg.norm(points, axis=1)))
@@ -44,7 +44,7 @@ def _is_linear_on_the_cone(evidence: Evidence) -> Measurement:
 def _late_output_rate(evidence: Evidence) -> float:
     errors = [(state.time, float(np.max(np.abs(output_errors(state))))) for state in phase_states(evidence)]
     points = [(time, np.log(error)) for time, error in errors if _RESOLVED_ERROR < error < _LATE_ERROR]
-    need(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
+    require(len(points) >= 3, "three snapshots on the way from 1e-3 to 1e-9 of the line")
     return -fitted_slope(*zip(*points, strict=True))
 
 
@@ -71,9 +71,9 @@ def wider_network(evidence: Evidence) -> Network:
     )
 
 
-def _same_limit(evidence: Evidence) -> Measurement:
-    wide = need(evidence.companions.get("wider"), "the run of a wider network")
-    need(wide.outcome is Outcome.STATIONARY, f"a wider run that comes to rest ({wide.outcome})")
+def _same_limit(evidence: Evidence) -> Comparison:
+    wide = require(evidence.companions.get("wider"), "the run of a wider network")
+    require(wide.outcome is Outcome.STATIONARY, f"a wider run that comes to rest ({wide.outcome})")
     gap = float(np.max(np.abs(wide.predictions - evidence.run.predictions)))
     widths = f"{evidence.network.num_neurons} and {wide.network.num_neurons} neurons"
     return at_most(gap, LIMIT_ATOL, detail=f"the outputs of {widths} at the end differ by at most {gap:.3g}")
@@ -85,10 +85,10 @@ def _width_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(*plan.companions, wider))
 
 
-def _outside_the_box(evidence: Evidence) -> Judgement:
+def _outside_the_box(evidence: Evidence) -> Comparison:
     inside = conditions.three_point_box(evidence.facts, corrected=False)
     margin = None if inside.margin is None else -inside.margin
-    return Judgement(not inside.holds, margin, inside.detail)
+    return judgement(not inside.holds, margin, inside.detail)
 
 
 def box_corners(eta: float) -> tuple[FloatArray, FloatArray]:
@@ -120,14 +120,14 @@ def _box_size(evidence: Evidence) -> float:
     return limit - (margin if margin is not None else 0.0)
 
 
-def _corners_meet_assumption_5(evidence: Evidence) -> Measurement:
+def _corners_meet_assumption_5(evidence: Evidence) -> Comparison:
     samples, labels = evidence.witness("corners", lambda: box_corners(_box_size(evidence)))
     margins = facet_margins(samples, labels)
     return at_least(float(margins.min()), 0.0, detail=f"least margin of Assumption 5 over {margins.size} corners")
 
 
-def _margin_of(evidence: Evidence, assumption: str) -> Measurement:
-    found = data_assumption(assumption).judge(evidence)
+def _margin_of(evidence: Evidence, assumption: str) -> Comparison:
+    found = assumption_named(assumption).judge(evidence.facts)
     if found.holds is None or found.margin is None:
         return missing(found.detail)
     return at_least(found.margin, 0.0, detail=found.detail)
@@ -143,17 +143,17 @@ def middle_weights(X: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(np.stack([left, right], axis=1), middle))
 
 
-@kept
+@computed_once
 def _weights(evidence: Evidence) -> FloatArray:
     return middle_weights(evidence.dataset.X)
 
 
-def _middle_is_inside(evidence: Evidence) -> Measurement:
+def _middle_is_inside(evidence: Evidence) -> Comparison:
     weights = _weights(evidence)
     return at_least(float(weights.min()), 0.0, detail=f"x_2 = {weights[0]:.6g} x_1 + {weights[1]:.6g} x_3")
 
 
-def _residual_signs(evidence: Evidence) -> Measurement:
+def _residual_signs(evidence: Evidence) -> Comparison:
     """Eq. (14): with r = X beta* - y, r_1 + alpha_1 r_2 = 0, r_3 + alpha_3 r_2 = 0 and r_2 > 0."""
     X, order = evidence.dataset.X, np.argsort(np.arctan2(evidence.dataset.X[:, 0], evidence.dataset.X[:, 1]))
     r = (X @ evidence.facts.least_squares - evidence.dataset.y)[order]

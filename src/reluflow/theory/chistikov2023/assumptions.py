@@ -6,18 +6,18 @@ import numpy as np
 
 from reluflow.theory.chistikov2023.conditions import correlated_teacher, generic_covariance, spanning_unit_teacher
 from reluflow.theory.chistikov2023.scene import DELTA_TERMS, scene
-from reluflow.theory.condition import Judgement, positive, undecided
+from reluflow.theory.comparison import Comparison, judgement, positive, undecided
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 EXAMPLE = "chistikov-two-samples"
 ON_BOUNDARY = 1e-12  # cosines of a neuron and a sample below this count as 0
 
 
-def _mean_square(evidence: Evidence) -> Judgement:
+def _mean_square(evidence: Evidence) -> Comparison:
     weight = evidence.loss.sample_weight(evidence.dataset.n) * float(evidence.loss.force_at_zero(1.0))
     expected = 1.0 / evidence.dataset.n
-    return Judgement(
+    return judgement(
         abs(weight - expected) <= 1e-12 * expected, None, f"a sample of label 1 pulls with {weight:g} at output 0"
     )
 
@@ -27,14 +27,14 @@ def _is_posed(evidence: Evidence) -> bool:
     return correlated_teacher(evidence.facts).holds is True and spanning_unit_teacher(evidence.facts).holds is True
 
 
-def _start(evidence: Evidence) -> Judgement:
+def _start(evidence: Evidence) -> Comparison:
     """Assumption 1(ii): J_+ is not empty, no neuron is on a boundary, no neuron of J_- points along gamma."""
     if not _is_posed(evidence):
         return undecided("not judged without a correlated teacher")
     network = evidence.network
     lengths = np.linalg.norm(network.w, axis=1)
     if np.any(lengths == 0.0):
-        return Judgement(holds=False, margin=0.0, detail="a neuron is 0")
+        return judgement(holds=False, margin=0.0, detail="a neuron is 0")
     here = scene(evidence)
     unit = here.X / np.linalg.norm(here.X, axis=1)[:, None]
     boundary = float(np.min(np.abs(network.w @ unit.T) / lengths[:, None]))
@@ -44,7 +44,7 @@ def _start(evidence: Evidence) -> Judgement:
     return positive(margin if len(here.positive) else -1.0, words)
 
 
-def _single_crossings(evidence: Evidence) -> Judgement:
+def _single_crossings(evidence: Evidence) -> Comparison:
     """Assumption 1(iv): no yardstick meets two samples at once."""
     if not _is_posed(evidence) or _start(evidence).holds is not True:
         return undecided("not judged without a correlated teacher and a generic start")
@@ -60,14 +60,14 @@ def meets_assumption_1(evidence: Evidence) -> bool:
     return all(j.holds is True for j in (*of_data, _start(evidence), _single_crossings(evidence)))
 
 
-def _small_scale(evidence: Evidence) -> Judgement:
+def _small_scale(evidence: Evidence) -> Comparison:
     """Assumption 2, as logarithms."""
     if not meets_assumption_1(evidence):
         return undecided("not judged without Assumption 1, on whose numbers the bound rests")
     here = scene(evidence)
     needed = here.largest_log_scale(evidence.parameter("epsilon"))
     words = f"ln lambda = {here.log_scale:.6g}, at most {needed:.6g} asked for; delta = {here.delta:.4g}"
-    return Judgement(here.log_scale <= needed, needed - here.log_scale, words)
+    return judgement(here.log_scale <= needed, needed - here.log_scale, words)
 
 
 def own_scale(evidence: Evidence) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.chistikov2023.scene import Scene, scene
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 
 _START = 1e-8  # length of the bundle where the limit path begins; the path is right up to this, relative
 _NEAR = 1e-6  # distance of the bundle and the teacher where it ends: below it coordinates lose their digits
@@ -202,7 +202,7 @@ def escape_time(here: Scene, path: LimitPath) -> float:
     return (-here.log_scale - half_log) / here.speed + path.offset
 
 
-@kept
+@computed_once
 def path_of(evidence: Evidence) -> LimitPath:
     """The limit path of the problem."""
     return limit_path(scene(evidence))
@@ -217,7 +217,7 @@ def second_phase_times(evidence: Evidence) -> tuple[float, ...]:
     return tuple(sorted(t for t in {start, *growth, *around} if t >= start))
 
 
-@kept
+@computed_once
 def bundles(evidence: Evidence) -> list[Bundle]:
     """The bundle at every snapshot from T_1 on."""
     here = scene(evidence)

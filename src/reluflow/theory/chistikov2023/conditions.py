@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.comparison import Comparison, fails, positive, undecided
 from reluflow.theory.facts import DatasetFacts
 
 FIT = 1e-9  # relative residual of the labels that counts as none
@@ -13,7 +13,7 @@ MAX_SAMPLES = 2000  # whose pairs are compared
 GENERIC = 1e-10  # gaps and coordinates below this count as 0
 
 
-def correlated_teacher(facts: DatasetFacts) -> Judgement:
+def correlated_teacher(facts: DatasetFacts) -> Comparison:
     """Sec. 2: the labels are those of one neuron within 45 degrees of every sample.
 
     The margin is 45 degrees minus the largest angle between the neuron and a sample, in radians. Where no neuron
@@ -40,7 +40,7 @@ def correlated_teacher(facts: DatasetFacts) -> Judgement:
     return positive(0.25 * np.pi - largest, f"the largest angle with the teacher is {np.rad2deg(largest):.4g} degrees")
 
 
-def spanning_unit_teacher(facts: DatasetFacts) -> Judgement:
+def spanning_unit_teacher(facts: DatasetFacts) -> Comparison:
     """Assumption 1(i): d > 1, the samples span R^d, the teacher has length 1.
 
     The margin is the smallest singular value of X/sqrt(n), or minus what the length or the rank is short of.
@@ -56,7 +56,7 @@ def spanning_unit_teacher(facts: DatasetFacts) -> Judgement:
     return positive(smallest, f"rank {facts.rank} in dimension {data.d}, teacher of length {length:.6g}")
 
 
-def generic_covariance(facts: DatasetFacts) -> Judgement:
+def generic_covariance(facts: DatasetFacts) -> Comparison:
     """Assumption 1(iii): distinct directions of samples, distinct eigenvalues of H, teacher in no eigenspan.
 
     H = X^T X/n. The margin is the smallest of: the angle of two samples in radians, the gap of two successive

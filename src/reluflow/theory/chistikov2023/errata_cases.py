@@ -10,8 +10,8 @@ from reluflow.losses import SquareLoss
 from reluflow.theory.chistikov2023.bundle import LimitPath, limit_path
 from reluflow.theory.chistikov2023.conditions import generic_covariance
 from reluflow.theory.chistikov2023.scene import Scene
+from reluflow.theory.comparison import Comparison, at_least, at_most, equals
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 
 def _case() -> tuple[Scene, LimitPath]:
@@ -22,7 +22,7 @@ def _case() -> tuple[Scene, LimitPath]:
     return here, limit_path(here)
 
 
-def _start_of_bundle(power: int) -> Measurement:
+def _start_of_bundle(power: int) -> Comparison:
     """|V| of one balanced neuron of norm lambda = 1e-10 against lambda^power."""
     scale = 1e-10
     w = scale * np.array([0.6, 0.8])
@@ -30,7 +30,7 @@ def _start_of_bundle(power: int) -> Measurement:
     return at_least(length, scale**power, allowance=1e-12 * scale**power)
 
 
-def _pull_late(*, printed: bool) -> Measurement:
+def _pull_late(*, printed: bool) -> Comparison:
     """Largest ln|g| - ln of the bound from T_2 on."""
     here, path = _case()
     late = path.times >= 0.0
@@ -44,7 +44,7 @@ def _pull_late(*, printed: bool) -> Measurement:
     return at_most(worst, 0.0, detail=f"|g| is at most {np.exp(worst):.3g} times the bound until |v* - V| = 1e-6")
 
 
-def _length(*, printed: bool) -> Measurement:
+def _length(*, printed: bool) -> Comparison:
     """Largest |V|/r_1 on the path in S_1 against |gamma|/eta_1, or against 1."""
     here, path = _case()
     r = path.V @ here.spectrum[1][:, 0] / here.nu[0]
@@ -52,18 +52,18 @@ def _length(*, printed: bool) -> Measurement:
     return at_most(ratio, here.speed / float(here.eta[0]) if printed else 1.0, allowance=1e-6)
 
 
-def _third_coordinate(divisor: float) -> Measurement:
+def _third_coordinate(divisor: float) -> Comparison:
     """r = (1.001, 0.46, 0.13) of S_2 with eta = (1, 0.9, 0.5): r_3 against eta_3/(divisor eta_1)."""
     return at_least(0.13, 0.5 / divisor)
 
 
-def _generic(*, printed: bool) -> Measurement:
+def _generic(*, printed: bool) -> Comparison:
     dataset = data.simplex() if printed else data.minimal()
     judged = generic_covariance(DatasetFacts(dataset, SquareLoss()))
     return at_least(judged.margin or 0.0, 1e-10, detail=f"{dataset.name}: {judged.detail}")
 
 
-def _still_moves(*, printed: bool) -> Measurement:
+def _still_moves(*, printed: bool) -> Comparison:
     """|theta(2T) - theta(T)| at T = 1e6 of a path along which the integral of |dtheta/dt|^2 is finite.
 
     ln(1 + t), where it is 1, or exp(-t), along which also L = theta^2/2 <= exp(-2t) and the steps are summable.
@@ -82,7 +82,7 @@ def _scene_of_width(m: int) -> Scene:
     return Scene(samples.X, samples.y, teacher, z, np.ones(m), np.ones(m), -50.0)
 
 
-def _log_scales(*, printed: bool) -> Measurement:
+def _log_scales(*, printed: bool) -> Comparison:
     """ln(1/lambda) of Assumption 2 at m = 400 over that at m = 25, where a polynomial has about ln 400/ln 25.
 
     With each width's own delta, or with the delta and Delta of the first.
@@ -98,7 +98,7 @@ def _log_scales(*, printed: bool) -> Measurement:
     )
 
 
-def _time_of_a_step(*, printed: bool) -> Measurement:
+def _time_of_a_step(*, printed: bool) -> Comparison:
     """A step of 0.01 on the code's loss, mean (h - y)^2, over the flow of mean (h - y)^2/2 for a time."""
     samples, time = data.two_samples(), 0.01 if printed else 0.02
     pulls = [SquareLoss(factor=factor).label_forces(samples.y) @ samples.X for factor in (2.0, 1.0)]
@@ -106,7 +106,7 @@ def _time_of_a_step(*, printed: bool) -> Measurement:
     return equals(ratio, 1.0, atol=1e-12, detail=f"a step moves {ratio:g} times as far as the flow in {time:g}")
 
 
-def _distance_of_teacher(*, printed: bool) -> Measurement:
+def _distance_of_teacher(*, printed: bool) -> Comparison:
     """|v* - mu| of an uncentred teacher in R^10000, a sample mu + N(0, (rho/d) I) of unit length, rho = sqrt 2 - 1."""
     d, rho = 10_000, np.sqrt(2.0) - 1.0
     centre = np.eye(1, d)[0]
@@ -116,7 +116,7 @@ def _distance_of_teacher(*, printed: bool) -> Measurement:
     return equals(distance, stated, atol=0.01, detail=f"|v* - mu| = {distance:.4f} against {stated:.4f}")
 
 
-def _last_line(power: int) -> Measurement:
+def _last_line(power: int) -> Comparison:
     """The end of the proof of (ix), -5 eta_1 |V| |v* - V|^power, between the line before it and (ix) on the path.
 
     The least of its excess over (ix), with the second power, and of the excess of -5 |V| |g| |v* - V| over it.
@@ -131,7 +131,7 @@ def _last_line(power: int) -> Measurement:
     return at_least(least, 0.0, detail=f"the last line exceeds (ix), and is exceeded, by {least:.4g} at least")
 
 
-def _normal_bound(*, printed: bool) -> Measurement:
+def _normal_bound(*, printed: bool) -> Comparison:
     """sqrt(1 + 3 z^2), |f|/(|V||g|) where <V, g> = z |V||g|, against 1 + z for z = lambda^(eps/3) = 0.1."""
     z = 0.1
     value, stated = float(np.sqrt(1.0 + 3.0 * z**2)), 1.0 + z
@@ -139,7 +139,7 @@ def _normal_bound(*, printed: bool) -> Measurement:
     return equals(value, stated, atol=1e-12, detail=words) if printed else at_most(value, stated, detail=words)
 
 
-def _longest_sample(*, printed: bool) -> Measurement:
+def _longest_sample(*, printed: bool) -> Comparison:
     """max |x_i|^2 against Delta^2 of a scene whose longest neuron shape is longer than every sample."""
     samples = data.two_samples()
     here = Scene(samples.X, samples.y, np.array([1.0, 0.0]), 3.0 * samples.X[:1], np.ones(1), np.ones(1), -50.0)
@@ -148,7 +148,7 @@ def _longest_sample(*, printed: bool) -> Measurement:
     return equals(value, square, atol=1e-9, detail=words) if printed else at_most(value, square, detail=words)
 
 
-def _widest_group(*, printed: bool) -> Measurement:
+def _widest_group(*, printed: bool) -> Comparison:
     """Largest angle in degrees between the living neurons of one group at the end of alignment, two opposite teachers.
 
     40 neurons of random signs on four samples; groups by the side of the first teacher, or by the output's sign.
@@ -164,7 +164,7 @@ def _widest_group(*, printed: bool) -> Measurement:
     return at_most(widest, 1.0, detail=f"grouped {by}, {len(unit)} neurons end within {widest:.3g} degrees")
 
 
-def _small_angle(*, printed: bool) -> Measurement:
+def _small_angle(*, printed: bool) -> Comparison:
     """An angle of 1e-6 degrees, read with arccos of the inner product in doubles, or with the arctangent."""
     angle = np.radians(1e-6)
     one, other = np.array([0.6, 0.8]), np.array([[0.6, -0.8], [0.8, 0.6]]) @ [np.cos(angle), np.sin(angle)]

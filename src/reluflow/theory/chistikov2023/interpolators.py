@@ -12,7 +12,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import Gains, NeuronOracle
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 
 NUM_STARTS = 6  # of the search over the cone of three or more vectors
 MAX_DIMENSION = 8  # 2^d - 2 sets are searched
@@ -142,7 +142,7 @@ class Interpolation:
         return xi, Network([first, second], [1.0, sign * np.sqrt(max(xi, 0.0) * sine)])
 
 
-@kept
+@computed_once
 def interpolation(evidence: Evidence) -> Interpolation:
     """The dataset's."""
     X, teacher = evidence.dataset.X, evidence.facts.least_squares

@@ -8,9 +8,10 @@ from reluflow.dynamics.trajectory import Snapshot
 from reluflow.theory.chistikov2023.bundle import bundle_of, escape_time, path_of
 from reluflow.theory.chistikov2023.phase_one import LIGHTEST, ROUNDING, log_norms
 from reluflow.theory.chistikov2023.scene import scene
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most, fitted_slope, nothing, require
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 
 DECADES = (3.0, 4.0, 5.0)  # scales 10^-x of the sweep
 SUMS = 1e-9  # of squared norms at the end of a run; seen: 1e-15
@@ -45,7 +46,7 @@ def ratio_gap(evidence: Evidence) -> float:
     return float(np.max(gaps) - np.min(gaps))
 
 
-def _ratios(evidence: Evidence) -> Measurement:
+def _ratios(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     if len(here.positive) < 2:
         return nothing("J+ holds one neuron")
@@ -55,10 +56,10 @@ def _ratios(evidence: Evidence) -> Measurement:
     return at_most(worst, bound, allowance=RATIOS, detail=words)
 
 
-def _ratios_order(evidence: Evidence) -> Measurement:
+def _ratios_order(evidence: Evidence) -> Comparison:
     if len(scene(evidence).positive) < 2:
         return nothing("J+ holds one neuron")
-    need(len(evidence.sweep) >= 2, "no sweep of scales")
+    require(len(evidence.sweep) >= 2, "no sweep of scales")
     slope = fitted_slope(
         [scene(e).log_scale for e in evidence.sweep], np.log([max(ratio_gap(e), 1e-300) for e in evidence.sweep])
     )
@@ -73,12 +74,12 @@ def _norms(evidence: Evidence) -> Constants:
 # Theorem 7 ------------------------------------------------------------------------------------------------------------
 
 
-def _vanishes(evidence: Evidence) -> Measurement:
+def _vanishes(evidence: Evidence) -> Comparison:
     start = evidence.problem.initial_loss
     return at_most(_last(evidence).loss, VANISHED * start, detail=f"loss {_last(evidence).loss:.2g} of {start:.3g}")
 
 
-def _reaches(evidence: Evidence) -> Measurement:
+def _reaches(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     gap = float(np.linalg.norm(bundle_of(here, _last(evidence)).V - here.teacher))
     return at_most(gap, ROUNDING, detail=f"|V - v*| = {gap:.2g}")
@@ -93,24 +94,24 @@ def _angle(evidence: Evidence) -> float:
     return float(np.max(2.0 * np.arctan2(apart, along)))
 
 
-def _rank_one(evidence: Evidence) -> Measurement:
+def _rank_one(evidence: Evidence) -> Comparison:
     largest = 1.0 - np.cos(_angle(evidence))
     bound = 4.0 * float(np.exp(evidence.parameter("epsilon") * scene(evidence).log_scale))
     words = f"largest 1 - cos(w_j, v*) is {largest:.2g}, bound {bound:.2g}, rounding {ROUNDING**2:g}"
     return at_most(largest, bound, allowance=ROUNDING**2, detail=words)
 
 
-def _rank_one_order(evidence: Evidence) -> Measurement:
+def _rank_one_order(evidence: Evidence) -> Comparison:
     if len(scene(evidence).positive) < 2:
         return nothing("J+ holds one neuron")
-    need(len(evidence.sweep) >= 2, "no sweep of scales")
+    require(len(evidence.sweep) >= 2, "no sweep of scales")
     slope = fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log([_angle(e) for e in evidence.sweep]))
     return at_least(
         slope, 0.5 * evidence.parameter("epsilon"), detail=f"the largest angle with v* falls like lambda^{slope:.4g}"
     )
 
 
-def _sum(evidence: Evidence) -> Measurement:
+def _sum(evidence: Evidence) -> Comparison:
     """Sum of |w_j|^2 over J_+ at the end, between 1 and 1/(1 - 4 lambda^eps)."""
     here = scene(evidence)
     total = float(here.multiplicity[here.positive] @ np.exp(2.0 * log_norms(_last(evidence).network)[here.positive]))
@@ -120,7 +121,7 @@ def _sum(evidence: Evidence) -> Measurement:
     return at_least(slack, 0.0, allowance=SUMS, detail=f"the sum is 1 + {total - 1.0:.2g}, at most {high:.6g}")
 
 
-def _others(evidence: Evidence) -> Measurement:
+def _others(evidence: Evidence) -> Comparison:
     """Largest ln |w_j| - ln(lambda |z_j|) of the neurons outside J_+ at the end, in runs that show them."""
     worst = -np.inf
     for e in (evidence, *evidence.sweep):
@@ -131,5 +132,5 @@ def _others(evidence: Evidence) -> Measurement:
         logs = log_norms(network)[rest]
         gaps = logs - here.log_scale - np.log(np.linalg.norm(here.z[rest], axis=1))
         worst = max(worst, float(np.max(gaps[logs - network.log_scale > LIGHTEST], initial=-np.inf)))
-    need(np.isfinite(worst), "a run in which the other neurons do not underflow beside J+")
+    require(np.isfinite(worst), "a run in which the other neurons do not underflow beside J+")
     return at_most(worst, 0.0, allowance=1e-9, detail=f"largest |w_j|/(lambda |z_j|) is {np.exp(worst):.6g}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 
 BALANCED = 1e-10  # relative; seen: 1e-15
 
@@ -23,7 +24,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(unit * k for k in (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)))
 
 
-def _balance(evidence: Evidence) -> Measurement:
+def _balance(evidence: Evidence) -> Comparison:
     worst = -np.inf
     for snapshot in evidence.run.snapshots:
         a, norms = snapshot.network.a, np.linalg.norm(snapshot.network.w, axis=1)
@@ -32,7 +33,7 @@ def _balance(evidence: Evidence) -> Measurement:
     return at_most(worst, BALANCED, detail=f"largest relative |a_j - s_j |w_j|| is {worst:.2g}")
 
 
-def _floor(evidence: Evidence) -> Measurement:
+def _floor(evidence: Evidence) -> Comparison:
     """Least ln a_j^2(t) - ln a_j^2(0) + 2 t sqrt(2 L(0)) max |x_i|."""
     start, least = evidence.network, np.inf
     for snapshot in evidence.run.snapshots:

@@ -10,8 +10,9 @@ from reluflow.arrays import BoolArray, FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.network import Network
 from reluflow.theory.chistikov2023.scene import Scene, scene
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, fitted_slope, need, none_of, nothing
+from reluflow.theory.comparison import Comparison, at_least, at_most, fitted_slope, none_of, nothing, require
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 
 TIMES = 1e-8  # crossing times of the flow against closed forms, relative; seen: 1e-12
 ROUNDING = 1e-8  # unit vectors and logarithms of norms of a run; bounds like 1e-400 are below what doubles can show
@@ -72,7 +73,7 @@ def met(evidence: Evidence) -> dict[int, tuple[list[int], list[float]]]:
 # Lemma 3 --------------------------------------------------------------------------------------------------------------
 
 
-def _order(evidence: Evidence) -> Measurement:
+def _order(evidence: Evidence) -> Comparison:
     paths, found = scene(evidence).yardsticks, met(evidence)
     wrong = sum(found[j][0] != path.samples.tolist() for j, path in paths.items())
     total = sum(len(path.samples) for path in paths.values())
@@ -94,19 +95,19 @@ def latest_difference(evidence: Evidence) -> float | None:
     return max(differences)
 
 
-def _times(evidence: Evidence) -> Measurement:
+def _times(evidence: Evidence) -> Comparison:
     largest, here = latest_difference(evidence), scene(evidence)
-    largest = need(largest, "the run does not meet the samples of the yardsticks")
+    largest = require(largest, "the run does not meet the samples of the yardsticks")
     log_bound = (1.0 - 2.0 * evidence.parameter("epsilon")) * here.log_scale
     words = f"largest |t - tau| is {largest:.2g}, bound exp({log_bound:.4g}), rounding {TIMES:g} relative"
     return at_most(largest, np.exp(log_bound), allowance=TIMES * here.alignment_time, detail=words)
 
 
-def _times_order(evidence: Evidence) -> Measurement:
+def _times_order(evidence: Evidence) -> Comparison:
     """Slope of ln max |t - tau| in ln lambda over the sweep."""
     pairs = [(scene(e).log_scale, latest_difference(e)) for e in evidence.sweep]
-    need(len(pairs) >= 2, "no sweep of scales")
-    need(
+    require(len(pairs) >= 2, "no sweep of scales")
+    require(
         not any(gap is None for _, gap in pairs),
         "at some scale of the sweep the samples are not met as the yardsticks do",
     )
@@ -123,7 +124,7 @@ def log_outputs(snapshot: Snapshot, here: Scene) -> tuple[float, FloatArray]:
     return 2.0 * snapshot.network.log_scale, network.outputs(here.X)
 
 
-def _force(evidence: Evidence) -> Measurement:
+def _force(evidence: Evidence) -> Comparison:
     """Least (2 - eps) ln lambda - ln |gamma_I - g_j| over the times of stages, in units of ln(1/lambda)."""
     here, epsilon, slack = scene(evidence), evidence.parameter("epsilon"), np.inf
     for snapshot in _until_end(evidence):
@@ -140,7 +141,7 @@ def _force(evidence: Evidence) -> Measurement:
     return at_least(slack, 0.0, detail=f"|gamma_I - g| is below lambda^(2 - eps) by lambda^{slack:.4g}")
 
 
-def _follows(evidence: Evidence) -> Measurement:
+def _follows(evidence: Evidence) -> Comparison:
     """Largest distance of the unit vectors of neuron and yardstick on [0, T_1]."""
     here, worst = scene(evidence), -np.inf
     for snapshot in _until_end(evidence):
@@ -163,7 +164,7 @@ def _lemma_3_plan(evidence: Evidence) -> FlowPlan:
 # Lemma 19 -------------------------------------------------------------------------------------------------------------
 
 
-def _growth(evidence: Evidence) -> Measurement:
+def _growth(evidence: Evidence) -> Comparison:
     """Least ln(2 |z_j| lambda^(1 - eps t/T_1)) - ln |w_j| on [0, T_1], all neurons."""
     here, epsilon = scene(evidence), evidence.parameter("epsilon")
     end, slack = here.phase_time(epsilon), np.inf
@@ -174,7 +175,7 @@ def _growth(evidence: Evidence) -> Measurement:
     return at_least(slack, 0.0, detail=f"the nearest norm is a factor {np.exp(slack):.4g} below the bound")
 
 
-def _monotone(evidence: Evidence) -> Measurement:
+def _monotone(evidence: Evidence) -> Comparison:
     """Largest move of ln |w_j| against s_j between two snapshots of [0, T_1], for J_+ and J_-."""
     here, worst = scene(evidence), -np.inf
     active = np.union1d(here.positive, here.negative)
@@ -183,11 +184,11 @@ def _monotone(evidence: Evidence) -> Measurement:
         shown = np.isfinite(after)
         moves = -here.signs[active][shown] * (after[shown] - before[shown])
         worst = max(worst, float(np.max(moves, initial=-np.inf)))
-    need(np.isfinite(worst), "two snapshots of the first phase")
+    require(np.isfinite(worst), "two snapshots of the first phase")
     return at_most(worst, 0.0, allowance=ROUNDING, detail=f"largest move of ln|w_j| against s_j is {worst:.2g}")
 
 
-def _outputs(evidence: Evidence) -> Measurement:
+def _outputs(evidence: Evidence) -> Comparison:
     """Least ln(4 m Delta^3 lambda^(2 - 2 eps)) - ln |h(x_i)| on [0, T_1], in units of ln(1/lambda)."""
     here, epsilon, largest = scene(evidence), evidence.parameter("epsilon"), -np.inf
     for snapshot in _until_end(evidence):
@@ -209,9 +210,9 @@ def _late(evidence: Evidence) -> list[Snapshot]:
     return [s for s in late if np.all(log_norms(s.network)[here.negative] - s.network.log_scale > LIGHTEST)]
 
 
-def _shrunk(evidence: Evidence) -> Measurement:
+def _shrunk(evidence: Evidence) -> Comparison:
     here, late = scene(evidence), _late(evidence)
-    need(late, "no snapshot from T_0 on")
+    require(late, "no snapshot from T_0 on")
     if not len(here.negative):
         return nothing("J- is empty")
     start = here.log_scale + np.log(np.linalg.norm(here.z[here.negative], axis=1))
@@ -219,9 +220,9 @@ def _shrunk(evidence: Evidence) -> Measurement:
     return at_most(np.exp(worst), 1.0, allowance=1e-10, detail=f"largest |w_j|/(lambda |z_j|) is {np.exp(worst):.6g}")
 
 
-def _constant(evidence: Evidence) -> Measurement:
+def _constant(evidence: Evidence) -> Comparison:
     here, late = scene(evidence), _late(evidence)
-    need(len(late) >= 2, "two snapshots from T_0 on")
+    require(len(late) >= 2, "two snapshots from T_0 on")
     if not len(here.negative):
         return nothing("J- is empty")
     first, worst = late[0].network, 0.0
@@ -235,11 +236,11 @@ def _constant(evidence: Evidence) -> Measurement:
 # Lemma 5 --------------------------------------------------------------------------------------------------------------
 
 
-def _all_inside(evidence: Evidence) -> Measurement:
+def _all_inside(evidence: Evidence) -> Comparison:
     """Pairs of a neuron of J_+ and a sample that is not inside from T_0 to T_1."""
     here = scene(evidence)
     states = [s for s in _until_end(evidence) if s.time >= here.alignment_time]
-    need(states, "no snapshot between T_0 and T_1")
+    require(states, "no snapshot between T_0 and T_1")
     outside = sum(int(np.sum(here.X @ s.network.w[here.positive].T <= 0.0)) for s in states)
     return none_of(outside, total=len(states) * len(here.positive) * len(here.y))
 
@@ -254,26 +255,26 @@ def misalignment(evidence: Evidence) -> float | None:
     return float(0.5 * np.max(np.sum((unit - here.gamma / here.speed) ** 2, axis=1)))
 
 
-def _aligned(evidence: Evidence) -> Measurement:
+def _aligned(evidence: Evidence) -> Comparison:
     largest = misalignment(evidence)
-    largest = need(largest, "no snapshot at T_1")
+    largest = require(largest, "no snapshot at T_1")
     log_bound = evidence.parameter("epsilon") * scene(evidence).log_scale
     words = f"largest 1 - cos is {largest:.2g}, bound exp({log_bound:.4g}), rounding {ROUNDING**2:g}"
     return at_most(largest, np.exp(log_bound), allowance=ROUNDING**2, detail=words)
 
 
-def _aligned_order(evidence: Evidence) -> Measurement:
+def _aligned_order(evidence: Evidence) -> Comparison:
     pairs = [(scene(e).log_scale, misalignment(e)) for e in evidence.sweep]
     found = [(log_scale, value) for log_scale, value in pairs if value is not None and value > 0.0]
-    need(len(found) >= 2, "two scales of the sweep with a snapshot at T_1")
+    require(len(found) >= 2, "two scales of the sweep with a snapshot at T_1")
     slope = fitted_slope([log_scale for log_scale, _ in found], np.log([value for _, value in found]))
     return at_least(slope, evidence.parameter("epsilon"), detail=f"1 - cos falls like lambda^{slope:.4g}")
 
 
-def _norm(evidence: Evidence) -> Measurement:
+def _norm(evidence: Evidence) -> Comparison:
     """Largest |ln |alpha_j| - ln |w_j/lambda|| of J_+ at T_1."""
     here, end = scene(evidence), _at_end(evidence)
-    end = need(end, "no snapshot at T_1")
+    end = require(end, "no snapshot at T_1")
     logs = log_norms(end.network) - here.log_scale
     worst = max(abs(here.yardsticks[int(j)].log_norm_at(end.time) - float(logs[j])) for j in here.positive)
     log_bound = (1.0 - 3.0 * evidence.parameter("epsilon")) * here.log_scale

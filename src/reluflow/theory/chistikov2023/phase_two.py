@@ -9,9 +9,10 @@ import numpy as np
 from reluflow.theory.chistikov2023.bundle import Bundle, bundles, escape_time, path_of, second_phase_times
 from reluflow.theory.chistikov2023.phase_one import ROUNDING
 from reluflow.theory.chistikov2023.scene import scene
-from reluflow.theory.evidence import Evidence, FlowPlan
-from reluflow.theory.measurement import Measurement, at_least, at_most, missing, need, none_of, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most, missing, none_of, nothing, require
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 
 EXACTLY = 1e-9  # relative; seen: 1e-15
 
@@ -23,7 +24,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 # Proposition 24 -------------------------------------------------------------------------------------------------------
 
 
-def _in_cone(evidence: Evidence) -> Measurement:
+def _in_cone(evidence: Evidence) -> Comparison:
     """Least <x_i, u_1>/|x_i|: u_1 = (1/(n eta_1)) sum <x_i, u_1> x_i, so positive coefficients put it inside."""
     here = scene(evidence)
     cosines = here.X @ here.spectrum[1][:, 0] / np.linalg.norm(here.X, axis=1)
@@ -40,7 +41,7 @@ def _log_power(evidence: Evidence, share: float) -> float:
     return float(np.exp(share * evidence.parameter("epsilon") * scene(evidence).log_scale))
 
 
-def _together(evidence: Evidence) -> Measurement:
+def _together(evidence: Evidence) -> Comparison:
     """Largest 1 - cos of two neurons of J_+, from the distance of the unit vectors."""
     here, worst = scene(evidence), 0.0
     if len(here.positive) < 2:
@@ -56,18 +57,18 @@ def _together(evidence: Evidence) -> Measurement:
     return at_most(worst, 4.0 * _log_power(evidence, 1.0), allowance=ROUNDING**2, detail=words)
 
 
-def _inside(evidence: Evidence) -> Measurement:
+def _inside(evidence: Evidence) -> Comparison:
     least, at = min((b.slack(_log_power(evidence, 1.0 / 3.0)), b.time) for b in bundles(evidence))
     return at_least(least, 0.0, detail=f"least slack {least:.4g} at t = {at:.6g}, {len(bundles(evidence))} times")
 
 
-def _in_order(evidence: Evidence) -> Measurement:
+def _in_order(evidence: Evidence) -> Comparison:
     parts = [b.part for b in bundles(evidence)]
     wrong = int(parts[0] != 1) + sum(after not in (before, before + 1) for before, after in pairwise(parts))
     return none_of(wrong, total=len(parts), detail=f"S_{parts[0]} to S_{parts[-1]}, {wrong} steps back or skipped")
 
 
-def _linear(evidence: Evidence) -> Measurement:
+def _linear(evidence: Evidence) -> Comparison:
     """Largest |h(x_i) - <V, x_i>|, relative to |V|, where V is in the range of doubles."""
     here, worst, by_time = scene(evidence), 0.0, {b.time: b for b in bundles(evidence)}
     for snapshot in evidence.run.snapshots:
@@ -78,7 +79,7 @@ def _linear(evidence: Evidence) -> Measurement:
     return at_most(worst, EXACTLY, detail=f"largest difference {worst:.2g} relative to |V|")
 
 
-def _velocity(evidence: Evidence) -> Measurement:
+def _velocity(evidence: Evidence) -> Comparison:
     """Largest |dV/dt - f|/|f|."""
     worst = max(
         float(np.linalg.norm(b.per_length - b.flow_per_length) / np.linalg.norm(b.flow_per_length))
@@ -92,18 +93,18 @@ def _rate(b: Bundle) -> float:
     return float(2.0 * b.unit @ b.per_length / np.linalg.norm(b.g))
 
 
-def _grows_first(evidence: Evidence) -> Measurement:
+def _grows_first(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     rates = [_rate(b) for b in bundles(evidence) if b.part == 1]
-    need(rates, "no snapshot in S_1")
+    require(rates, "no snapshot in S_1")
     return at_least(min(rates), float((here.eta[-1] * here.nu[-1] / here.speed) ** 2))
 
 
-def _grows(evidence: Evidence) -> Measurement:
+def _grows(evidence: Evidence) -> Comparison:
     return at_least(min(_rate(b) for b in bundles(evidence)), 3.0 * _log_power(evidence, 1.0 / 3.0))
 
 
-def _not_too_fast(evidence: Evidence) -> Measurement:
+def _not_too_fast(evidence: Evidence) -> Comparison:
     """Largest -d|v* - V|^2/dt over |V| |v* - V|^2."""
     here, worst = scene(evidence), -np.inf
     for b in bundles(evidence):
@@ -131,39 +132,39 @@ def _after(evidence: Evidence) -> list[Bundle]:
     return found[first:]
 
 
-def _small(evidence: Evidence) -> Measurement:
+def _small(evidence: Evidence) -> Comparison:
     lengths = [b.length for b in _before(evidence)]
     return at_most(max(lengths), 0.5) if lengths else missing("no snapshot between T_1 and T_2")
 
 
-def _large(evidence: Evidence) -> Measurement:
+def _large(evidence: Evidence) -> Comparison:
     here, lengths = scene(evidence), [b.length for b in _after(evidence)]
     return at_least(min(lengths), here.speed / (4.0 * here.eta[0])) if lengths else missing("no snapshot after T_2")
 
 
-def _gradient(evidence: Evidence) -> Measurement:
+def _gradient(evidence: Evidence) -> Comparison:
     """Least |grad L|^2/L from T_2 on, L = <v* - V, H (v* - V)>/2."""
     here, least = scene(evidence), np.inf
     for b in _after(evidence):
         gap = here.teacher - b.V
         least = min(least, float(np.exp(b.log_factor)) * b.squares / float(0.5 * gap @ here.H @ gap))
-    need(np.isfinite(least), "no snapshot after T_2")
+    require(np.isfinite(least), "no snapshot after T_2")
     return at_least(least, float(2.0 * here.eta[-1] * here.speed / (5.0 * here.eta[0])))
 
 
-def _escape(evidence: Evidence) -> Measurement:
+def _escape(evidence: Evidence) -> Comparison:
     """The first snapshot with r_1 >= 1/2, no earlier than T_2."""
     here, after = scene(evidence), _after(evidence)
-    need(after, "no snapshot after T_2")
+    require(after, "no snapshot after T_2")
     d = here.X.shape[1]
     bound = -here.log_scale * (4.0 + evidence.parameter("epsilon")) * d * here.Delta**2 / here.delta**6
     return at_most(after[0].time, bound)
 
 
-def _decays(evidence: Evidence) -> Measurement:
+def _decays(evidence: Evidence) -> Comparison:
     """Largest ln L - ln of the bound from T_2 on, T_2 taken as the last snapshot before it."""
     here, before, after = scene(evidence), _before(evidence), _after(evidence)
-    need(before and after, "snapshots before and after T_2")
+    require(before and after, "snapshots before and after T_2")
     start, losses = before[-1].time, {s.time: s.loss for s in evidence.run.snapshots}
     rate = 0.4 * here.delta**4 / here.Delta**2
     worst = max(
@@ -172,5 +173,5 @@ def _decays(evidence: Evidence) -> Measurement:
     return at_most(worst, 0.0, detail=f"ln L is at least {-worst:.4g} below the bound")
 
 
-def _prop24_coordinate(evidence: Evidence) -> Measurement:
+def _prop24_coordinate(evidence: Evidence) -> Comparison:
     return at_least(float(scene(evidence).nu[0]), np.sqrt(0.5))

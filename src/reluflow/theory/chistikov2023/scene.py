@@ -9,7 +9,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.theory.chistikov2023.yardsticks import Yardstick, yardstick
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 
 DELTA_TERMS = (
     "shortest sample",
@@ -180,7 +180,7 @@ def _nearest_other(unit: FloatArray, path: Yardstick) -> float:
     return least
 
 
-@kept
+@computed_once
 def scene(evidence: Evidence) -> Scene:
     """The problem in the paper's letters, with the split of lambda and z that is best for Assumption 2."""
     network, X = evidence.network, evidence.dataset.X

@@ -7,14 +7,14 @@ import numpy as np
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.theory.chistikov2023.scene import Scene, scene
 from reluflow.theory.chistikov2023.yardsticks import Yardstick
-from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.measurement import Measurement, at_least, at_most, none_of, nothing
-from reluflow.theory.theorem import Constants
+from reluflow.theory.comparison import Comparison, at_least, at_most, none_of, nothing
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.measures import Constants
 
 SAME = 1e-9  # relative; two closed forms of one number, seen: 6e-14
 
 
-@kept
+@computed_once
 def boosted(evidence: Evidence) -> AlignedState:
     """The same neurons at T_0 by `geometry.align_until`, with every crossing on the way."""
     here = scene(evidence)
@@ -22,7 +22,7 @@ def boosted(evidence: Evidence) -> AlignedState:
     return align_until(here.X, here.y / len(here.y), here.z, here.signs * norms, here.alignment_time)
 
 
-@kept
+@computed_once
 def crossings(evidence: Evidence) -> dict[int, tuple[list[int], list[float]]]:
     """Samples and times of every active neuron, in order, as `align_until` has them."""
     events, active = boosted(evidence).events, scene(evidence).yardsticks
@@ -38,7 +38,7 @@ def _paths(evidence: Evidence) -> dict[int, Yardstick]:
     return scene(evidence).yardsticks
 
 
-def _one_way(evidence: Evidence) -> Measurement:
+def _one_way(evidence: Evidence) -> Comparison:
     """Crossings that are not the first meeting with a sample of I_{-s}(z), or samples of it that are never met."""
     here, wrong, total = scene(evidence), 0, 0
     for j, (samples, _) in crossings(evidence).items():
@@ -48,7 +48,7 @@ def _one_way(evidence: Evidence) -> Measurement:
     return none_of(wrong, total=total, detail=f"{wrong} of {total} crossings are not one each of I_-s(z)")
 
 
-def _one_at_a_time(evidence: Evidence) -> Measurement:
+def _one_at_a_time(evidence: Evidence) -> Comparison:
     """The shortest time between two crossings of one neuron, the start included."""
     gaps = [np.diff([0.0, *times]) for _, times in crossings(evidence).values() if times]
     if not gaps:
@@ -59,13 +59,13 @@ def _one_at_a_time(evidence: Evidence) -> Measurement:
 # Propositions 13 and 14 -----------------------------------------------------------------------------------------------
 
 
-def _order(evidence: Evidence) -> Measurement:
+def _order(evidence: Evidence) -> Comparison:
     found, paths = crossings(evidence), _paths(evidence)
     wrong = sum(found[j][0] != path.samples.tolist() for j, path in paths.items())
     return none_of(wrong, total=len(paths), detail=f"{wrong} of {len(paths)} neurons meet samples in another order")
 
 
-def _times(evidence: Evidence) -> Measurement:
+def _times(evidence: Evidence) -> Comparison:
     found, paths = crossings(evidence), _paths(evidence)
     pairs = [(t, tau) for j, path in paths.items() for t, tau in zip(found[j][1], path.times[1:], strict=False)]
     if not pairs:
@@ -74,7 +74,7 @@ def _times(evidence: Evidence) -> Measurement:
     return at_most(worst, SAME, detail=f"{len(pairs)} crossings agree to {worst:.2g}, relative")
 
 
-def _direction(evidence: Evidence) -> Measurement:
+def _direction(evidence: Evidence) -> Comparison:
     state, time = boosted(evidence), scene(evidence).alignment_time
     worst = -np.inf
     for j, path in _paths(evidence).items():
@@ -83,7 +83,7 @@ def _direction(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-8, detail=f"unit vectors at T_0 agree to {worst:.2g}")
 
 
-def _norm(evidence: Evidence) -> Measurement:
+def _norm(evidence: Evidence) -> Comparison:
     state, time = boosted(evidence), scene(evidence).alignment_time
     worst = -np.inf
     for j, path in _paths(evidence).items():
@@ -95,21 +95,21 @@ def _norm(evidence: Evidence) -> Measurement:
 # Propositions 16 and 17 -----------------------------------------------------------------------------------------------
 
 
-def _gamma(evidence: Evidence) -> Measurement:
+def _gamma(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     eta, basis = here.spectrum
     gap = float(np.linalg.norm(here.gamma - basis @ (eta * here.nu)) / here.speed)
     return at_most(gap, 1e-12, detail=f"relative distance {gap:.2g}")
 
 
-def _ratio(evidence: Evidence) -> Measurement:
+def _ratio(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     d = here.X.shape[1]
     bound = (1.0 - here.delta / ((d - 1) * here.Delta)) ** 2
     return at_most(float(np.max(here.eta[1:] / here.eta[:-1])), bound)
 
 
-def _pulls(evidence: Evidence) -> Measurement:
+def _pulls(evidence: Evidence) -> Comparison:
     """Least of |gamma_I|/lower bound and upper bound/|gamma_I| over the sets I of the yardsticks, in logarithms."""
     here, n = scene(evidence), len(evidence.dataset.y)
     slack = float(np.log(here.speed / here.delta**2))
@@ -123,7 +123,7 @@ def _pulls(evidence: Evidence) -> Measurement:
     return at_least(slack, 0.0, allowance=1e-12, detail=f"the nearest bound is a factor {np.exp(slack):.4g} away")
 
 
-def _angles(here: Scene, sign: int) -> Measurement:
+def _angles(here: Scene, sign: int) -> Comparison:
     """Largest artanh cos phi at the ends of stages (s = 1) or at their starts (s = -1) against ln(2/delta)."""
     paths = [path for path in here.yardsticks.values() if path.sign == sign and len(path.samples)]
     if not paths:
@@ -132,12 +132,12 @@ def _angles(here: Scene, sign: int) -> Measurement:
     return at_most(float(np.max(-np.log(np.tan(0.5 * angles)))), float(np.log(2.0 / here.delta)))
 
 
-def _last_crossing(evidence: Evidence) -> Measurement:
+def _last_crossing(evidence: Evidence) -> Comparison:
     here, n = scene(evidence), len(evidence.dataset.y)
     return at_most(here.alignment_time - 1.0, 4.0 * n * np.log(n) / here.delta**3)
 
 
-def _approach(evidence: Evidence) -> Measurement:
+def _approach(evidence: Evidence) -> Comparison:
     """Least |<alpha, x_i>|/(tau - t) over the stage that ends at the sample, against 2 delta^4/(3n)."""
     here, least = scene(evidence), np.inf
     unit = here.X / np.linalg.norm(here.X, axis=1)[:, None]
@@ -157,7 +157,7 @@ def _data_constants(evidence: Evidence) -> Constants:
     return {"delta": here.delta, "Delta": here.Delta, "delta_terms": list(here.delta_terms)}
 
 
-def _early(evidence: Evidence) -> Measurement:
+def _early(evidence: Evidence) -> Comparison:
     here = scene(evidence)
     return at_most(here.alignment_time, here.phase_time(evidence.parameter("epsilon")) / 3.0)
 
@@ -169,13 +169,13 @@ def _prop14_predictions(evidence: Evidence) -> Constants:
     }
 
 
-def _prop17_largest(evidence: Evidence) -> Measurement:
+def _prop17_largest(evidence: Evidence) -> Comparison:
     return at_most(float(scene(evidence).eta[0]), scene(evidence).Delta ** 2)
 
 
-def _prop17_positive(evidence: Evidence) -> Measurement:
+def _prop17_positive(evidence: Evidence) -> Comparison:
     return _angles(scene(evidence), 1)
 
 
-def _prop17_negative(evidence: Evidence) -> Measurement:
+def _prop17_negative(evidence: Evidence) -> Comparison:
     return _angles(scene(evidence), -1)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reluflow.theory.condition import Judgement, fails, positive, undecided
+from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 
 
-def gaussian_inputs(facts: DatasetFacts) -> Judgement:
+def gaussian_inputs(facts: DatasetFacts) -> Comparison:
     """Sec. 2: inputs are standard Gaussian, in the population limit."""
     X = facts.dataset.X
     away = (
@@ -21,7 +21,7 @@ def gaussian_inputs(facts: DatasetFacts) -> Judgement:
     )
 
 
-def single_neuron_realizable(facts: DatasetFacts) -> Judgement:
+def single_neuron_realizable(facts: DatasetFacts) -> Comparison:
     """Sec. 2: some w* has y_k = max(<w*, x_k>, 0) for all k.
 
     Positive labels fix <w*, x_k>; where they fix w* itself the rest is checked directly. The margin is minus the
@@ -32,7 +32,7 @@ def single_neuron_realizable(facts: DatasetFacts) -> Judgement:
         return fails(f"smallest label {y.min():.6g} is negative", float(y.min()))
     active = y > 0
     if not np.any(active):
-        return Judgement(True, 0.0, "all labels are 0: w* = 0")
+        return judgement(True, 0.0, "all labels are 0: w* = 0")
     w, *_ = np.linalg.lstsq(X[active], y[active], rcond=None)
     misfit = float(np.max(np.abs(X[active] @ w - y[active])))
     tolerance = 1e-9 * float(y.max())
@@ -43,10 +43,10 @@ def single_neuron_realizable(facts: DatasetFacts) -> Judgement:
     excess = float(np.max(X[~active] @ w, initial=-np.inf))
     if excess > tolerance:
         return fails(f"the only w that fits the positive labels exceeds 0 by {excess:.3g} on a zero label", -excess)
-    return Judgement(True, 0.0, f"|w*| = {np.linalg.norm(w):.6g}")
+    return judgement(True, 0.0, f"|w*| = {np.linalg.norm(w):.6g}")
 
 
-def active_covariance_is_definite(facts: DatasetFacts) -> Judgement:
+def active_covariance_is_definite(facts: DatasetFacts) -> Comparison:
     """Proposition B.2, corrected (erratum E7): mean of 1{<w*, x> > 0} x x^T is positive definite.
 
     For data realised by one neuron the active samples are those with a positive label.
@@ -66,7 +66,7 @@ FEWEST_PER_DIMENSION = 5  # with fewer samples than this times d no test has any
 _MAX_COORDINATES = 20_000  # of the Kolmogorov-Smirnov test
 
 
-def gaussian_sample(evidence: Evidence) -> Judgement:
+def gaussian_sample(evidence: Evidence) -> Comparison:
     """Judge the sample, not the law: True where no test refuses a standard Gaussian at level 1e-4, None if too small.
 
     The tests share the level equally: the mean (n |mean|^2 is chi-squared), the squared length of each coordinate
@@ -85,7 +85,7 @@ def gaussian_sample(evidence: Evidence) -> Judgement:
     )
     if margin >= 0.0 and len(X) < FEWEST_PER_DIMENSION * X.shape[1]:
         return undecided(f"{len(X)} samples in dimension {X.shape[1]} are too few to tell; {detail}")
-    return Judgement(margin >= 0.0, margin, detail)
+    return judgement(margin >= 0.0, margin, detail)
 
 
 def sample_p_values(X: np.ndarray) -> dict[str, float]:

@@ -17,11 +17,11 @@ from reluflow.single_neuron.descent_bounds import (
     descent_angle_band,
     descent_magnitude_band,
 )
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, PopulationPlan
+from reluflow.theory.comparison import Comparison, at_most, judgement, require
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import PopulationPlan
 from reluflow.theory.lee2022.model import largest_step_rate, start
 from reluflow.theory.lee2022.runs import DESCENT, MAX_STEPS, NeuronDescent, population_plan, run_of
-from reluflow.theory.measurement import Measurement, at_most, need
 
 ROUNDING = 1e-12
 SMALL = 0.05  # what "eta << 1/rate" is read as
@@ -69,7 +69,7 @@ def _run(evidence: Evidence) -> NeuronDescent:
     return run_of(evidence, NeuronDescent)
 
 
-def _up_to_allowance(evidence: Evidence, slack: FloatArray, what: str) -> Measurement:
+def _up_to_allowance(evidence: Evidence, slack: FloatArray, what: str) -> Comparison:
     """The largest relative violation against the allowance, with the strict slack in words."""
     run = _run(evidence)
     allowed = descent_allowance(run.start, run.step_size)
@@ -100,7 +100,7 @@ def measured_range(evidence: Evidence) -> MagnitudeRange:
     return MagnitudeRange(float(np.min(everything)), float(np.max(everything)))
 
 
-def _angle_side(evidence: Evidence, side: str) -> Measurement:
+def _angle_side(evidence: Evidence, side: str) -> Comparison:
     run = _run(evidence)
     band: Band = descent_angle_band(
         start(evidence), run.steps, step_size=run.step_size, magnitudes=measured_range(evidence)
@@ -121,7 +121,7 @@ def _angle_grows(evidence: Evidence) -> FloatArray:
 # Theorem A.3 ----------------------------------------------------------------------------------------------------------
 
 
-def _magnitude_side(evidence: Evidence, side: str, part: str) -> Measurement:
+def _magnitude_side(evidence: Evidence, side: str, part: str) -> Comparison:
     run = _run(evidence)
     band = descent_magnitude_band(start(evidence), run.steps, step_size=run.step_size)
     values = run.magnitude if part == "w" else run.v[:, 0]
@@ -129,7 +129,7 @@ def _magnitude_side(evidence: Evidence, side: str, part: str) -> Measurement:
     return _up_to_allowance(evidence, slack[1:], f"log |{part}|")
 
 
-def _drift(evidence: Evidence) -> Measurement:
+def _drift(evidence: Evidence) -> Comparison:
     """(|w|^2 - v^2)/eta at the end of the run against its leading value."""
     run = _run(evidence)
     measured = float((run.magnitude[-1] ** 2 - run.v[-1, 0] ** 2) / run.step_size)
@@ -162,17 +162,17 @@ def _stopping_plan(evidence: Evidence) -> PopulationPlan:
     return _steps(evidence, min(1.1 * stopping_step(evidence) + 10.0, MAX_STEPS))
 
 
-def _stays_above(evidence: Evidence) -> Judgement:
-    need(isinstance(evidence.population, NeuronDescent), "no descent was run")
+def _stays_above(evidence: Evidence) -> Comparison:
+    require(isinstance(evidence.record, NeuronDescent), "no descent was run")
     least, r = measured_range(evidence).smallest, _smallest_magnitude(evidence)
-    return Judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
+    return judgement(least > r, (least - r) / r, f"least magnitude {least:.6g}, r = {r:.6g}")
 
 
-def _aligned_after(evidence: Evidence) -> Measurement:
+def _aligned_after(evidence: Evidence) -> Comparison:
     """Largest angle at a recorded step beyond the stopping step, against the angle aimed at."""
     run, bound = _run(evidence), stopping_step(evidence)
     later = (run.steps > bound) & (run.steps >= 1)
-    need(np.any(later), f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
+    require(np.any(later), f"the run of {int(run.steps[-1])} steps ends before the stopping step {bound:.4g}")
     largest = float(np.max(run.gap[later]))
     first = run.steps[np.flatnonzero(run.gap < evidence.parameter("angle"))]
     words = f"bound T > {bound:.2f}; recorded angles beyond it at most {largest:.4g}, first below at T = {first[:1]}"

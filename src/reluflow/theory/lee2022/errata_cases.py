@@ -18,27 +18,27 @@ from reluflow.single_neuron.gaussian_moments import half_space_moment
 from reluflow.single_neuron.one_layer import one_layer_flow
 from reluflow.single_neuron.phases import switches
 from reluflow.single_neuron.population import NeuronParameters, population_gradient
+from reluflow.theory.comparison import Comparison, at_least, at_most, equals
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lee2022.conditions import active_covariance_is_definite
 from reluflow.theory.lee2022.flow_results import printed_antiderivative
 from reluflow.theory.lee2022.gaussian_results import sector_integrals
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 
-def _curve_start(*, printed: bool) -> Measurement:
+def _curve_start(*, printed: bool) -> Comparison:
     """The upper curve of Theorem 3.8 at t = 0, q = 2, v_0 = 0.3, eps_0 = 0.5, v* = 1: it must start at v_0."""
     curve = printed_upper_curve(2, 0.3, 0.5, 1.0, [0.0]) if printed else comparison_solution(2, 0.3, 1.0, [0.0])
     return equals(float(curve[0]), 0.3, atol=1e-9, detail=f"the upper curve starts at {curve[0]:.6g}, v_0 = 0.3")
 
 
-def _early_upper(*, printed: bool) -> Measurement:
+def _early_upper(*, printed: bool) -> Comparison:
     """|w| at t = 1e-3, about its start 0.01, against the upper curve of Eq. (8) or of Theorem 3.3 with v* = 1."""
     decay = float(np.exp(-0.5e-3))
     value, bound = 0.01 * decay, (1.0 - decay) + (0.0 if printed else 0.01 * decay)
     return at_most(value, bound, detail=f"|w| = {value:.4g} at t = 0.001 against {bound:.4g}")
 
 
-def _antiderivative(*, printed: bool) -> Measurement:
+def _antiderivative(*, printed: bool) -> Comparison:
     """dF/dv of the printed 2F1 at v = 0.5, A = 1, q = 2, against -1/(v^q (v^(q+1) +- A))."""
     step = 1e-5
     ends = printed_antiderivative(2, np.array([0.5 - step, 0.5 + step]), 1.0)
@@ -47,7 +47,7 @@ def _antiderivative(*, printed: bool) -> Measurement:
     return equals(slope, wanted, atol=1e-6, detail=f"dF/dv = {slope:.6g} against 1/(v^q (v^(q+1) +- A)) = {wanted:.6g}")
 
 
-def _euler(*, printed: bool) -> Measurement:
+def _euler(*, printed: bool) -> Comparison:
     """Largest error of Euler's method on g(e^-t), g = x - (1 - k) x^2/2, k = 0.0025, at eta = 0.002.
 
     Against the printed bound, or of the corrected leading term against 10 eta^2.
@@ -73,7 +73,7 @@ def _euler(*, printed: bool) -> Measurement:
     return at_most(error, bound, detail=f"error {error:.4g} against {bound:.4g} at eta = {eta:g}")
 
 
-def _first_step(*, printed: bool) -> Measurement:
+def _first_step(*, printed: bool) -> Comparison:
     """One step of descent for q = 1 from v_0 = 0.01, phi_0 = 3, at eta = 0.1, over the lower bound of Theorem A.3."""
     start, eta = BalancedNeuron(1, 0.01, phi=3.0), 0.1
     level = start.overlap
@@ -85,7 +85,7 @@ def _first_step(*, printed: bool) -> Measurement:
     return at_least(value, bound, allowance=allowed, detail=words)
 
 
-def _cube(*, printed: bool) -> Measurement:
+def _cube(*, printed: bool) -> Comparison:
     """(1 - c eta)^(3T), what the proof has, against the printed (1 - 3 c eta)^T, c eta = 0.1 and T = 5."""
     proved, stated = 0.9**15, 0.7**5
     value = stated if printed else proved
@@ -96,7 +96,7 @@ _ACTIVE_ON_ONE = Dataset([[1.0, 0.0], [-0.5, 1.0], [-0.5, -1.0]], [1.0, 0.0, 0.0
 _ACTIVE_ON_TWO = Dataset([[1.0, 0.5], [1.0, -0.5], [-2.0, 0.0]], [1.0, 1.0, 0.0])
 
 
-def _second_fit(*, printed: bool) -> Measurement:
+def _second_fit(*, printed: bool) -> Comparison:
     """How far from w* = (1, 0) the loss still vanishes: at (1, 1/2) on the first set, only at w* on the second."""
     data = _ACTIVE_ON_ONE if printed else _ACTIVE_ON_TWO
     w = np.array([1.0, 0.5])
@@ -106,7 +106,7 @@ def _second_fit(*, printed: bool) -> Measurement:
     return at_least(loss, 1e-12, detail=words)
 
 
-def _cosine_tail(*, printed: bool) -> Measurement:
+def _cosine_tail(*, printed: bool) -> Comparison:
     """P(cos > 0.99) in R^2, arccos(eps)/pi, against (1 - eps^2)^(d/2), or P(|cos| > eps) against 2 exp(-d eps^2/2)."""
     eps = 0.99
     one_sided = float(np.arccos(eps) / np.pi)
@@ -114,7 +114,7 @@ def _cosine_tail(*, printed: bool) -> Measurement:
     return at_most(value, bound, detail=f"probability {value:.4g} against {bound:.4g}, d = 2, eps = {eps:g}")
 
 
-def _comparison(*, printed: bool) -> Measurement:
+def _comparison(*, printed: bool) -> Comparison:
     """Largest u - v for two solutions from 0 with one right-hand side: t^2/4 and 0 for sqrt|x|, 0 and 0 for x."""
     times = np.linspace(0.0, 1.0, 101)
     u, slope = (times**2 / 4.0, times / 2.0) if printed else (0.0 * times, 0.0 * times)
@@ -123,7 +123,7 @@ def _comparison(*, printed: bool) -> Measurement:
     return at_most(float(np.max(u)), 0.0, allowance=residual, detail=f"{words}, u(0) = v(0) = 0")
 
 
-def _convex(*, printed: bool) -> Measurement:
+def _convex(*, printed: bool) -> Comparison:
     """Least second difference of the curve of Theorem 3.8, q = 1, A = 1, from 0.05: all of it, or below the bend."""
     times = np.linspace(0.0, 12.0, 241)
     curve = comparison_solution(1, 0.05, 1.0, times)
@@ -134,20 +134,20 @@ def _convex(*, printed: bool) -> Measurement:
     return at_least(least, 0.0, allowance=1e-13, detail=f"least second difference {least:.3g} {where}")
 
 
-def _phases(phi: float) -> Measurement:
+def _phases(phi: float) -> Comparison:
     """Changes of direction of |w| from 2 v*, q = 0: one is claimed."""
     found = len(switches(one_layer_flow(BalancedNeuron(0, 2.0, phi=phi), np.linspace(0.0, 30.0, 3001))))
     return equals(float(found), 1.0, atol=0.0, detail=f"{found} turns of |w| from 2 v* at phi_0 = {phi:g}")
 
 
-def _angle(*, printed: bool) -> Measurement:
+def _angle(*, printed: bool) -> Comparison:
     """phi of the flow late on, from the angle theta to the teacher, against pi, where Theorem 3.2 sends it."""
     gap = float(one_layer_flow(BalancedNeuron(0, 1.0, phi=1.5), [0.0, 60.0]).gap[-1])
     phi = np.pi * gap if printed else np.pi - gap
     return equals(phi, np.pi, atol=1e-6, detail=f"phi = {phi:.6g} at theta = {gap:.2g}")
 
 
-def _layer_velocity(v_2: float) -> Measurement:
+def _layer_velocity(v_2: float) -> Comparison:
     """dv_2/dt of f = v_1 s(v_2 s(<w, x>)), v_1 = 1, with s'(0) = 0, over 4,000 Gaussian inputs."""
     X = np.random.default_rng(0).standard_normal((4000, 2))
     hidden, target = np.maximum(X @ [1.0, 0.2], 0.0), np.maximum(X @ [0.3, 1.0], 0.0)
@@ -156,14 +156,14 @@ def _layer_velocity(v_2: float) -> Measurement:
     return at_least(speed, 1e-12, detail=f"dv_2/dt = {speed:.4g} at v_2 = {v_2:g}")
 
 
-def _strict(time: float) -> Measurement:
+def _strict(time: float) -> Comparison:
     """Slack of Theorem 3.3 at one time."""
     start = BalancedNeuron(0, 0.5, phi=1.0)
     slack = float(magnitude_band(start, [time]).slack(one_layer_flow(start, [time]).magnitude)[0])
     return at_least(slack, 1e-12, detail=f"slack {slack:.3g} at t = {time:g}")
 
 
-def _eigenvalues(*, printed: bool) -> Measurement:
+def _eigenvalues(*, printed: bool) -> Comparison:
     """(pi - theta +- sin theta)/(2 pi) at theta = 1 against the eigenvalues of E[1{u} xx^T] or E[1{u} 1{v} xx^T]."""
     theta = 1.0
     matrix = half_space_moment(2) if printed else sector_integrals(theta)
@@ -174,7 +174,7 @@ def _eigenvalues(*, printed: bool) -> Measurement:
     return at_most(gap, 1e-12, detail=words)
 
 
-def _large_start(*, printed: bool) -> Measurement:
+def _large_start(*, printed: bool) -> Comparison:
     """|w_0| over |w*| (root mean squares of 10,000 draws, d = 100) at k = 2k*, which Sec. 5.1 calls |w_0| > 2|w*|."""
     rng, k_star = np.random.default_rng(0), 0.3
     sizes = [np.sqrt(k) if printed else k for k in (2.0 * k_star, k_star)]
@@ -183,7 +183,7 @@ def _large_start(*, printed: bool) -> Measurement:
     return equals(start / target, 2.0, atol=0.02, detail=f"|w_0| = {start / target:.4g} |w*| with k the {name}")
 
 
-def _loose_curve(*, printed: bool) -> Measurement:
+def _loose_curve(*, printed: bool) -> Comparison:
     """Distance of a bound of Theorem 3.3 from |w| at t = 15, |w_0| = v* = 1, phi_0 = pi/2, over v*.
 
     Sec. 5.2 calls the green curves of Figure 2 too loose: in its caption they are the upper bounds.
@@ -195,7 +195,7 @@ def _loose_curve(*, printed: bool) -> Measurement:
     return at_least(gap, 0.1, detail=f"at t = 15 the {name} bound is {gap:.4f} v* away from |w|")
 
 
-def _balance(norm: float) -> Measurement:
+def _balance(norm: float) -> Comparison:
     """dv/dt of a scalar layer v = 1, q = 1, against Eq. (9): the layers agree with each other, |w| is `norm`."""
     one, other = NeuronParameters([norm, 0.0], [1.0]), NeuronParameters([0.0, 1.2], [1.0])
     moved = -float(population_gradient(one, other).v[0])

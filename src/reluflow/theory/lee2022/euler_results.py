@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 from reluflow.arrays import FloatArray
 from reluflow.single_neuron.comparison import comparison_solution
 from reluflow.single_neuron.euler_error import euler_prediction, printed_euler_bound
-from reluflow.theory.condition import Judgement
+from reluflow.theory.comparison import Comparison, Values, at_least, at_most, judgement
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.model import start
 from reluflow.theory.lee2022.runs import ComparisonCurves, EulerRuns, run_of
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,9 @@ def printed_bound(evidence: Evidence) -> float:
     return printed_euler_bound(rate=rate, step_size=evidence.parameter("step") / rate, curvature=_bounds(evidence)[2])
 
 
-def _moves(evidence: Evidence) -> Judgement:
+def _moves(evidence: Evidence) -> Comparison:
     bend = _curve(evidence).bend
-    return Judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
+    return judgement(abs(bend) > 1e-3, abs(bend) - 1e-3, f"1 - A/u_0^2 = {bend:.4g}; g is constant where it is 0")
 
 
 def _largest_step(evidence: Evidence) -> float:
@@ -93,7 +92,7 @@ def _leading_constant(evidence: Evidence) -> float:
     return float(0.5 * curve.level * np.max(np.abs(x * curve.slope(x) * bend)))
 
 
-def _uniform(evidence: Evidence) -> Measurement:
+def _uniform(evidence: Evidence) -> Comparison:
     """Largest error over eta at the smallest step, relative to its leading constant."""
     runs = run_of(evidence, EulerRuns)
     constant = _leading_constant(evidence)
@@ -103,7 +102,7 @@ def _uniform(evidence: Evidence) -> Measurement:
     return at_most(abs(ratio - 1.0), 20.0 * relative, detail=words)
 
 
-def _second_order(evidence: Evidence) -> Measurement:
+def _second_order(evidence: Evidence) -> Comparison:
     """Order in eta of what the leading term leaves, from the two smaller steps."""
     left = _errors(evidence, corrected=True)
     order = float(np.log2(left[-2] / left[-1])) if left[-1] > 0.0 else np.inf

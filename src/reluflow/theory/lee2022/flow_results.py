@@ -13,10 +13,10 @@ from reluflow.single_neuron.full_parameter_flow import ParameterTrajectory
 from reluflow.single_neuron.magnitude_angle_flow import balanced_flow
 from reluflow.single_neuron.one_layer import one_layer_flow, vanishing_start_upper_bound_holds_late
 from reluflow.single_neuron.population import population_gradient
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.comparison import Comparison, at_least, at_most, none_of, nothing, require, worst_compared
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.lee2022.model import magnitude_limits, start, student, teacher
 from reluflow.theory.lee2022.runs import run_of
-from reluflow.theory.measurement import Measurement, at_least, at_most, held, need, none_of, nothing
 
 ROUNDING = 1e-12  # relative; quadrature and closed forms agree to 1e-13, and bounds touch the run at t = 0 and infinity
 
@@ -29,10 +29,10 @@ def flow(evidence: Evidence) -> BalancedTrajectory:
     return run_of(evidence, BalancedTrajectory)
 
 
-def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Measurement:
+def _smallest(slack: FloatArray, times: FloatArray, unit: str) -> Comparison:
     """The smallest slack over t > 0, with its time; a value that is no number counts as the smallest."""
     later = np.flatnonzero((times > 0.0) & (slack < np.inf) | np.isnan(slack))
-    need(later.size != 0, "a recorded time at which the bound says something")
+    require(later.size != 0, "a recorded time at which the bound says something")
     index = later[np.argmin(slack[later])]
     value = float(slack[index])
     words = f"smallest slack {value:.3g} {unit}, at t = {times[index]:.4g}; {ROUNDING:g} forgiven"
@@ -47,27 +47,27 @@ def has_arrived(evidence: Evidence) -> BoolArray:
     return np.asarray(np.abs(magnitudes(evidence).upper / start(evidence).teacher_magnitude - 1.0) < 1e-11)
 
 
-def above_lower(evidence: Evidence, band: Band) -> Measurement:
+def above_lower(evidence: Evidence, band: Band) -> Comparison:
     """v(t) above the lower curve, in units of v*."""
     run = flow(evidence)
     return _smallest((run.magnitude - band.lower) / run.start.teacher_magnitude, run.times, "v*")
 
 
-def below_upper(evidence: Evidence, band: Band) -> Measurement:
+def below_upper(evidence: Evidence, band: Band) -> Comparison:
     """v(t) below the upper curve, in units of v*; where the curve has arrived ten of its roundings are forgiven."""
     run = flow(evidence)
     slack = (band.upper - run.magnitude) / run.start.teacher_magnitude
     return _smallest(slack + np.where(has_arrived(evidence), ARRIVED, 0.0), run.times, "v*")
 
 
-@kept
+@computed_once
 def magnitudes(evidence: Evidence) -> Band:
     """Theorems 3.3 and 3.8 from the start, on the recorded times."""
     run = flow(evidence)
     return magnitude_band(start(evidence), run.times)
 
 
-def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Measurement:
+def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Comparison:
     """log of gap over its lower curve; a lower curve at or below 0 binds nothing."""
     run = flow(evidence)
     band = angle_band(start(evidence), run.times, sharp=sharp)
@@ -78,7 +78,7 @@ def gap_above_lower(evidence: Evidence, *, sharp: bool = False) -> Measurement:
     return _smallest(slack, run.times, "in log(pi - phi)")
 
 
-def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Measurement:
+def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Comparison:
     """log of the upper curve over the gap."""
     run = flow(evidence)
     band = angle_band(start(evidence), run.times, sharp=sharp)
@@ -86,21 +86,21 @@ def gap_below_upper(evidence: Evidence, *, sharp: bool = False) -> Measurement:
     return _smallest(slack, run.times, "in log(pi - phi)")
 
 
-def within_range(evidence: Evidence) -> Measurement:
+def within_range(evidence: Evidence) -> Comparison:
     """r <= v(t) <= R with r = min(v_0, v*(1-eps_0)^(1/(q+1))), R = max(v_0, v*), in units of v*."""
     run, limits = flow(evidence), magnitude_limits(evidence)
     slack = np.minimum(run.magnitude - limits.smallest, limits.largest - run.magnitude)
     return _smallest(slack / run.start.teacher_magnitude, run.times, "v*")
 
 
-def angle_grows(evidence: Evidence) -> Measurement:
+def angle_grows(evidence: Evidence) -> Comparison:
     """Smallest increment of log tan(phi/2) between recorded times."""
     psi = flow(evidence).psi
     words = f"log tan(phi/2) grows by at least {{measured:.3g}} between recorded times, to {psi[-1]:.4g}"
-    return held(np.diff(psi), "at_least", np.finfo(np.float64).tiny, words=words)
+    return worst_compared(np.diff(psi), "at_least", np.finfo(np.float64).tiny, words=words)
 
 
-def distance_at_end(evidence: Evidence) -> Measurement:
+def distance_at_end(evidence: Evidence) -> Comparison:
     """|w - w*|/v* at the last time, from magnitude and angle."""
     run = flow(evidence)
     ratio, gap = float(np.exp(run.log_ratio[-1])), float(run.gap[-1])
@@ -167,7 +167,7 @@ INTEGRATION = 1e-8  # relative for |w|, radians for the angle; the integrator ru
 STANDARD_ERRORS = 6.0  # two-sided chance 2e-9 under a Gaussian
 
 
-def _vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Measurement:
+def _vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Comparison:
     """Largest difference of the vector flow's |w| (relative) or gap from the two-variable system or the closed form."""
     run = run_of(evidence, ParameterTrajectory)
     neuron = start(evidence)
@@ -177,7 +177,7 @@ def _vector_against(evidence: Evidence, part: str, reference: str = "two-variabl
     return at_most(worst, INTEGRATION, detail=f"largest difference of the {part} from the {reference} {worst:.2g}")
 
 
-def sample_gradient(evidence: Evidence) -> Measurement:
+def sample_gradient(evidence: Evidence) -> Comparison:
     """Gradient of the finite sample at the start against the population's, in standard errors of its coordinates."""
     one, other = student(evidence), teacher(evidence)
     X, y = evidence.dataset.X, evidence.dataset.y
@@ -192,7 +192,7 @@ def _vanishing_band(evidence: Evidence) -> Band:
     return vanishing_start_band(start(evidence), flow(evidence).times)
 
 
-def _broken_at_first(evidence: Evidence) -> Measurement:
+def _broken_at_first(evidence: Evidence) -> Comparison:
     """The printed upper half must be broken at the first recorded time: |w_0| > 0 = its value at t = 0."""
     run, band = flow(evidence), _vanishing_band(evidence)
     first = int(np.flatnonzero(run.times > 0.0)[0])
@@ -201,12 +201,12 @@ def _broken_at_first(evidence: Evidence) -> Measurement:
     return none_of(int(excess <= 0.0), detail=words)
 
 
-def _late_side(evidence: Evidence) -> Measurement:
+def _late_side(evidence: Evidence) -> Comparison:
     """The sign of the printed upper half's slack late in the run against the sign of pi cos phi_0 + sin phi_0."""
     run, band = flow(evidence), _vanishing_band(evidence)
     slack = (band.upper - run.magnitude) * np.exp(0.5 * run.times)  # the difference itself decays like e^(-t/2)
     late = np.flatnonzero((run.gap < 1e-2) & (np.abs(band.upper - run.magnitude) > 1e-11 * run.start.teacher_magnitude))
-    need(late.size != 0, "no time is late enough and still resolved")
+    require(late.size != 0, "no time is late enough and still resolved")
     phi = start(evidence).phi
     expected = bool(vanishing_start_upper_bound_holds_late(phi))
     measured = bool(slack[late[-1]] > 0.0)
@@ -240,7 +240,7 @@ def nested_output(w: np.ndarray, v: np.ndarray, X: np.ndarray) -> np.ndarray:
     return np.asarray(v[0] * value if v.size else value)
 
 
-def _dead_layer(evidence: Evidence) -> Measurement:
+def _dead_layer(evidence: Evidence) -> Comparison:
     """Largest output on the samples with v_2 < 0, and with every parameter moved by 1e-3 of its size."""
     one, rng = student(evidence), np.random.default_rng(0)
     if one.q < 2:
@@ -251,13 +251,13 @@ def _dead_layer(evidence: Evidence) -> Measurement:
         moved_w = one.w * (1.0 + size * rng.standard_normal(one.w.size))
         moved_v = v * (1.0 + size * rng.standard_normal(v.size))
         outputs.append(np.abs(nested_output(moved_w, moved_v, evidence.dataset.X)))
-    return held(outputs, "at_most", 0.0, words="largest output with v_2 < 0 is {measured:.3g}, also nearby")
+    return worst_compared(outputs, "at_most", 0.0, words="largest output with v_2 < 0 is {measured:.3g}, also nearby")
 
 
 # Propositions and theorems of the balanced flow -----------------------------------------------------------------------
 
 
-def _implicit(evidence: Evidence) -> Measurement:
+def _implicit(evidence: Evidence) -> Comparison:
     """Largest relative error of the implicit equation along the two comparison curves."""
     neuron, band, times = start(evidence), magnitudes(evidence), flow(evidence).times
     errors = [
@@ -270,5 +270,5 @@ def _implicit(evidence: Evidence) -> Measurement:
 def _escape_time(evidence: Evidence) -> float:
     """How long a small start of two or more layers stays small."""
     neuron = start(evidence)
-    need(neuron.q >= 2 and neuron.magnitude < neuron.threshold, "nothing to escape from")
+    require(neuron.q >= 2 and neuron.magnitude < neuron.threshold, "nothing to escape from")
     return escape_time(neuron.q, neuron.magnitude, neuron.teacher_power)

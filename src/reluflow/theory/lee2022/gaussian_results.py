@@ -15,10 +15,10 @@ from reluflow.single_neuron.gaussian_moments import (
     spherical_speed,
     two_half_space_moment,
 )
+from reluflow.theory.comparison import Comparison, at_least, at_most
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.lee2022.model import student, teacher
-from reluflow.theory.measurement import Measurement, at_least, at_most
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 QUADRATURE = 1e-12  # Gauss-Legendre with 60 nodes on one analytic arc; 2e-16 seen
 STANDARD_ERRORS = 6.0
@@ -96,7 +96,7 @@ def _deviation(terms: FloatArray, expected: FloatArray) -> tuple[float, int]:
     return float(np.max(np.abs(terms.mean(axis=0) - expected) / np.maximum(error, 1e-300))), len(terms)
 
 
-def _by_sample(evidence: Evidence) -> Measurement:
+def _by_sample(evidence: Evidence) -> Comparison:
     """Entries of both matrices on the samples of the dataset, in standard errors."""
     u, v = _pair(evidence)
     X = evidence.dataset.X[:20_000, :]
@@ -127,7 +127,7 @@ def planar_second_moment(d: int) -> float:
     return float(weights @ square / np.sum(weights))
 
 
-def _sphere_speed(evidence: Evidence) -> Measurement:
+def _sphere_speed(evidence: Evidence) -> Comparison:
     """E|projection|^2 of the sphere over that of the Gaussian, which is 2, against kappa = 1/d."""
     d = evidence.dataset.d
     claimed = speed(evidence)
@@ -138,7 +138,7 @@ def _sphere_speed(evidence: Evidence) -> Measurement:
     )
 
 
-def _sphere_sample(evidence: Evidence) -> Measurement:
+def _sphere_sample(evidence: Evidence) -> Comparison:
     """The samples projected to the sphere: both matrices are those of Lemma 2.1 over d, in standard errors."""
     u, v = _pair(evidence)
     X = evidence.dataset.X[:20_000]
@@ -185,7 +185,7 @@ def _only_fit(evidence: Evidence) -> float:
     return float(np.max(np.linalg.norm(fits - target, axis=1))) / float(np.linalg.norm(target))
 
 
-def _growth(evidence: Evidence) -> Measurement:
+def _growth(evidence: Evidence) -> Comparison:
     """Smallest L(w)/|w - w*|^2 over probes at many distances, the flattest direction among them."""
     X, y = evidence.dataset.X, evidence.dataset.y
     target = teacher(evidence).product * teacher(evidence).w
@@ -235,7 +235,7 @@ def _tail(evidence: Evidence) -> Callable[[FloatArray], FloatArray]:
     return evidence.witness("cosine tail", lambda: _cosine_tail(evidence.dataset.d))
 
 
-def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Measurement:
+def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Comparison:
     seen = measured > 0.0
     slack = np.log(bound[seen] / measured[seen])
     index = int(np.argmin(slack))
@@ -243,16 +243,16 @@ def _log_slack(measured: FloatArray, bound: FloatArray, what: str) -> Measuremen
     return at_least(float(slack[index]), 0.0, allowance=1e-12, detail=words)
 
 
-def _two_sided(evidence: Evidence) -> Measurement:
+def _two_sided(evidence: Evidence) -> Comparison:
     return _log_slack(2.0 * _tail(evidence)(_THRESHOLDS), _bound(evidence.dataset.d), "P(|cos| > eps)")
 
 
-def _one_sided(evidence: Evidence) -> Measurement:
+def _one_sided(evidence: Evidence) -> Comparison:
     bound = 0.5 * _bound(evidence.dataset.d)
     return _log_slack(_tail(evidence)(_THRESHOLDS), bound, "P(cos > eps)")
 
 
-def _by_drawing(evidence: Evidence) -> Measurement:
+def _by_drawing(evidence: Evidence) -> Comparison:
     """Largest distance of the law of 20,000 drawn cosines from the Beta law, with a bound that fails once in 1e9."""
     draws = 20_000
     rng = np.random.default_rng(0)

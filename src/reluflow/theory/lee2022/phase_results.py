@@ -8,10 +8,10 @@ from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_trajectory import BalancedTrajectory
 from reluflow.single_neuron.bounds import rebuilt_magnitude_band
 from reluflow.single_neuron.phases import TurningPoint, has_two_phases, turning_point
+from reluflow.theory.comparison import Comparison, at_least, missing, none_of, nothing
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.lee2022.flow_results import ROUNDING, flow, has_arrived
 from reluflow.theory.lee2022.model import start
-from reluflow.theory.measurement import Measurement, at_least, missing, none_of, nothing
 
 
 def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
@@ -22,7 +22,7 @@ def resolved_switches(run: BalancedTrajectory) -> list[tuple[float, float]]:
     return [(float(run.times[seen[k]]), float(sign[k])) for k in change]
 
 
-def _one_switch(evidence: Evidence) -> Measurement:
+def _one_switch(evidence: Evidence) -> Comparison:
     switches = resolved_switches(flow(evidence))
     wrong = sum(sign < 0 for _, sign in switches) + max(len(switches) - 1, 0)
     times = ", ".join(f"{time:.4g}" for time, _ in switches) or "none"
@@ -33,7 +33,7 @@ def _threshold_grows(evidence: Evidence) -> float:
     return float(np.min(-np.diff(flow(evidence).deficit)))
 
 
-def _direction(evidence: Evidence) -> Measurement:
+def _direction(evidence: Evidence) -> Comparison:
     """Steps of the run whose direction disagrees with the sign of v^(q+1) - V(1-eps) at both ends."""
     run = flow(evidence)
     step, sign = np.diff(run.log_ratio), np.sign(run.excess)
@@ -48,7 +48,7 @@ def _restarts(run: BalancedTrajectory) -> list[int]:
     return [int(share * run.times.size) for share in (0.0, 0.14, 0.38, 0.62)]
 
 
-def _rebuilt_inside(evidence: Evidence) -> Measurement:
+def _rebuilt_inside(evidence: Evidence) -> Comparison:
     """Smallest slack of the run in the bands rebuilt on its way, in units of v*."""
     run = flow(evidence)
     slack = min(
@@ -58,7 +58,7 @@ def _rebuilt_inside(evidence: Evidence) -> Measurement:
     return at_least(slack / run.start.teacher_magnitude, 0.0, allowance=ROUNDING)
 
 
-def _nested(evidence: Evidence) -> Measurement:
+def _nested(evidence: Evidence) -> Comparison:
     """Smallest distance by which a later band lies inside the earlier one, in units of v*."""
     run, indices = flow(evidence), _restarts(flow(evidence))
     bands = [rebuilt_magnitude_band(run, k) for k in indices]
@@ -85,7 +85,7 @@ def _turning_point(evidence: Evidence) -> TurningPoint | str | None:
 LATEST_TURN = 1e-9  # v* - v at the turn is of this order, a thousand times the rounding forgiven
 
 
-def _phases(evidence: Evidence) -> Measurement:
+def _phases(evidence: Evidence) -> Comparison:
     """Changes of direction in the run against the predicted number."""
     expected, found = int(has_two_phases(start(evidence))), len(resolved_switches(flow(evidence)))
     point = _turning_point(evidence)
@@ -94,7 +94,7 @@ def _phases(evidence: Evidence) -> Measurement:
     return none_of(abs(found - expected), detail=f"{found} changes of direction, {expected} predicted")
 
 
-def _turning(evidence: Evidence) -> Measurement:
+def _turning(evidence: Evidence) -> Comparison:
     """The predicted minimum against the least recorded v: not above it, nor farther below than its neighbours are."""
     run, point = flow(evidence), _turning_point(evidence)
     if isinstance(point, str):
@@ -112,7 +112,7 @@ def _turning(evidence: Evidence) -> Measurement:
     return at_least(min(lead, spread - lead), 0.0, allowance=ROUNDING, detail=words)
 
 
-def _turning_time(evidence: Evidence) -> Measurement:
+def _turning_time(evidence: Evidence) -> Comparison:
     """The predicted time of the turn against the recorded times before and after the least v."""
     run, point = flow(evidence), _turning_point(evidence)
     if isinstance(point, str):

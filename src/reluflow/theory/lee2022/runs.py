@@ -8,7 +8,8 @@ from typing import TypeVar
 from reluflow.arrays import FloatArray, IntArray
 from reluflow.errors import InvalidInputError
 from reluflow.single_neuron.balanced_neuron import BalancedNeuron
-from reluflow.theory.evidence import Evidence, PopulationPlan
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import PopulationPlan
 from reluflow.theory.lee2022.model import layers
 
 
@@ -82,9 +83,9 @@ def population_plan(evidence: Evidence, kind: str, *parameters: str, **settings:
 
 def run_of(evidence: Evidence, kind: type[Run]) -> Run:
     """The population run, refused where there is none or another kind of run."""
-    if not isinstance(evidence.population, kind):
+    if not isinstance(evidence.record, kind):
         raise InvalidInputError(
-            f"`population` must be a {kind.__name__} to judge this result, got {type(evidence.population).__name__}; "
+            f"`record` must be a {kind.__name__} to judge this result, got {type(evidence.record).__name__}; "
             "run its plan first."
         )
-    return evidence.population
+    return evidence.record

@@ -13,9 +13,10 @@ import numpy as np
 from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.network.network import Network
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.comparison import Comparison, Values, none_of
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.unit_ball import steps_of
-from reluflow.theory.measurement import Measurement, Values, none_of
 
 _NUM_TIMES = 30
 
@@ -80,7 +81,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, last, _NUM_TIMES)))
 
 
-def _only_refraction(evidence: Evidence) -> Measurement:
+def _only_refraction(evidence: Evidence) -> Comparison:
     events = evidence.run.events
     kinds = (EventKind.RIDGE, EventKind.SLIDE_ENTRY, EventKind.DEATH)
     count = sum(events.count(kind) for kind in kinds)

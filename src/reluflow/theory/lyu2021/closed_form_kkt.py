@@ -12,11 +12,10 @@ from reluflow.data.published.lyu2021 import symmetric_angle
 from reluflow.endings.limit import unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network, row_norms
-from reluflow.theory.condition import Judgement, fails
+from reluflow.theory.comparison import Comparison, Values, all_of, at_least, at_most, equals, fails, judgement, require
 from reluflow.theory.evidence import Evidence, drawn
 from reluflow.theory.lyu2021.limits import best_network, settled_direction
 from reluflow.theory.lyu2021.non_symmetric_limit import side_of
-from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need
 
 _ROUNDING = 1e-9
 
@@ -102,7 +101,7 @@ def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
     return float(cotangent / np.hypot(1.0, cotangent))
 
 
-def _six_points(evidence: Evidence) -> Judgement:
+def _six_points(evidence: Evidence) -> Comparison:
     cosine = _cosine(evidence)
     if cosine is None:
         return fails("the samples are not (1, cot b), (1, 0), (1, -cot b) and their negatives")
@@ -110,7 +109,7 @@ def _six_points(evidence: Evidence) -> Judgement:
         return fails("the leak is 1")
     smallest, _ = symmetric_angle(evidence.leak)
     margin = cosine - smallest
-    return Judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
+    return judgement(margin >= -_ROUNDING, margin, f"cos b = {cosine:.9g}, c* = {smallest:.9g}")
 
 
 def _cosine(evidence: Evidence) -> float | None:
@@ -121,12 +120,12 @@ def _direction(evidence: Evidence) -> ClosedFormDirection:
     return evidence.witness("direction", lambda: closed_form_direction(evidence.leak, _cosine(evidence)))
 
 
-def _margin_formula(evidence: Evidence) -> Measurement:
+def _margin_formula(evidence: Evidence) -> Comparison:
     direction = _direction(evidence)
     return equals(normalized_margin(direction.network, evidence.dataset), direction.margin, atol=1e-9)
 
 
-def _suboptimal(evidence: Evidence) -> Measurement:
+def _suboptimal(evidence: Evidence) -> Comparison:
     """The best margin, (1 + leak)/4, recomputed, over the direction's own."""
     best = best_network(evidence)
     if abs(best.upper - 0.25 * (1.0 + evidence.leak)) > 1e-7:
@@ -177,17 +176,17 @@ def _points(evidence: Evidence) -> MiddlePoints | None:
     return middle_points(evidence.dataset.X, evidence.dataset.y, evidence.leak)
 
 
-def _middle(evidence: Evidence) -> Judgement:
+def _middle(evidence: Evidence) -> Comparison:
     points = _points(evidence)
     if points is None:
         return fails("the samples are not (x, +-1, c) against (-x, 0, c)")
     words = f"leak eps eps' = {points.have:.6g} against eps^2 + (1 + leak) c^2 = {points.need:.6g}"
-    return Judgement(points.slack >= 0.0, points.slack, words)
+    return judgement(points.slack >= 0.0, points.slack, words)
 
 
-def _best_neuron(evidence: Evidence) -> Measurement:
+def _best_neuron(evidence: Evidence) -> Comparison:
     """w^+, gamma^+ and S^+ as computed from the samples against (eps, 0, c)."""
-    points, side = need(_points(evidence), "the samples are not those of I.1.2"), side_of(evidence, 1)
+    points, side = require(_points(evidence), "the samples are not those of I.1.2"), side_of(evidence, 1)
 
     stated = np.array([points.nearest, 0.0, points.offset])
     length, X = float(np.linalg.norm(stated)), evidence.dataset.X
@@ -208,7 +207,7 @@ def _single_neuron(evidence: Evidence) -> Network:
     return Network(w[None], [1.0], leak=evidence.leak)
 
 
-def _middle_is_suboptimal(evidence: Evidence) -> Measurement:
+def _middle_is_suboptimal(evidence: Evidence) -> Comparison:
     best = best_network(evidence)
     half = 0.5 * side_of(evidence, 1).margin
     words = f"best margin {best.margin:.6g}, gamma^+/2 = {half:.6g}, ratio {half / best.margin:.4g}"
@@ -281,10 +280,10 @@ def _same_function(evidence: Evidence) -> Values:
     return [np.max(np.abs(n.outputs(points) - expected)) for n in kkt_directions(evidence)]
 
 
-def _global_optimum(evidence: Evidence) -> Measurement:
+def _global_optimum(evidence: Evidence) -> Comparison:
     """The formula's margin against the largest margin of any network, found without it."""
     best = best_network(evidence)
-    need(best.gap <= 1e-6, f"the best margin is known to a relative {best.gap:.2g} only")
+    require(best.gap <= 1e-6, f"the best margin is known to a relative {best.gap:.2g} only")
     margins = [normalized_margin(n, evidence.dataset) for n in kkt_directions(evidence)]
     lowest = min(margins, key=lambda margin: -abs(margin - best.upper))
     words = f"formula {class_vectors(evidence).margin:.9g}, KKT directions {lowest:.9g}, best of all {best.upper:.9g}"
@@ -292,7 +291,7 @@ def _global_optimum(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-7 * best.upper, detail=words)
 
 
-def _scaled_neurons(evidence: Evidence) -> Measurement:
+def _scaled_neurons(evidence: Evidence) -> Comparison:
     """Largest |(sum of a_j^2 over its sign) w_k/|a_k| - w_Q| over neurons, relative to |w_Q|, at smallest margin 1."""
     vectors, worst, count = class_vectors(evidence), 0.0, 0
     for network in kkt_directions(evidence):

@@ -9,43 +9,25 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.best_neuron import MAX_PATTERNS
-from reluflow.certificates.hard_margin import Separability, linear_separator
+from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.published.lyu2021_hinted import HintConditions
 from reluflow.data.published.lyu2021_hinted import hinted as hinted_dataset
 from reluflow.geometry.cones import num_open_cones
-from reluflow.theory.condition import NOT_BINARY, Judgement, fails, positive, undecided
+from reluflow.theory.comparison import Comparison, fails, judgement, positive, undecided
+from reluflow.theory.condition import NOT_BINARY
 from reluflow.theory.facts import MAX_SEPARATOR_ENTRIES, DatasetFacts
-from reluflow.theory.min2024.conditions import ROUNDING, orthogonal_separability
+from reluflow.theory.separability import ROUNDING, orthogonal_separability
 
 _SYMMETRY_BUDGET = 20_000  # samples for which the distance to symmetry is computed, not only its truth
 _MAX_HINT_SAMPLES = 400  # the search for hints is cubic
 
 
-def linear_separability(facts: DatasetFacts) -> Judgement:
-    """Assumption 3.2: some w has y_i <w, x_i> >= 1 for all i; the margin is gamma* = max_|w|=1 min_i y_i <w, x_i>."""
-    if not facts.dataset.is_binary:
-        return fails(NOT_BINARY)
-    separator = facts.separator
-    if separator is None:
-        return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
-    if separator.separable:
-        return positive(separator.margin, f"gamma* = {separator.margin:.9g}, {len(separator.support)} support samples")
-    if separator.status is Separability.UNDECIDED:
-        return undecided("neither a separator nor a vanishing combination of the y_i x_i could be verified exactly")
-    residual = float(np.linalg.norm(separator.multipliers @ (facts.dataset.X * facts.dataset.y[:, None])))
-    return Judgement(
-        False,
-        min(0.0, separator.margin),
-        f"a convex combination of the y_i x_i vanishes, verified exactly (norm {residual:.2g}), so no separator exists",
-    )
-
-
-def symmetry(facts: DatasetFacts) -> Judgement:
+def symmetry(facts: DatasetFacts) -> Comparison:
     """Assumption 4.1: with (x, y) the data hold (-x, -y); the margin is minus the largest distance to a partner."""
     X, y = facts.dataset.X + 0.0, facts.dataset.y
     points, mirrored = np.column_stack([X, y]), np.column_stack([-X, -y]) + 0.0
     if np.array_equal(points[np.lexsort(points.T)], mirrored[np.lexsort(mirrored.T)]):
-        return Judgement(True, 0.0, "every sample has its exact mirror image")
+        return judgement(True, 0.0, "every sample has its exact mirror image")
     if facts.dataset.n > _SYMMETRY_BUDGET:
         return fails(f"not exactly symmetric; the distance is not computed for n = {facts.dataset.n}")
     worst = 0.0
@@ -55,10 +37,10 @@ def symmetry(facts: DatasetFacts) -> Judgement:
         distances = np.sqrt(np.maximum(squared[block, None] + squared[None] + 2 * X[block] @ X.T, 0.0))
         worst = max(worst, float(np.min(distances + np.abs(y[block, None] + y[None]), axis=1).max()))
     holds = worst <= 1e-7 * max(1.0, float(facts.norms.max())) and _mirror_within_rounding(facts)
-    return Judgement(holds, 0.0 if holds else -worst, f"largest distance of a sample to its mirror image {worst:.3g}")
+    return judgement(holds, 0.0 if holds else -worst, f"largest distance of a sample to its mirror image {worst:.3g}")
 
 
-def mean_is_off_boundaries(facts: DatasetFacts) -> Judgement:
+def mean_is_off_boundaries(facts: DatasetFacts) -> Comparison:
     """Assumption 4.5: <mu, x_i> != 0 for every i; the margin is min_i |cos(mu, x_i)|."""
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
@@ -67,23 +49,23 @@ def mean_is_off_boundaries(facts: DatasetFacts) -> Judgement:
     if size <= ROUNDING * float(facts.norms.max()):
         return fails("mu = 0", 0.0)
     cosines = np.abs(facts.dataset.X @ mu) / (facts.norms * size)
-    return Judgement(bool(cosines.min() > ROUNDING), float(cosines.min()), f"|mu| = {size:.6g}")
+    return judgement(bool(cosines.min() > ROUNDING), float(cosines.min()), f"|mu| = {size:.6g}")
 
 
-def non_branching(facts: DatasetFacts) -> Judgement:
+def non_branching(facts: DatasetFacts) -> Comparison:
     """Assumptions 4.6 and A.6: the flow near the aligned networks is unique; known for orthogonally separable data."""
     if orthogonal_separability(facts).holds:
-        return Judgement(True, None, "orthogonally separable data only refract neurons (App. I.2)")
+        return judgement(True, None, "orthogonally separable data only refract neurons (App. I.2)")
     return undecided("not decidable by a finite computation; a trajectory that meets a ridge refutes it")
 
 
-def unit_ball(facts: DatasetFacts) -> Judgement:
+def unit_ball(facts: DatasetFacts) -> Comparison:
     """Sec. 3: |x_i| <= 1, used by explicit constants only (rescale X and time otherwise)."""
     largest = float(facts.norms.max())
-    return Judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest |x_i| = {largest:.6g}")
+    return judgement(bool(largest <= 1.0 + ROUNDING), 1.0 - largest, f"largest |x_i| = {largest:.6g}")
 
 
-def principal_direction(facts: DatasetFacts) -> Judgement:
+def principal_direction(facts: DatasetFacts) -> Comparison:
     """Assumption A.1: a unit w_d with mean|P x| / (leak <mu, w_d>) < min_i y_i <w_d, x_i> / max|P x|.
 
     P projects orthogonally to w_d.
@@ -101,11 +83,11 @@ def principal_direction(facts: DatasetFacts) -> Judgement:
     best = max((principal_margin(facts, w) for w in candidates), default=-np.inf)
     detail = f"best margin {best:.6g} over the separator and the means"
     if best > 0:
-        return Judgement(True, best, detail)
-    return Judgement(None, best, detail + "; another direction may still serve")
+        return judgement(True, best, detail)
+    return judgement(None, best, detail + "; another direction may still serve")
 
 
-def pairwise_condition(facts: DatasetFacts) -> Judgement:
+def pairwise_condition(facts: DatasetFacts) -> Comparison:
     """Assumption A.2: <mu, z_i> > (1 - leak)/(n leak) sum_j max(-<z_i, z_j>, 0) for every i, with z_i = y_i x_i."""
     if (refusal := _leaky_refusal(facts)) is not None:
         return refusal
@@ -117,7 +99,7 @@ def pairwise_condition(facts: DatasetFacts) -> Judgement:
     return positive(float(slack.min()), f"smallest slack {slack.min():.6g} at sample {int(slack.argmin()) + 1}")
 
 
-def longer_mean(facts: DatasetFacts, sign: int) -> Judgement:
+def longer_mean(facts: DatasetFacts, sign: int) -> Comparison:
     """Assumption A.3, |mu^+| > |mu^-|, or for sign -1 Assumption A.8, |mu^+| < |mu^-|; neither of equal lengths."""
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
@@ -158,7 +140,7 @@ def find_hints(facts: DatasetFacts) -> Hints | None:
     return None
 
 
-def hinted(facts: DatasetFacts) -> Judgement:
+def hinted(facts: DatasetFacts) -> Comparison:
     """Def. 6.1 with the parameters Theorem 6.2 needs, made explicit (errata E6, E11).
 
     The margin is the smallest relative slack of eps < eps limit and H > max(eps, H_0, H_3).
@@ -179,7 +161,7 @@ def hinted(facts: DatasetFacts) -> Judgement:
         f"K = {conditions.K:.6g} (suboptimal above {conditions.K_min:.6g}), "
         f"eps = {conditions.eps:.6g} (below {conditions.eps_limit:.6g})"
     )
-    return Judgement(conditions.is_admissible, slack, detail)
+    return judgement(conditions.is_admissible, slack, detail)
 
 
 def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
@@ -199,7 +181,7 @@ def _hint_candidates(facts: DatasetFacts) -> Iterator[tuple[int, int, int]]:
                     yield int(i), int(others[j]), int(others[k])
 
 
-def opposite_networks(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judgement:
+def opposite_networks(facts: DatasetFacts, *, sign: int, repaired: bool) -> Comparison:
     """Assumption A.5, all a_k <= 0 on the support of w^+, or for sign -1 A.9, all a_k >= 0 on that of w^- (erratum E5).
 
     As printed the margin of such networks is below gamma/2; `repaired`, the bound holds for the dual multipliers (A.5*,
@@ -225,7 +207,7 @@ def opposite_networks(facts: DatasetFacts, *, sign: int, repaired: bool) -> Judg
     return positive(other.threshold - value, f"gamma^{symbol}/2 = {other.threshold:.6g}, {name} = {value:.6g}")
 
 
-def _leaky_refusal(facts: DatasetFacts) -> Judgement | None:
+def _leaky_refusal(facts: DatasetFacts) -> Comparison | None:
     if not facts.dataset.is_binary:
         return fails(NOT_BINARY)
     if facts.leak == 0.0:

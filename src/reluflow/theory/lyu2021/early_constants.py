@@ -20,8 +20,8 @@ from reluflow.errors import InvalidInputError
 from reluflow.geometry.alignment import AlignedState, align_until
 from reluflow.geometry.cones import activation_cones
 from reluflow.network.network import Network, row_norms
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.comparison import Comparison, undecided
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
 
@@ -214,7 +214,7 @@ def _entry_time(arrays: tuple[bytes, ...], leak: float, depth: float) -> float:
     return late
 
 
-@kept
+@computed_once
 def correct_cone(evidence: Evidence) -> CorrectCone:
     """The cone of the evidence's samples, computed once; refused for labels other than -1 and 1."""
     if not evidence.dataset.is_binary:
@@ -236,17 +236,17 @@ def cone_obstacle(evidence: Evidence) -> str | None:
     return None
 
 
-def where_cone_serves(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+def where_cone_serves(judge: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The same judgement, undecided where there is no cone to speak of; another hypothesis then says why."""
 
-    def guarded(evidence: Evidence) -> Judgement:
+    def guarded(evidence: Evidence) -> Comparison:
         obstacle = cone_obstacle(evidence)
         return judge(evidence) if obstacle is None else undecided(obstacle)
 
     return guarded
 
 
-@kept
+@computed_once
 def constants_of(evidence: Evidence) -> EarlyConstants:
     """Lemma G.4's constants of the evidence's network, computed once."""
     return alignment_constants(correct_cone(evidence), evidence.network)

@@ -10,23 +10,25 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, given
-from reluflow.theory.lyu2021.phase_two import threshold_time
-from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, own_network, symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm, neuron_rows, pull, unit_ball, velocity, velocity_at
-from reluflow.theory.measurement import (
-    Measurement,
+from reluflow.theory.comparison import (
+    Comparison,
     Undecided,
     Values,
     at_least,
     at_most,
     equals,
+    fails,
     fitted_slope,
+    judgement,
     missing,
-    need,
-    needs,
+    require,
+    requires,
 )
+from reluflow.theory.evidence import Evidence, given
+from reluflow.theory.flow_plan import Companion, FlowPlan
+from reluflow.theory.lyu2021.phase_two import threshold_time
+from reluflow.theory.lyu2021.symmetric_flow import embed, network_of, own_network, symmetric_flow
+from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm, neuron_rows, pull, unit_ball, velocity, velocity_at
 
 ROUNDING = 1e-12  # relative; 1e-15 was seen
 COMMUTES = 1e-9  # relative difference of two runs of rtol 1e-10 that should be one; 2e-15 was seen
@@ -101,7 +103,7 @@ def _flow_commutes(evidence: Evidence) -> Values:
 
 def _embedded_is_a_trajectory(evidence: Evidence) -> Values:
     """|v(pi_b(theta)) - pi_b(v(theta))|_M, v the velocity, relative to |theta|_M, along the pair's run."""
-    run, flow = need(evidence.companions.get("pair"), "the pair was not run"), symmetric_flow(evidence)
+    run, flow = require(evidence.companions.get("pair"), "the pair was not run"), symmetric_flow(evidence)
     for s in run.snapshots:
         wide = network_of(embed(neuron_rows(s.network), flow.embedding), evidence.leak, log_scale=s.network.log_scale)
         there = velocity(wide, wide.outputs(evidence.dataset.X), evidence.dataset, evidence.loss)
@@ -161,12 +163,12 @@ def _positive_times(evidence: Evidence, wanted: tuple[float, ...]) -> tuple[floa
     return tuple(time if time > 0.0 else 1e-9 * (k + 1) for k, time in enumerate(times))
 
 
-def _late_enough(evidence: Evidence) -> Judgement:
+def _late_enough(evidence: Evidence) -> Comparison:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0 or np.any(flow.embedding == 0.0):
         return fails("mu = 0 or b has a zero entry")
     first = flow.joint_time + min(_early(evidence))
-    return Judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
+    return judgement(first > 0.0, first, f"T12 + t is {first:.4g} at the first recorded t, in unit-ball time")
 
 
 def _pair_rows(evidence: Evidence, name: str) -> list[FloatArray] | None:
@@ -193,10 +195,10 @@ def _errors(evidence: Evidence) -> FloatArray | None:
 _MISSING = "the pair, or the sweep of scales, was not run"
 
 
-@needs(_errors, _MISSING)
-def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
+@requires(_errors, _MISSING)
+def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Comparison:
     """Smallest order in sigma, over the recorded t, at which theta(T12 + t) tends to pi_b(theta~(t))."""
-    need(
+    require(
         float(np.min(errors)) >= INTEGRATION,
         "the difference is below the error of the integration; the order shows at larger scales only",
     )
@@ -207,7 +209,7 @@ def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Measurement:
     return at_least(worst, 1.0 - ORDER_ATOL, detail=words)
 
 
-def _order_in_radius(evidence: Evidence) -> Measurement:
+def _order_in_radius(evidence: Evidence) -> Comparison:
     """Smallest order in r, over the recorded t >= 0, at which phi(r theta-hat, T2(r) + t) tends to theta~(t)."""
     wide, narrow, limit = (_pair_rows(evidence, name) for name in ("wide", "narrow", "limit"))
     if wide is None or narrow is None or limit is None or not len(wide) == len(narrow) <= len(limit):
@@ -221,14 +223,14 @@ def _order_in_radius(evidence: Evidence) -> Measurement:
 
 def _limit_is_not_zero(evidence: Evidence) -> Values:
     """|theta~(t)|_M / (e^(lambda_0 t) |theta-hat|_M) at the recorded t <= t0; Lemma E.8 keeps it near 1."""
-    rows, flow = need(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
+    rows, flow = require(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
     for t, row in zip(_early(evidence), rows, strict=False):
         yield m_norm(row) / (np.exp(flow.growth * t) * m_norm(flow.aligned_pair))
 
 
 def _limit_is_exponential(evidence: Evidence) -> Values:
     """|theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
-    rows, flow = need(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
+    rows, flow = require(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
     pair = flow.aligned_pair
     for t, row in zip(_early(evidence), rows, strict=True):
         bound = 8.0 * m_norm(pair) ** 3 / flow.growth * np.exp(3.0 * flow.growth * t)
@@ -247,7 +249,7 @@ def _lipschitz_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=_positive_times(evidence, tuple(float(t) for t in times)))
 
 
-def _lipschitz(evidence: Evidence) -> Measurement:
+def _lipschitz(evidence: Evidence) -> Comparison:
     """Largest ln of |theta(s) - theta(t)| / |s - t| between snapshots against ln(|theta(T12 + t0)| e^(t_s - t0))."""
     ball, snapshots = symmetric_flow(evidence).ball, evidence.run.snapshots
     rows = [ball.neurons(s.network) for s in snapshots]

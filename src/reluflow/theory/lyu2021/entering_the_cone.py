@@ -7,12 +7,12 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.geometry.alignment import AlignedState
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
+from reluflow.theory.comparison import Comparison, Values, at_least, at_most, judgement, require
+from reluflow.theory.evidence import Evidence, computed_once, drawn
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.conditions import pairwise_condition
 from reluflow.theory.lyu2021.early_constants import constants_of, correct_cone, idealised_state, idealised_time
 from reluflow.theory.lyu2021.unit_ball import steps_of
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
 
 
 @drawn("direction")
@@ -75,22 +75,22 @@ def _minimum_formula(evidence: Evidence) -> FloatArray:
     return np.asarray(np.abs(over_vertices - formula) / float(np.max(facts.norms) ** 2))
 
 
-def _same_sign(evidence: Evidence) -> Measurement:
+def _same_sign(evidence: Evidence) -> Comparison:
     """A.2's slack and delta of K have the same sign."""
     margin, delta = pairwise_condition(evidence.facts).margin, correct_cone(evidence).delta
     agrees = margin is not None and (margin > 0.0) == (delta > 0.0)
     slack = 0.0 if agrees else -1.0
-    return Measurement(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
+    return Comparison(agrees, delta, 0.0, slack, f"A.2 slack {margin:.6g}, delta {delta:.6g} in the unit ball")
 
 
 _NUM_TIMES = 40
 
 
-def _is_off_the_rays(evidence: Evidence) -> Judgement:
+def _is_off_the_rays(evidence: Evidence) -> Comparison:
     """No neuron starts on the ray it would shrink along."""
     longest = float(np.max(row_norms(evidence.network.w)))
     relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
-    return Judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
+    return judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
 
 
 @drawn("entry")
@@ -105,13 +105,13 @@ def _depth_at(evidence: Evidence, states: list[AlignedState]) -> float:
     return min((float(correct_cone(evidence).depths(s.w, s.a).min()) for s in states), default=-np.inf)
 
 
-def _enters(evidence: Evidence) -> Measurement:
+def _enters(evidence: Evidence) -> Comparison:
     time, state = _idealised(evidence)
     depth, half = _depth_at(evidence, [state] if np.isfinite(time) else []), 0.5 * correct_cone(evidence).delta
     return at_least(depth, half, detail=f"depth {depth:.6g} at T0 = {time:.6g}, delta/2 = {half:.6g}")
 
 
-def _stays(evidence: Evidence) -> Measurement:
+def _stays(evidence: Evidence) -> Comparison:
     """Smallest depth over delta/2 at later times: once in the cone a neuron stays."""
     time, cone = _idealised(evidence)[0], correct_cone(evidence)
     later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
@@ -125,7 +125,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, last if 0.0 < last < np.inf else 1.0, _NUM_TIMES)))
 
 
-@kept
+@computed_once
 def _at_proof_time(evidence: Evidence) -> AlignedState:
     """The neurons at T0, in closed form.
 
@@ -135,7 +135,7 @@ def _at_proof_time(evidence: Evidence) -> AlignedState:
     return idealised_state(evidence, constants_of(evidence).time)
 
 
-def _in_cone(evidence: Evidence) -> Measurement:
+def _in_cone(evidence: Evidence) -> Comparison:
     _needs_sigma_max(evidence)
     constants, cone = constants_of(evidence), correct_cone(evidence)
     state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
@@ -144,7 +144,7 @@ def _in_cone(evidence: Evidence) -> Measurement:
     return at_least(depth, constants.delta / 3.0, detail=words)
 
 
-def _sooner(evidence: Evidence) -> Measurement:
+def _sooner(evidence: Evidence) -> Comparison:
     """First snapshot after which every neuron is in C_(delta/3), against the T0 of the proof."""
     constants, cone = constants_of(evidence), correct_cone(evidence)
     inside = [
@@ -163,7 +163,7 @@ def _lengths_allowed(evidence: Evidence) -> tuple[float, float]:
     return float(lengths.min()) - grown, float(lengths.max()) + grown
 
 
-def _norms(evidence: Evidence) -> Measurement:
+def _norms(evidence: Evidence) -> Comparison:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
     _needs_sigma_max(evidence)
     state = _at_proof_time(evidence)
@@ -191,7 +191,7 @@ def _monotone(evidence: Evidence) -> Values:
 
 def _needs_sigma_max(evidence: Evidence) -> None:
     is_below = evidence.network.log_scale < constants_of(evidence).log_scale
-    need(is_below, "above sigma_max the state at T0 is not that of the limit flow")
+    require(is_below, "above sigma_max the state at T0 is not that of the limit flow")
 
 
 def _lemmag_4_log_scale(evidence: Evidence) -> float:

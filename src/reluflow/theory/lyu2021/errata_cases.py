@@ -20,12 +20,12 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network.network import Network, leaky_relu, row_norms
+from reluflow.theory.comparison import Comparison, at_least, at_most, equals
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
 from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import entry_sizes, growth_plan, growth_scale, window
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals
 
 LEAK = 0.5
 
@@ -35,7 +35,7 @@ def _gradient(data: Dataset, w: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (data.y * np.where(data.X @ w > 0.0, 1.0, LEAK)) @ data.X / data.n)
 
 
-def _pull_of_mean(share: float) -> Measurement:
+def _pull_of_mean(share: float) -> Comparison:
     """G(mu-bar) on symmetric data against share (1 + leak) |mu|."""
     data = load("lyu-symmetric")
     mean = (data.y @ data.X) / data.n
@@ -52,14 +52,14 @@ def _separable() -> tuple[DatasetFacts, FloatArray]:
     return facts, facts.separator.w
 
 
-def _gradient_on_the_cone(share: float) -> Measurement:
+def _gradient_on_the_cone(share: float) -> Comparison:
     """|grad G - share mu^+| at a point of C."""
     facts, w = _separable()
     gap = float(np.linalg.norm(_gradient(facts.dataset, w) - share * facts.leaky_mean(1)))
     return at_most(gap, 1e-12, detail=f"|grad G - {share:g} mu^+| = {gap:.4g} on C")
 
 
-def _gradient_on_the_opposite_cone(sign: int) -> Measurement:
+def _gradient_on_the_opposite_cone(sign: int) -> Comparison:
     """|grad G - mu/2| at a point of -C, for mu made of x_i^- as printed, which is x_i^+, or with slopes exchanged."""
     facts, w = _separable()
     gap = float(np.linalg.norm(_gradient(facts.dataset, -w) - 0.5 * facts.leaky_mean(sign)))
@@ -67,7 +67,7 @@ def _gradient_on_the_opposite_cone(sign: int) -> Measurement:
     return at_most(gap, 1e-12, detail=f"|grad G - (1/2) mean of y_i {name}| = {gap:.4g} on -C")
 
 
-def _excluded_ray(side: float) -> Measurement:
+def _excluded_ray(side: float) -> Comparison:
     """How fast the direction of a positive neuron on side * mu^- turns: it stands still on an excluded ray."""
     facts, _ = _separable()
     unit = side * facts.leaky_mean(-1) / np.linalg.norm(facts.leaky_mean(-1))
@@ -76,13 +76,13 @@ def _excluded_ray(side: float) -> Measurement:
     return at_most(speed, 1e-12, detail=f"the direction {'+' if side > 0 else '-'}mu^- turns at the speed {speed:.4g}")
 
 
-def _norm_of_pair(share: float) -> Measurement:
+def _norm_of_pair(share: float) -> Comparison:
     """|share (w*, -w*, 1, -1)| for a unit vector w*."""
     norm = float(share * np.linalg.norm([0.6, 0.8, -0.6, -0.8, 1.0, -1.0]))
     return equals(norm, 1.0, atol=1e-12, detail=f"|{share:g} (w*, -w*, 1, -1)| = {norm:g}")
 
 
-def _other_sign(case: tuple[str, float]) -> Measurement:
+def _other_sign(case: tuple[str, float]) -> Comparison:
     """gamma^+/2 - V*, positive where no negative neuron can grow beside w^+ (A.5*), on data with A.5."""
     name, leak = case
     facts = DatasetFacts(load(name), LogisticLoss(), leak)
@@ -92,7 +92,7 @@ def _other_sign(case: tuple[str, float]) -> Measurement:
     return at_least(value, 0.0, detail=f"A.5 has margin {printed or 0.0:.4g} on {name}, gamma^+/2 - V* is {value:.4g}")
 
 
-def _opposite_networks(*, printed: bool) -> Measurement:
+def _opposite_networks(*, printed: bool) -> Comparison:
     """gamma^-/2 minus the margin of networks with a_k <= 0, w^- itself among them, or V* of those with a_k >= 0."""
     facts = DatasetFacts(load("lyu-counterexample-sharp").with_flipped_labels(), LogisticLoss(), LEAK)
     side, data = facts.leaky.negative, facts.dataset
@@ -104,7 +104,7 @@ def _opposite_networks(*, printed: bool) -> Measurement:
     return at_least(value, 1e-9, detail=f"gamma^-/2 exceeds the margin of networks with {name} by {value:.4g}")
 
 
-def _suboptimal(*, printed: bool) -> Measurement:
+def _suboptimal(*, printed: bool) -> Comparison:
     """The best margin over eps/2 on hinted data, K at half or twice eps sqrt((3 + leak)/(1 - leak))."""
     instance = figure1_right(leak=LEAK)
     known = instance.conditions
@@ -115,7 +115,7 @@ def _suboptimal(*, printed: bool) -> Measurement:
     return at_least(ratio, 1.0 + 1e-6, detail=f"the best margin is {ratio:.7g} times eps/2 at K = {K:.4g}")
 
 
-def _embedded(*, printed: bool) -> Measurement:
+def _embedded(*, printed: bool) -> Comparison:
     """w_1 - a_1 mu-bar of theta-hat read as (w_1, w_2, a_1, a_2), d = 1, mu-bar = 1, b_+ = 2, b_- = -3."""
     plus, minus, mean = 2.0, -3.0, 1.0
     theta = (plus, plus * mean, minus, minus * mean) if printed else (plus * mean, minus * mean, plus, minus)
@@ -123,7 +123,7 @@ def _embedded(*, printed: bool) -> Measurement:
     return at_most(gap, 0.0, detail=f"w_1 = {theta[0]:g}, a_1 mu-bar = {theta[2] * mean:g}")
 
 
-def _probability(*, printed: bool) -> Measurement:
+def _probability(*, printed: bool) -> Comparison:
     """Share of 100,000 balanced draws of two neurons with a positive one, against 0.9 or 1 - 2^-m."""
     draws = np.random.default_rng(0).standard_normal((100_000, 2)) > 0.0
     share = float(np.mean(np.any(draws, axis=1)))
@@ -131,7 +131,7 @@ def _probability(*, printed: bool) -> Measurement:
     return at_least(share, 0.9, detail=words) if printed else equals(share, 0.75, atol=6e-3, detail=words)
 
 
-def _norm_of_best(factor: float) -> Measurement:
+def _norm_of_best(factor: float) -> Comparison:
     """|theta|^2 of the balanced two-neuron network with outputs phi(<x, w^+>) - phi(<x, w^->), over |w^+| + |w^-|."""
     w_plus, w_minus = np.array([3.0, 4.0]), np.array([1.0, 0.0])
     sizes = np.sqrt([np.linalg.norm(w_plus), np.linalg.norm(w_minus)])
@@ -140,7 +140,7 @@ def _norm_of_best(factor: float) -> Measurement:
     return equals(ratio, factor, atol=1e-12, detail=f"|theta|^2 = {ratio:g} (|w^+| + |w^-|)")
 
 
-def _forces(*, printed: bool) -> Measurement:
+def _forces(*, printed: bool) -> Comparison:
     """A bound of the sum of g_i = 1 - exp(-l_i), 1 - exp(-max l) or 1 - exp(-sum l), against 1 - exp(-nL)."""
     values = np.array([0.3, 0.4, 0.5])
     bound = 1.0 - np.exp(-np.max(values) if printed else -np.sum(values))
@@ -148,7 +148,7 @@ def _forces(*, printed: bool) -> Measurement:
     return at_least(bound, wanted, allowance=1e-15, detail=f"the step gives {bound:.3f}, needed {wanted:.3f}")
 
 
-def _rate(power: float) -> Measurement:
+def _rate(power: float) -> Comparison:
     """|grad L|^2 of one neuron with a = 1e4 and a tiny w along w*, over c^power (leak gamma*/2n)^2, c about a^2."""
     facts, w_star = _separable()
     data, a = facts.dataset, 1e4
@@ -169,7 +169,7 @@ def _principal_margin(facts: DatasetFacts) -> float:
     return max(conditions.principal_margin(facts, w) for w in directions[separates])
 
 
-def _implication(*, printed: bool) -> Measurement:
+def _implication(*, printed: bool) -> Comparison:
     """The margin of A.1 where A.2 holds, or that of A.2 where A.1 holds."""
     data = _PAIRWISE_ONLY if printed else Dataset([[1.0, 0.1], [0.9, -0.1]], [1.0, 1.0], name="a thin wedge")
     facts = DatasetFacts(data, LogisticLoss(), LEAK)
@@ -178,7 +178,7 @@ def _implication(*, printed: bool) -> Measurement:
     return at_least(first if printed else second or 0.0, 0.0, detail=words)
 
 
-def _smoothed_gradient(sign: float) -> Measurement:
+def _smoothed_gradient(sign: float) -> Comparison:
     """grad gamma~ by differences against n grad L/(|theta|^2 l'(alpha)) + sign 2 alpha theta/|theta|^4.
 
     gamma~ = alpha/|theta|^2 with alpha = l^-1(nL), for two neurons.
@@ -203,14 +203,14 @@ def _smoothed_gradient(sign: float) -> Measurement:
     return at_most(gap, 1e-8, detail=f"the gradient of gamma~ misses the formula by {gap:.3g}")
 
 
-def _output_sign(w: float) -> Measurement:
+def _output_sign(w: float) -> Comparison:
     """a(t) of one neuron against a constant pull 1, a(0) = 0.5: cosh(t)/2 + w(0) sinh(t), least over t <= 3."""
     times = np.linspace(0.0, 3.0, 301)
     least = float(np.min(0.5 * np.cosh(times) + w * np.sinh(times)))
     return at_least(least, 0.0, detail=f"a falls to {least:.4g} from a(0) = 0.5, w(0) = {w:g}")
 
 
-def _pair_coefficient(sign: float) -> Measurement:
+def _pair_coefficient(sign: float) -> Comparison:
     """f of two neurons (w, a), (-w, -a) against ((1 + leak)/2) <u_1 + u_2, x>, u_1 = a_1 w_1 and u_2 = sign a_2 w_2."""
     w, X = np.array([0.6, -0.3]), load("lyu-symmetric").X
     outputs = Network([w, -w], [0.5, -0.5], leak=LEAK).outputs(X)
@@ -224,7 +224,7 @@ def _pair_coefficient(sign: float) -> Measurement:
 _MEAN_BESIDE_ZERO = Dataset([[1.0, 0.002], [-0.996, 0.002]], [1.0, 1.0]).symmetrized()  # |mu| = 0.003
 
 
-def _phase_one_error(*, printed: bool) -> Measurement:
+def _phase_one_error(*, printed: bool) -> Comparison:
     """|Delta theta|_M sqrt(m)/r^3 of Lemma 5.2 for one neuron along mu-bar, r = 0.01, on data with a small mean.
 
     Against the C that serves `lyu-symmetric`, for it is called universal, or against their own 4/lambda_0 + sqrt 2.
@@ -251,7 +251,7 @@ def _phase_one_error(*, printed: bool) -> Measurement:
     return at_most(value, bound, detail=f"error/r^3 = {value:.4g} against {name} at lambda_0 = {growth:.3g}")
 
 
-def _growth_window(*, printed: bool) -> Measurement:
+def _growth_window(*, printed: bool) -> Comparison:
     """T0 + T1, where Lemma G.5 uses Lemma G.7, against the end of the window, with T0 added to it or not.
 
     Two neurons, one far outside the cone of correct signs, at the scale where r is half of r_max.
@@ -266,7 +266,7 @@ def _growth_window(*, printed: bool) -> Measurement:
     return at_most(used, end, detail=f"T0 + T1 = {used:.4g}, T0 = {entry:.4g}, the window ends at {end:.4g}")
 
 
-def _linear_pair(*, printed: bool) -> Measurement:
+def _linear_pair(*, printed: bool) -> Comparison:
     """By how much the max-margin linear classifier, as two neurons, misses the KKT conditions every limit meets.
 
     On the samples of Table 1, n = 20 in R^51 with leak 1/2, or on the same with (-x, -y) added.

@@ -14,8 +14,9 @@ from reluflow.arrays import FloatArray
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
+from reluflow.theory.comparison import Comparison, Values, at_most, fitted_slope, judgement, none_of, require
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import Companion, FlowPlan
 from reluflow.theory.lyu2021.unit_ball import (
     State,
     even_times,
@@ -27,7 +28,6 @@ from reluflow.theory.lyu2021.unit_ball import (
     velocity,
     velocity_at,
 )
-from reluflow.theory.measurement import Measurement, Values, at_most, fitted_slope, need, none_of
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 FORCE_ROUNDING = 5e-16  # of 2 g - 1
@@ -89,22 +89,22 @@ def _small_states(evidence: Evidence) -> tuple[State, ...]:
     return tuple(s for s in states(evidence) if s.size <= largest)
 
 
-def _some_are_small(evidence: Evidence) -> Judgement:
+def _some_are_small(evidence: Evidence) -> Comparison:
     count = len(_small_states(evidence))
-    return Judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
+    return judgement(count > 0, float(count), f"{count} of {len(states(evidence))} networks have such an M-norm")
 
 
 def _force_deviation(evidence: Evidence, *, factor: float) -> Values:
     """|2 g_i - 1| / (factor |f(x_i)|) over the small networks, the rounding of g taken off."""
     y = unit_ball(evidence).y
-    for s in need(_small_states(evidence), _NONE_SMALL):
+    for s in require(_small_states(evidence), _NONE_SMALL):
         deviations = np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) - FORCE_ROUNDING
         yield np.maximum(deviations, 0.0) / np.maximum(factor * np.abs(s.outputs), np.finfo(float).tiny)
 
 
 def _deviation_below_eps(evidence: Evidence) -> Values:
     """eps_i = |2 g_i - 1| over the small networks."""
-    y, small = unit_ball(evidence).y, need(_small_states(evidence), _NONE_SMALL)
+    y, small = unit_ball(evidence).y, require(_small_states(evidence), _NONE_SMALL)
     return [np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) for s in small]
 
 
@@ -159,19 +159,19 @@ def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     return integral, changes.sum(axis=0)
 
 
-def _energy(evidence: Evidence) -> Measurement:
+def _energy(evidence: Evidence) -> Comparison:
     """|L(0) - L(t) - integral of |dtheta/dt|^2| / (L(0) - L(t)) against the quadrature's own error bound."""
     snapshots = evidence.run.snapshots
-    need(len(snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
+    require(len(snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
     powers = [np.exp(2.0 * s.network.log_scale) * np.sum(velocity_at(evidence, s) ** 2) for s in snapshots]
     work, error = _integral(np.array(powers), snapshots[1].time - snapshots[0].time)
     drop = snapshots[0].loss - snapshots[-1].loss
-    need(drop != 0.0, "the loss does not change up to the last snapshot; raise `until`")
+    require(drop != 0.0, "the loss does not change up to the last snapshot; raise `until`")
     words = f"L falls by {drop:.9g}, the integral is {work:.9g}, its error at most {error:.2g}"
     return at_most(abs(drop - float(work)) / drop, float(error) / drop + 1e-9, detail=words)
 
 
-@kept
+@computed_once
 def _rates(evidence: Evidence) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Over the snapshots, per neuron and in one common scale: <w, dw/dt>, a da/dt and a^2."""
     by_w, by_a, squares = [], [], []
@@ -191,9 +191,9 @@ def _equal_rates(evidence: Evidence) -> float:
     return float(np.max(np.abs(by_w - by_a)) / np.max(np.abs(by_a)))
 
 
-def _rate_integral(evidence: Evidence) -> Measurement:
+def _rate_integral(evidence: Evidence) -> Comparison:
     """Largest |a_k^2(t) - a_k^2(0) - 2 integral of the rate| over neurons, against the quadrature's error bound."""
-    need(len(evidence.run.snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
+    require(len(evidence.run.snapshots) > NUM_INTERVALS, "the run ended before the last snapshot")
     _, by_a, squares = _rates(evidence)
     snapshots = evidence.run.snapshots
     gained, error = _integral(2.0 * by_a, snapshots[1].time - snapshots[0].time)
@@ -229,7 +229,7 @@ def _zero_plan(evidence: Evidence) -> FlowPlan:
 
 def _stays_zero(evidence: Evidence) -> Values:
     """Size of the zero neuron at the snapshots of the companion run."""
-    run = need(evidence.companions.get("zero"), "no run with a zero neuron was made")
+    run = require(evidence.companions.get("zero"), "no run with a zero neuron was made")
     return [np.abs(neuron_rows(s.network)[-1]) for s in run.snapshots]
 
 
@@ -251,7 +251,7 @@ def _keeps_balance(evidence: Evidence) -> Values:
         yield gaps / np.linalg.norm(rows, axis=1)
 
 
-def _keeps_signs(evidence: Evidence) -> Measurement:
+def _keeps_signs(evidence: Evidence) -> Comparison:
     """How many output weights have another sign at some snapshot than at the start."""
     start = np.sign(evidence.network.a)
     changed = np.any([np.sign(s.network.a) != start for s in evidence.run.snapshots], axis=0)

@@ -13,8 +13,19 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network.network import Network, row_norms
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    all_of,
+    at_most,
+    equals,
+    fitted_slope,
+    missing,
+    require,
+    requires,
+)
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.early_constants import (
     CorrectCone,
     constants_of,
@@ -25,7 +36,6 @@ from reluflow.theory.lyu2021.early_constants import (
     where_cone_serves,
 )
 from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
-from reluflow.theory.measurement import Measurement, Values, all_of, at_most, equals, fitted_slope, missing, need, needs
 
 _NUM_TIMES = 12
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
@@ -35,13 +45,13 @@ _TOO_SMALL = "at this scale neurons at their true size are below a double; take 
 _NO_ENTRY = "the run has no snapshot at T0 with neurons that a double holds"
 
 
-@kept
+@computed_once
 def entry_time(evidence: Evidence) -> float:
     """T0: when the limit flow has every neuron in C_(delta/2)."""
     return idealised_time(evidence, 0.5 * correct_cone(evidence).delta)
 
 
-@kept
+@computed_once
 def entry_sizes(evidence: Evidence) -> FloatArray:
     """log(|w_k(T0)| / sigma) of the limit flow for the stored shape, shape (num_neurons,)."""
     state = idealised_state(evidence, entry_time(evidence))
@@ -68,11 +78,11 @@ def boosted(z: FloatArray, cone: CorrectCone, time: float) -> FloatArray:
     return moved
 
 
-def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evidence], Judgement]:
+def where_entry_exists(judge: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The same judgement, undecided where there is no cone or some neuron never enters it."""
 
-    def guarded(evidence: Evidence) -> Judgement:
-        need(np.isfinite(entry_time(evidence)), "some neuron never enters the cone of correct signs")
+    def guarded(evidence: Evidence) -> Comparison:
+        require(np.isfinite(entry_time(evidence)), "some neuron never enters the cone of correct signs")
         return judge(evidence)
 
     return where_cone_serves(guarded)
@@ -80,7 +90,7 @@ def where_entry_exists(judge: Callable[[Evidence], Judgement]) -> Callable[[Evid
 
 def _depth_at_entry(evidence: Evidence) -> float:
     """How much deeper than delta/3 every neuron of the run is in +-C at T0."""
-    network, cone = need(_at_entry(evidence), _NO_ENTRY), correct_cone(evidence)
+    network, cone = require(_at_entry(evidence), _NO_ENTRY), correct_cone(evidence)
     return float(cone.depths(network.w, network.a).min()) - cone.delta / 3.0
 
 
@@ -121,7 +131,7 @@ RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 _UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
 
 
-@needs(_at_entry, _NO_ENTRY)
+@requires(_at_entry, _NO_ENTRY)
 def _growth_ratio(evidence: Evidence, network: Network) -> Values:
     """|linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
     cone = correct_cone(evidence)
@@ -132,8 +142,8 @@ def _growth_ratio(evidence: Evidence, network: Network) -> Values:
         yield m_norm(moved) / (np.exp(cone.growth(1) * elapsed) * m_norm(z))
 
 
-@needs(_at_entry, _NO_ENTRY)
-def _linearisation(evidence: Evidence, network: Network) -> Measurement:
+@requires(_at_entry, _NO_ENTRY)
+def _linearisation(evidence: Evidence, network: Network) -> Comparison:
     """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
     cone = correct_cone(evidence)
     z, m = stacked(network, cone), evidence.network.num_neurons
@@ -148,11 +158,11 @@ def _linearisation(evidence: Evidence, network: Network) -> Measurement:
             if bound < error < RESOLVED:
                 return missing("the error is that of the integration; its bound is below it at this scale")
             ratios.append(error / bound)
-    need(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    require(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
     return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
 
 
-@kept
+@computed_once
 def growth_constants(evidence: Evidence) -> dict[str, float]:
     """The constants of Lemma G.5, in the unit ball; A and B are those of the limit flow at T0, not e^(-T0), e^(T0)."""
     cone, network, sizes = correct_cone(evidence), evidence.network, entry_sizes(evidence)
@@ -183,7 +193,7 @@ def _radius(evidence: Evidence) -> float:
 def _resolved_radius(evidence: Evidence) -> float:
     """The same, where it is no zero of rounding, of which nothing is known."""
     radius = _radius(evidence)
-    need(radius > 0.0, "r is below a double; take a larger scale")
+    require(radius > 0.0, "r is below a double; take a larger scale")
     return radius
 
 
@@ -219,8 +229,8 @@ def growth_scale(evidence: Evidence) -> float:
     return float(log_sigma - 0.5 * np.log(correct_cone(evidence).factor) - evidence.network.log_scale)
 
 
-def _error_bound(evidence: Evidence) -> Measurement:
-    need(evidence.network.log_scale >= SMALLEST_LOG, _TOO_SMALL)
+def _error_bound(evidence: Evidence) -> Comparison:
+    require(evidence.network.log_scale >= SMALLEST_LOG, _TOO_SMALL)
     r, error, _ = decomposition_error(evidence)
     bound = growth_constants(evidence)["C_2"] * r**3
     if bound < error < RESOLVED * r:
@@ -228,18 +238,18 @@ def _error_bound(evidence: Evidence) -> Measurement:
     return at_most(error, bound, detail=f"error {error:.4g} against C_2 r^3 = {bound:.4g} at r = {r:.4g}")
 
 
-def _error_order(evidence: Evidence) -> Measurement:
-    need(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
+def _error_order(evidence: Evidence) -> Comparison:
+    require(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
     points = [decomposition_error(e)[:2] for e in (evidence, *evidence.sweep)]
-    need(len(points) >= 3, "a sweep of at least three scales is needed")
-    need(not any(error < RESOLVED * r for r, error in points), _UNRESOLVED)
+    require(len(points) >= 3, "a sweep of at least three scales is needed")
+    require(not any(error < RESOLVED * r for r, error in points), _UNRESOLVED)
     order = fitted_slope(*np.log(np.array(points)).T)
     return equals(order, 3.0, atol=0.1, detail=f"error of order {order:.4g} in r over {len(points)} scales")
 
 
-def _sizes_of_b(evidence: Evidence) -> Measurement:
+def _sizes_of_b(evidence: Evidence) -> Comparison:
     """b-bar_k within its bounds, those of negative neurons times sigma^kappa, at every scale of the sweep."""
-    need(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
+    require(min(e.network.log_scale for e in (evidence, *evidence.sweep)) >= SMALLEST_LOG, _TOO_SMALL)
     statements = []
     for each in (evidence, *evidence.sweep):
         c, b = growth_constants(each), np.abs(decomposition_error(each)[2])

@@ -11,11 +11,11 @@ from reluflow.certificates.kkt import normalized_margin
 from reluflow.data.dataset import Dataset
 from reluflow.geometry.landscape import alignment_potential
 from reluflow.network import Network
+from reluflow.theory.comparison import Comparison, Values, at_most, require, requires
 from reluflow.theory.evidence import Evidence, drawn, given
 from reluflow.theory.lyu2021.limits import best_network
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, output_gradients, states, unit_ball, velocity
-from reluflow.theory.measurement import Measurement, Values, at_most, need, needs
 
 ROUNDING = 1e-12  # relative; 4e-15 was the largest seen over the datasets of the tests
 GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
@@ -97,23 +97,23 @@ def _classifiers(evidence: Evidence) -> list[Network]:
     return kept
 
 
-@needs(_classifiers, "no network near the maximiser classifies every sample")
+@requires(_classifiers, "no network near the maximiser classifies every sample")
 def _identity_of_objectives(evidence: Evidence, networks: list[Network]) -> Values:
     """|2 gamma(theta) |theta'|^2/2 - 1| with theta' = theta/sqrt(q_min), over networks that classify."""
     data, objective = evidence.dataset, evidence.witness("objective", lambda: _objective)
     return [abs(2.0 * normalized_margin(t, data) * objective(t, data) - 1.0) for t in networks]
 
 
-@needs(_maximiser, "no network classifies every sample")
+@requires(_maximiser, "no network classifies every sample")
 def _solves_program(evidence: Evidence, best: Network) -> float:
     """Objective of (P) at the rescaled maximiser of (M) over the smallest possible, 1/(2 upper bound of gamma)."""
     return 2.0 * best_network(evidence).upper * _objective(best, evidence.dataset)
 
 
-@needs(_classifiers, "no network near the maximiser classifies every sample")
+@requires(_classifiers, "no network near the maximiser classifies every sample")
 def _beats_the_rest(evidence: Evidence, networks: list[Network]) -> Values:
     """Objective of (P) of the other networks over that of the rescaled maximiser."""
-    best = need(_maximiser(evidence), "no network near the maximiser classifies every sample")
+    best = require(_maximiser(evidence), "no network near the maximiser classifies every sample")
     return [_objective(t, evidence.dataset) / _objective(best, evidence.dataset) for t in networks]
 
 
@@ -135,7 +135,7 @@ def _direction(evidence: Evidence) -> FloatArray:
     return symmetric_flow(evidence).mean_direction
 
 
-def _is_maximiser(evidence: Evidence) -> Measurement:
+def _is_maximiser(evidence: Evidence) -> Comparison:
     """Largest |G(w)| over 2000 random unit vectors over |G(mu-bar)|."""
     w = np.random.default_rng(DRAW_SEED).standard_normal((2000, evidence.dataset.d))
     values = np.abs(_potential(evidence, w / np.linalg.norm(w, axis=1, keepdims=True)))

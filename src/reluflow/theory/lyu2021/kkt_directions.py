@@ -12,12 +12,24 @@ from reluflow.dynamics.stopping import FirstOf, LossBelow, Stationary
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, fails, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_least,
+    at_most,
+    closes_in,
+    fails,
+    judgement,
+    missing,
+    require,
+    requires,
+    undecided,
+)
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.limits import limit_of, proved_limit
 from reluflow.theory.lyu2021.smoothed_margin import smoothed_margin
 from reluflow.theory.lyu2021.unit_ball import even_times, unit_ball, velocity_at
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, missing, need, needs
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
@@ -33,10 +45,10 @@ def until_limit(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(float(t) for t in times), until=until, log_horizon=LOG_HORIZON)
 
 
-def _limit_identified(evidence: Evidence) -> Judgement:
+def _limit_identified(evidence: Evidence) -> Comparison:
     """The run ended by itself and the direction it tends to is certified."""
     limit = limit_of(evidence)
-    return Judgement(True if limit.is_proof else None, None, limit.reason)
+    return judgement(True if limit.is_proof else None, None, limit.reason)
 
 
 def _classified(evidence: Evidence) -> list[Snapshot]:
@@ -58,20 +70,20 @@ _NO_CHANGE = "snapshots late enough for a change that a double can show"
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
 
-def _small_loss(evidence: Evidence) -> Judgement:
+def _small_loss(evidence: Evidence) -> Comparison:
     run = evidence.run
     lowest = evidence.dataset.n * float(np.min(run.losses)) / float(np.log(2.0))
     words = f"smallest n L / ln 2 on the run is {lowest:.3g}"
     if lowest >= 1.0 and run.outcome.is_cut_short:
         return undecided(f"{words}, and it was cut short")
-    return Judgement(lowest < 1.0, 1.0 - lowest, words)
+    return judgement(lowest < 1.0, 1.0 - lowest, words)
 
 
-def loss_vanishes(evidence: Evidence) -> Measurement:
+def loss_vanishes(evidence: Evidence) -> Comparison:
     """n L / ln 2 at the end of the run, at most e^-5, and falling at every snapshot."""
     losses = [row[0] for row in _tail(evidence)]
-    need(len(losses) >= 2, _TOO_FEW)
-    need(_has_moved(evidence), _NO_CHANGE)
+    require(len(losses) >= 2, _TOO_FEW)
+    require(_has_moved(evidence), _NO_CHANGE)
     rise = float(np.max(np.diff(np.log(losses))))
     if rise >= 0.0:
         return at_most(rise, -np.finfo(float).tiny, detail=f"ln L changes by {rise:.3g} between two snapshots")
@@ -79,15 +91,15 @@ def loss_vanishes(evidence: Evidence) -> Measurement:
     return at_most(final, float(np.exp(-5.0)), detail=f"n L / ln 2 = {final:.3g} at the end, falling at every snapshot")
 
 
-def norm_grows(evidence: Evidence) -> Measurement:
+def norm_grows(evidence: Evidence) -> Comparison:
     """Smallest growth of |theta|^2 between snapshots with n L < ln 2, over its least: it never comes to rest.
 
     d|theta|^2/dt = (4/n) sum g_i q_i with g_i >= l_i/(2 ln 2) and q_i >= -ln(e^(nL) - 1), which grows as L falls. So
     between s and t it gains at least (2/ln 2) L(t) (-ln(e^(nL(s)) - 1)) (t - s), whose sum diverges.
     """
-    gains = need(_gains(evidence), _TOO_FEW)
+    gains = require(_gains(evidence), _TOO_FEW)
     ratios = [(after - before) / least for before, after, least in gains if least > _ROUNDING * before]
-    need(ratios, _NO_CHANGE)
+    require(ratios, _NO_CHANGE)
     words = f"|theta|^2 grows from {gains[0][0]:.6g} to {gains[-1][1]:.6g}, at least {min(ratios):.4g} times its least"
     return at_least(min(ratios), 1.0, detail=words)
 
@@ -114,26 +126,26 @@ def _log_norm(network: Network) -> float:
     return 0.5 * float(np.log(network.replace(log_scale=0.0).squared_norm())) + network.log_scale
 
 
-@needs(_tail, _TOO_FEW, at_least=2)
+@requires(_tail, _TOO_FEW, at_least=2)
 def _smoothed_margin_grows(evidence: Evidence, tail: list[tuple[float, float]]) -> FloatArray:
     """Relative growth of the smoothed margin between snapshots."""
     margins = np.array([row[1] for row in tail])
     return np.asarray(np.diff(margins) / margins[:-1])
 
 
-def _limit_is_kkt(evidence: Evidence) -> Measurement:
+def _limit_is_kkt(evidence: Evidence) -> Comparison:
     """KKT residual of the solved limit of the run's direction, relative to |theta|."""
     limit = proved_limit(evidence)
     residual = kkt_certificate(limit.network, evidence.dataset).residual
     return at_most(residual, KKT_RTOL, detail=f"residual {residual:.2g}; {limit.reason}")
 
 
-def _direction_closes_in(evidence: Evidence) -> Measurement:
+def _direction_closes_in(evidence: Evidence) -> Comparison:
     """Distance of the run's own direction to the solved limit, over the snapshots with n L < ln 2."""
     limit, tail = limit_of(evidence), _classified(evidence)
-    need(limit.is_proof, limit.reason)
-    need(len(tail) >= 2, _TOO_FEW)
-    need(_has_moved(evidence), _NO_CHANGE)
+    require(limit.is_proof, limit.reason)
+    require(len(tail) >= 2, _TOO_FEW)
+    require(_has_moved(evidence), _NO_CHANGE)
     return closes_in([direction_distance(unit_norm(s.network), limit.network) for s in tail])
 
 
@@ -148,7 +160,7 @@ def _balance_allowed(evidence: Evidence) -> float:
     return float(np.sqrt(evidence.network.num_neurons)) * _kkt(evidence).residual
 
 
-def _run_is_less_unbalanced(evidence: Evidence) -> Measurement:
+def _run_is_less_unbalanced(evidence: Evidence) -> Comparison:
     """Largest |a_k^2 - |w_k|^2| / |theta|^2 at the first and the last snapshot; the numerator is conserved."""
     networks = [unit_norm(evidence.run.snapshots[k].network) for k in (0, -1)]
     return closes_in([float(np.max(np.abs(network.balancedness()))) for network in networks], floor=INTEGRATION)
@@ -170,7 +182,7 @@ def driving_strengths(evidence: Evidence) -> FloatArray:
     return np.where(network.a * along > 0.0, strengths, -np.inf)
 
 
-def _has_driver(evidence: Evidence) -> Judgement:
+def _has_driver(evidence: Evidence) -> Comparison:
     if _separator(evidence)[1] <= 0.0:
         return fails("there is no separator")
     strengths = driving_strengths(evidence)
@@ -178,7 +190,7 @@ def _has_driver(evidence: Evidence) -> Judgement:
     if best <= 0.0:
         return fails("no neuron has sgn(a_k) <w_k, w*> > 0 and c > 0")
     count = int(np.sum(strengths > 0.0))
-    return Judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
+    return judgement(True, best, f"{count} neurons qualify; the largest c is {best:.6g} times the squared scale")
 
 
 def loss_rate_bound(evidence: Evidence) -> float:
@@ -221,14 +233,14 @@ def _output_weight_stays(evidence: Evidence) -> Values:
 def _loss_rate(evidence: Evidence) -> Values:
     """ln(-dL/dt) at the snapshots with L >= ln 2 / n."""
     early = [s for s in evidence.run.snapshots if s.loss >= np.log(2.0) / evidence.dataset.n]
-    for s in need(early, "no snapshot has L >= ln 2 / n"):
+    for s in require(early, "no snapshot has L >= ln 2 / n"):
         yield 2.0 * (s.network.log_scale + float(np.log(np.linalg.norm(velocity_at(evidence, s)))))
 
 
-def _hitting_time(evidence: Evidence) -> Measurement:
+def _hitting_time(evidence: Evidence) -> Comparison:
     """ln of the first recorded time with L < ln 2 / n against ln of its bound."""
     bound, run = log_hitting_time_bound(evidence), evidence.run
-    need(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
+    require(np.isfinite(bound), "L < ln 2 / n holds at the start, so there is no time to bound")
     below = np.flatnonzero(run.losses < np.log(2.0) / evidence.dataset.n)
     if below.size:
         first = float(run.log_times[below[0]])

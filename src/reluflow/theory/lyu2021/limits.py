@@ -12,11 +12,11 @@ from reluflow.data.dataset import Dataset
 from reluflow.endings.limit import CertifiedLimit, certified_limit, unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.measurement import need
+from reluflow.theory.comparison import require
+from reluflow.theory.evidence import Evidence, computed_once
 
 
-@kept
+@computed_once
 def limit_of(evidence: Evidence) -> CertifiedLimit:
     """The certified limit of the run."""
     return certified_limit(evidence.run)
@@ -25,11 +25,11 @@ def limit_of(evidence: Evidence) -> CertifiedLimit:
 def proved_limit(evidence: Evidence) -> CertifiedLimit:
     """The same where it is proved; elsewhere what asks for it is undecided."""
     limit = limit_of(evidence)
-    need(limit.is_proof, f"the limit was not identified: {limit.reason}")
+    require(limit.is_proof, f"the limit was not identified: {limit.reason}")
     return limit
 
 
-@kept
+@computed_once
 def best_network(evidence: Evidence) -> NetworkMargin:
     """The best margin any width reaches on the evidence's samples, between its two bounds."""
     return network_margin(evidence.dataset, evidence.leak)

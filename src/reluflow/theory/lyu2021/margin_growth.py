@@ -13,22 +13,22 @@ from numpy.typing import ArrayLike
 
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.endings.limit import direction_distance, unit_norm
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.limits import limit_of, proved_limit
-from reluflow.theory.lyu2021.smoothed_margin import SLIDING, TIME_STEP, MarginState, smooth_states_of, states_of
-from reluflow.theory.measurement import (
-    Measurement,
+from reluflow.theory.comparison import (
+    Comparison,
     Values,
     at_least,
     at_most,
     fitted_slope,
-    held,
+    judgement,
     missing,
-    need,
     nothing,
+    require,
+    worst_compared,
 )
-from reluflow.theory.theorem import Constants
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.lyu2021.limits import limit_of, proved_limit
+from reluflow.theory.lyu2021.smoothed_margin import SLIDING, TIME_STEP, MarginState, smooth_states_of, states_of
+from reluflow.theory.measures import Constants
 
 _Pair = tuple[Snapshot, MarginState]
 
@@ -43,7 +43,7 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
         is_near = after.time - before.time < 3.0 * TIME_STEP * middle.time
         if is_near and state.is_smooth and np.array_equal(low.network.patterns(low.X), high.network.patterns(high.X)):
             found.append(triple)
-    need(len(found) >= 3, f"only {len(found)} triples of snapshots lie on smooth pieces")
+    require(len(found) >= 3, f"only {len(found)} triples of snapshots lie on smooth pieces")
     return found
 
 
@@ -56,7 +56,7 @@ def _rate(evidence: Evidence) -> Values:
         yield abs(measured / foretold - 1.0)
 
 
-def _cosine_rate(evidence: Evidence) -> Measurement:
+def _cosine_rate(evidence: Evidence) -> Comparison:
     """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
     ratios = []
     for (_, low), (_, state), (_, high) in _triples(evidence):
@@ -66,13 +66,15 @@ def _cosine_rate(evidence: Evidence) -> Measurement:
             ratios.append(gained / needed)
     if not ratios:
         return nothing("1 - beta is rounding throughout")
-    return held(ratios, "at_least", 1.0, allowance=1e-3, words="ratio at least {measured:.6g} on {count} pieces")
+    return worst_compared(
+        ratios, "at_least", 1.0, allowance=1e-3, words="ratio at least {measured:.6g} on {count} pieces"
+    )
 
 
 RISING = 10.0  # a quantity that must fall and has become so many times larger at the end rises, however late it is
 
 
-def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Measurement:
+def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Comparison:
     """A power of |theta| below 0; else undecided, for nothing is said of any finite time, unless it clearly rises."""
     values = np.maximum(np.asarray(values, dtype=np.float64), 1e-16)
     exponent = fitted_slope([np.log(state.norm) for _, state in pairs], np.log(values))
@@ -86,11 +88,11 @@ def _late_half(evidence: Evidence) -> list[_Pair]:
     """The later half of the smooth states."""
     pairs = smooth_states_of(evidence)
     pairs = pairs[len(pairs) // 2 :]
-    need(len(pairs) >= 5, SLIDING)
+    require(len(pairs) >= 5, SLIDING)
     return pairs
 
 
-def _cosines(evidence: Evidence) -> Measurement:
+def _cosines(evidence: Evidence) -> Comparison:
     """Exponent in |theta| with which 1 - beta falls at the end; a run that is not late enough decides nothing."""
     pairs = _late_half(evidence)
     gaps = np.array([1.0 - state.cosine for _, state in pairs])
@@ -99,7 +101,7 @@ def _cosines(evidence: Evidence) -> Measurement:
     return _falls("1 - beta", pairs, gaps)
 
 
-def _critical(evidence: Evidence) -> Measurement:
+def _critical(evidence: Evidence) -> Comparison:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
     pairs = _late_half(evidence)
     values = [(1.0 + state.norm) * float(np.linalg.norm(state.smooth_gradient)) for _, state in pairs]
@@ -123,9 +125,9 @@ def _best_margin(evidence: Evidence) -> float:
     return MarginState(unit_norm(limit_of(evidence).network), evidence.dataset.X, evidence.dataset.y).gamma
 
 
-def _is_max_margin(evidence: Evidence) -> Judgement:
+def _is_max_margin(evidence: Evidence) -> Comparison:
     kind = proved_limit(evidence).certificate.kind
-    return Judgement(kind == "max-margin", None, f"the limit is a {kind}")
+    return judgement(kind == "max-margin", None, f"the limit is a {kind}")
 
 
 def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
@@ -139,18 +141,18 @@ def remaining_arc(evidence: Evidence) -> tuple[list[float], list[float]]:
     return [best - state.smooth_gamma for state in states], [float(length) for length in left]
 
 
-def _stays_below(evidence: Evidence) -> Measurement:
+def _stays_below(evidence: Evidence) -> Comparison:
     gaps, _ = remaining_arc(evidence)
     return at_least(min(gaps), 0.0, detail=f"gamma* - gamma~ falls from {gaps[0]:.4g} to {gaps[-1]:.4g}")
 
 
-def _rises(evidence: Evidence) -> Measurement:
+def _rises(evidence: Evidence) -> Comparison:
     """Smallest decrease of gamma* - gamma~ between snapshots: wherever the direction moves the margin rises."""
     gaps, _ = remaining_arc(evidence)
     return at_least(-float(np.max(np.diff(gaps))), 0.0, allowance=1e-9 * _best_margin(evidence))
 
 
-def _vanishes(evidence: Evidence) -> Measurement:
+def _vanishes(evidence: Evidence) -> Comparison:
     """Exponent p in (arc length left) ~ (gamma* - gamma~)^p over the later half; it must be above 0."""
     gaps, left = remaining_arc(evidence)
     half = len(gaps) // 2

@@ -10,8 +10,21 @@ from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
 from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
 from reluflow.network.network import Network
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.comparison import (
+    Comparison,
+    all_of,
+    at_least,
+    at_most,
+    equals,
+    fitted_slope,
+    judgement,
+    missing,
+    nothing,
+    require,
+    requires,
+)
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021 import conditions
 from reluflow.theory.lyu2021.conditions import Hints, find_hints
 from reluflow.theory.lyu2021.early_constants import (
@@ -22,18 +35,6 @@ from reluflow.theory.lyu2021.early_constants import (
     largest_log_scale,
 )
 from reluflow.theory.lyu2021.limits import best_network, limit_of, proved_limit
-from reluflow.theory.measurement import (
-    Measurement,
-    all_of,
-    at_least,
-    at_most,
-    equals,
-    fitted_slope,
-    missing,
-    need,
-    needs,
-    nothing,
-)
 
 _NUM_TIMES = 24
 _EARLY_SHARE = 1e-5
@@ -44,16 +45,16 @@ def _count_of(evidence: Evidence, sign: int) -> int:
     return int(np.sum(np.sign(evidence.network.a) == sign))
 
 
-def _scale_is_small(evidence: Evidence) -> Judgement:
+def _scale_is_small(evidence: Evidence) -> Comparison:
     """The early phase is over before the outputs matter, by the bound of Lemma G.4 with the measured alignment time."""
     allowed = largest_scale(evidence)
-    need(np.isfinite(allowed), cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
+    require(np.isfinite(allowed), cone_obstacle(evidence) or "some neuron never enters the cone of correct signs")
     margin = allowed - evidence.network.log_scale
     words = f"log scale {evidence.network.log_scale:.4g} against at most {allowed:.4g}"
-    return Judgement(margin >= 0.0, margin, words)
+    return judgement(margin >= 0.0, margin, words)
 
 
-@kept
+@computed_once
 def largest_scale(evidence: Evidence) -> float:
     """log sigma_max of Lemma G.4 for the stored shape, with T0 the time at which the limit flow is in C_(delta/2)."""
     if cone_obstacle(evidence) is not None:
@@ -121,7 +122,7 @@ def limit_plan(evidence: Evidence) -> FlowPlan:
     )
 
 
-def limit_margin(evidence: Evidence, expected: float) -> Measurement:
+def limit_margin(evidence: Evidence, expected: float) -> Comparison:
     """The normalised margin of the certified limit against the foretold one."""
     margin = normalized_margin(proved_limit(evidence).network, evidence.dataset)
     return equals(margin, expected, atol=evidence.parameter("rtol") * expected)
@@ -132,7 +133,7 @@ def limit_function(evidence: Evidence, w: FloatArray, sign: int) -> float:
     return one_neuron_distance(unit_norm(proved_limit(evidence).network), w, sign)
 
 
-def approach(evidence: Evidence) -> Measurement:
+def approach(evidence: Evidence) -> Comparison:
     """How far the run's own last direction is from the certified limit."""
     distance = direction_distance(unit_norm(evidence.run.network), unit_norm(limit_of(evidence).network))
     words = f"{distance:.3g} away at log time {evidence.run.log_time:.4g}"
@@ -155,11 +156,11 @@ def late_exponent(evidence: Evidence, sign: int, *, until: float = 1.0) -> float
     return fitted_slope(norms, [np.log(losing_share(network, sign)) for network in nets])
 
 
-def share_falls(evidence: Evidence, sign: int) -> Measurement:
+def share_falls(evidence: Evidence, sign: int) -> Comparison:
     """The other sign's share falls at the end of the run."""
     if np.all(np.sign(evidence.network.a) == sign):
         return nothing("no neuron has the other sign")
-    exponent = need(
+    exponent = require(
         late_exponent(evidence, sign), "fewer than five late snapshots with a share above 0; raise `late_margin`"
     )
     words = f"the share of the losing sign changes like |theta|^{exponent:.4g} at the end"
@@ -172,17 +173,17 @@ def share_falls(evidence: Evidence, sign: int) -> Measurement:
 RISING = 10.0  # a share that must fall and has become so many times larger at the end rises, however late the run is
 
 
-@kept
+@computed_once
 def _found_hints(evidence: Evidence) -> Hints | None:
     return find_hints(evidence.facts)
 
 
 def _hints(evidence: Evidence) -> Hints:
-    return need(_found_hints(evidence), "no hints found")
+    return require(_found_hints(evidence), "no hints found")
 
 
-@needs(_found_hints, "no hints found")
-def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
+@requires(_found_hints, "no hints found")
+def _consequences(evidence: Evidence, hints: Hints) -> Comparison:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
     facts = evidence.facts
     side, other, eps = side_of(evidence, 1), against(evidence, 1), hints.conditions.eps
@@ -203,8 +204,8 @@ def _consequences(evidence: Evidence, hints: Hints) -> Measurement:
     )
 
 
-@needs(_found_hints, "no hints found")
-def _optimality(evidence: Evidence, hints: Hints) -> Measurement:
+@requires(_found_hints, "no hints found")
+def _optimality(evidence: Evidence, hints: Hints) -> Comparison:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
     best = best_network(evidence)
     limit, needed = 0.5 * hints.conditions.eps, hints.conditions
@@ -224,12 +225,12 @@ def _hinted_exponent(evidence: Evidence) -> float:
     return 2.0 * (evidence.leak - 1.0)
 
 
-def _late_law(evidence: Evidence) -> Measurement:
+def _late_law(evidence: Evidence) -> Comparison:
     """The share of the negative neurons falls like |theta|^(2(leak - 1))."""
     if np.all(evidence.network.a > 0.0):
         return nothing("no neuron is negative")
     exponent, expected = late_exponent(evidence, 1), _hinted_exponent(evidence)
-    exponent = need(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
+    exponent = require(exponent, "fewer than five late snapshots with a share above 0; raise `late_margin`")
     words = f"the share of negative neurons falls like |theta|^{exponent:.6g}, foretold {expected:.6g}"
     earlier = late_exponent(evidence, 1, until=0.75)
     if earlier is not None and 0.02 * abs(expected) < abs(exponent - expected) < abs(earlier - expected):

@@ -16,26 +16,27 @@ from reluflow.data.dataset import Dataset
 from reluflow.endings.limit import LimitIdentified, unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network, leaky_relu
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_least,
+    at_most,
+    equals,
+    judgement,
+    missing,
+    nothing,
+    require,
+    requires,
+    worst_compared,
+)
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.early_constants import correct_cone
 from reluflow.theory.lyu2021.growth_in_the_cone import entry_time, growth_constants, stacked
 from reluflow.theory.lyu2021.non_symmetric_limit import against, side_of
 from reluflow.theory.lyu2021.symmetric_flow import embed, network_of
 from reluflow.theory.lyu2021.unit_ball import m_norm, neuron_rows
-from reluflow.theory.measurement import (
-    Measurement,
-    Values,
-    at_least,
-    at_most,
-    equals,
-    held,
-    missing,
-    need,
-    needs,
-    nothing,
-)
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 _NUM_DIRECTIONS = 150
 
@@ -51,12 +52,12 @@ def _half_margin(evidence: Evidence) -> float:
     return 0.5 * side_of(evidence, 1).margin
 
 
-def _margin(evidence: Evidence) -> Measurement:
+def _margin(evidence: Evidence) -> Comparison:
     expected = _half_margin(evidence)
     return equals(normalized_margin(_one_neuron(evidence), evidence.dataset), expected, atol=1e-10 * expected)
 
 
-def _nothing_else(evidence: Evidence) -> Measurement:
+def _nothing_else(evidence: Evidence) -> Comparison:
     """KKT residual over distance to w^+, smallest among random directions that classify every sample.
 
     With a > 0 and positive margins the outputs are <z_i^+, w>, a concave problem: its only KKT direction is w^+.
@@ -87,18 +88,18 @@ def _width_one_constants(evidence: Evidence) -> Constants:
     return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
 
 
-def _points_ahead(evidence: Evidence) -> Judgement:
-    need(evidence.dataset.is_binary, "the labels are not -1 and 1")
+def _points_ahead(evidence: Evidence) -> Comparison:
+    require(evidence.dataset.is_binary, "the labels are not -1 and 1")
     separator, network = evidence.facts.separator, evidence.network
     if separator is None or not separator.separable:
-        return Judgement(False, None, "there is no separator w*")
+        return judgement(False, None, "there is no separator w*")
     cosine = float(network.w[0] @ separator.w / np.linalg.norm(network.w[0]))
-    return Judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
+    return judgement(cosine > 0.0, cosine, f"cos(w_1, w*) = {cosine:.4g}")
 
 
-def _single_positive(evidence: Evidence) -> Judgement:
+def _single_positive(evidence: Evidence) -> Comparison:
     a = evidence.network.a
-    return Judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
+    return judgement(a.size == 1 and a[0] > 0.0, None, f"{a.size} neurons, a_1 = {a[0]:.3g}")
 
 
 @drawn("bracket")
@@ -132,7 +133,7 @@ def _dual_value(evidence: Evidence) -> float:
     return 0.5 * float(gains.max())
 
 
-def _no_gap(evidence: Evidence) -> Measurement:
+def _no_gap(evidence: Evidence) -> Comparison:
     found = _restricted(evidence)
     primal, scale = _primal_value(evidence), side_of(evidence, 1).margin
     gap = abs(found.upper - primal)
@@ -140,7 +141,7 @@ def _no_gap(evidence: Evidence) -> Measurement:
     return at_most(gap, 1e-7 * scale, detail=words) if np.isfinite(gap) else at_most(np.inf, 1e-7 * scale, detail=words)
 
 
-def _dual_bounds_gains(evidence: Evidence) -> Measurement:
+def _dual_bounds_gains(evidence: Evidence) -> Comparison:
     found, scale = _restricted(evidence), side_of(evidence, 1).margin
     return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
 
@@ -207,8 +208,8 @@ def _late_states(evidence: Evidence) -> list[FloatArray] | None:
     return [np.array([stacked(s.network, correct_cone(e)) for s in e.run.snapshots[1:]]) for e in runs]
 
 
-@needs(_late_states, _TOO_FEW)
-def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
+@requires(_late_states, _TOO_FEW)
+def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Comparison:
     """Exponent in sigma of the size of the negative neurons at T12, between the two smallest scales: kappa."""
     negative = evidence.network.a < 0.0
     if not np.any(negative):
@@ -222,7 +223,7 @@ def _losers_vanish(evidence: Evidence, states: list[FloatArray]) -> Measurement:
     return equals(exponents[-1], kappa, atol=0.05 * kappa, detail=words)
 
 
-@needs(_late_states, _TOO_FEW)
+@requires(_late_states, _TOO_FEW)
 def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> float:
     """Largest ratio of successive changes of the positive neurons as sigma falls tenfold, over the three times.
 
@@ -234,7 +235,7 @@ def _winners_converge(evidence: Evidence, states: list[FloatArray]) -> float:
     return float(np.max(changes[1:] / changes[:-1]))
 
 
-@needs(_late_states, _TOO_FEW)
+@requires(_late_states, _TOO_FEW)
 def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Values:
     """Distance of the positive neurons at the smallest scale to an embedded single neuron, relative to their size."""
     for state in states[-1]:
@@ -244,7 +245,7 @@ def _is_embedded(evidence: Evidence, states: list[FloatArray]) -> Values:
         yield m_norm(z - shares[:, None] * common) / m_norm(z)
 
 
-@needs(_late_states, _TOO_FEW)
+@requires(_late_states, _TOO_FEW)
 def _sizes(evidence: Evidence, states: list[FloatArray]) -> Values:
     return [m_norm(state) for state in states[-1]]
 
@@ -315,7 +316,7 @@ def _maximisers_nearby(evidence: Evidence) -> list[Network]:
     return found
 
 
-def _same_function(evidence: Evidence) -> Measurement:
+def _same_function(evidence: Evidence) -> Comparison:
     """Largest difference of the outputs, at random unit points, of maximisers found nearby and of pi_b(theta^)."""
     centre, others = _one_neuron_network(evidence), _maximisers_nearby(evidence)
     points = np.random.default_rng(2).standard_normal((50, evidence.dataset.d))
@@ -324,4 +325,4 @@ def _same_function(evidence: Evidence) -> Measurement:
         return nothing("no network of equal margin was found nearby")
     gaps = (np.abs(other.outputs(points) - centre.outputs(points)) for other in others)
     words = f"outputs of {len(others)} maximisers nearby differ by up to {{measured:.3g}}"
-    return held(gaps, "at_most", SAME_OUTPUTS, words=words)
+    return worst_compared(gaps, "at_most", SAME_OUTPUTS, words=words)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.comparison import Comparison, Values, equals, fails, fitted_slope, judgement, require
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.limits import good_draw_probability
 from reluflow.theory.lyu2021.symmetric_flow import relative_linear_flow, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, m_norm
-from reluflow.theory.measurement import Measurement, Values, equals, fitted_slope, need
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
 NUM_TIMES = 13
@@ -88,12 +88,12 @@ def _times_up_to(evidence: Evidence, angle: float) -> FlowPlan:
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
 
 
-def _vanishing_scale(evidence: Evidence) -> Judgement:
+def _vanishing_scale(evidence: Evidence) -> Comparison:
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0:
         return fails("mu = 0, so nothing grows")
     margin = float(np.log(INTEGRATION * flow.growth / 4.0)) - 2.0 * (flow.log_size + LAST_ANGLE)
-    return Judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
+    return judgement(margin >= 0.0, margin, f"ln(sqrt(m) |theta_0|_M) = {flow.log_size:.4g}")
 
 
 def _is_boost(evidence: Evidence) -> Values:
@@ -149,8 +149,8 @@ def _phase_one_bound(evidence: Evidence) -> Values:
 
 def _phase_one_order(evidence: Evidence) -> float:
     """Order in r of |Delta theta|_M over the sweep."""
-    need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
-    need(
+    require(len(evidence.sweep) >= 2, "the sweep of scales was not run")
+    require(
         min(phase_one_error(each) for each in (evidence, *evidence.sweep)) >= INTEGRATION,
         "the error is below that of the integration; the order shows at larger scales only",
     )
@@ -159,9 +159,9 @@ def _phase_one_order(evidence: Evidence) -> float:
     return fitted_slope(radii, errors)
 
 
-def _has_mean(evidence: Evidence) -> Judgement:
+def _has_mean(evidence: Evidence) -> Comparison:
     growth = symmetric_flow(evidence).growth
-    return Judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
+    return judgement(True, growth, f"lambda_0 = {growth:.4g}") if growth > 0.0 else fails("mu = 0")
 
 
 @drawn("good fraction")
@@ -175,7 +175,7 @@ def _good_fraction(evidence: Evidence) -> float:
     return float(np.mean(np.any(b > 0.0, axis=1) & np.any(b < 0.0, axis=1)))
 
 
-def _probability(evidence: Evidence) -> Measurement:
+def _probability(evidence: Evidence) -> Comparison:
     """Frequency of good draws; 4 standard deviations of the binomial law are allowed."""
     exact = good_draw_probability(evidence)
     return equals(_good_fraction(evidence), exact, atol=4.0 * float(np.sqrt(exact * (1.0 - exact) / NUM_DRAWS)))

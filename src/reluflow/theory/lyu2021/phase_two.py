@@ -14,11 +14,12 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network import Network
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, kept
+from reluflow.theory.comparison import Comparison, Values, fitted_slope, none_of, require
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import Companion, FlowPlan
 from reluflow.theory.lyu2021.symmetric_flow import SymmetricFlow, own_network, symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, UnitBall, m_norm
-from reluflow.theory.measurement import Measurement, Values, fitted_slope, need, none_of
-from reluflow.theory.theorem import Constants
+from reluflow.theory.measures import Constants
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time
@@ -95,7 +96,7 @@ class AlignedStart:
         return cls(flow, rows, noise / m_norm(noise), threshold, float(strength))
 
 
-aligned_start = kept(AlignedStart.of)
+aligned_start = computed_once(AlignedStart.of)
 
 
 def _near_network(start: AlignedStart, log_r: float, leak: float) -> Network:
@@ -117,7 +118,7 @@ def _plan(evidence: Evidence) -> FlowPlan:
 def _rows(evidence: Evidence, kind: str, k: int) -> list[FloatArray]:
     """Rows of a run at the recorded times, zero neurons filled in; undecided where not all runs are there."""
     complete = [run for run in evidence.companions.values() if len(run.snapshots) == len(OFFSETS)]
-    need(len(complete) == 2 * len(RADII), "a run from near r theta-hat is missing")
+    require(len(complete) == 2 * len(RADII), "a run from near r theta-hat is missing")
     start, found = aligned_start(evidence), []
     for s in evidence.companions[f"{kind} {k}"].snapshots:
         full = np.zeros_like(start.rows)
@@ -180,7 +181,7 @@ def _same_limit(evidence: Evidence) -> float:
     return fitted_slope([-gap for gap in RADII], gaps)
 
 
-def _patterns_stay(evidence: Evidence) -> Measurement:
+def _patterns_stay(evidence: Evidence) -> Comparison:
     """How many (neuron, sample, time) of the active neurons have another sign than theta-hat."""
     start = aligned_start(evidence)
     signs = np.sign(start.rows[start.active, :-1] @ start.flow.ball.X.T)
@@ -200,7 +201,7 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Values:
     start = aligned_start(evidence)
     part = start.active == is_active
     runs = list(_near_runs(evidence))
-    need(np.any(part), "there is no such neuron")
+    require(np.any(part), "there is no such neuron")
     for log_r, t, rows in runs:
         small, growth = start.strength * np.exp(KAPPA * log_r), np.exp(start.flow.growth * t)
         bound = small * growth + _deviation_bound(start, t) if is_active else 2.0 * small * growth

@@ -17,9 +17,9 @@ from reluflow.arrays import FloatArray
 from reluflow.dynamics.trajectory import Snapshot
 from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network, row_norms
-from reluflow.theory.condition import Judgement, undecided
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, need
+from reluflow.theory.comparison import Comparison, Values, at_least, at_most, judgement, require, undecided
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 
 TIME_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
 _KINK = 1e-9  # relative pre-activations below this are those of a sliding neuron
@@ -149,7 +149,7 @@ def margin_plan(evidence: Evidence, *, num_times: int = 24, with_neighbours: boo
     return FlowPlan(times=times, until=LimitIdentified(smallest_margin=last), log_horizon=horizon)
 
 
-@kept
+@computed_once
 def states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     """The snapshots with n L < ln 2, with their states."""
     X, y = evidence.dataset.X, evidence.dataset.y
@@ -162,20 +162,20 @@ def smooth_states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     return [(s, state) for s, state in states_of(evidence) if state.is_smooth]
 
 
-def _loss_gets_small(evidence: Evidence) -> Judgement:
+def _loss_gets_small(evidence: Evidence) -> Comparison:
     """n L < ln 2 at several snapshots."""
     count = len(states_of(evidence))
     words = f"{count} snapshots have n L < ln 2"
     if count < 6 and evidence.run.outcome.is_cut_short:
         return undecided(f"{words}, and the run was cut short")
-    return Judgement(count >= 6, float(count), words)
+    return judgement(count >= 6, float(count), words)
 
 
 def _below_margin(evidence: Evidence) -> Values:
     return [state.smooth_gamma / state.gamma for _, state in states_of(evidence)]
 
 
-def _never_falls(evidence: Evidence) -> Measurement:
+def _never_falls(evidence: Evidence) -> Comparison:
     values = np.array([state.smooth_gamma for _, state in states_of(evidence)])
     step = float(np.min(np.diff(values)))
     return at_least(step, 0.0, allowance=1e-9 * float(values[-1]), detail=f"smallest increase {step:.3g}")
@@ -189,7 +189,7 @@ def _gap(evidence: Evidence) -> Values:
         yield (state.gamma - state.smooth_gamma) / bound if bound > 0.0 else 1.0
 
 
-def _between(evidence: Evidence) -> Measurement:
+def _between(evidence: Evidence) -> Comparison:
     """sum kappa_i q_i - alpha, largest over the run, against 2 ln n + 1; and never below 0."""
     values = [float(state.kappa @ state.q) - state.smooth for _, state in states_of(evidence)]
     if min(values) < -1e-9:
@@ -199,7 +199,7 @@ def _between(evidence: Evidence) -> Measurement:
 
 def _radial(evidence: Evidence) -> Values:
     """|radial part of grad gamma~| |theta|^3 at the smooth states."""
-    late = need(smooth_states_of(evidence), SLIDING)
+    late = require(smooth_states_of(evidence), SLIDING)
     return [state.split(state.smooth_gradient)[0] * state.norm**3 for _, state in late]
 
 

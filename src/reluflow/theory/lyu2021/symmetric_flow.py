@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
-from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.comparison import Comparison, fails, judgement
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.lyu2021.unit_ball import UnitBall, m_norm, neuron_rows, unit_ball
 
 
@@ -95,7 +95,7 @@ class SymmetricFlow:
         return np.asarray(np.array(embedding_norms(self.embedding))[:, None] * np.append(self.mean_direction, 1.0))
 
 
-symmetric_flow = kept(SymmetricFlow.of)
+symmetric_flow = computed_once(SymmetricFlow.of)
 
 
 def relative_linear_flow(rows: FloatArray, direction: FloatArray, angle: float) -> FloatArray:
@@ -166,22 +166,22 @@ def own_network(flow: SymmetricFlow, rows: FloatArray, leak: float, *, log_scale
     return network_of(rows, leak, log_scale=log_scale - 0.5 * float(np.log(flow.ball.radius)))
 
 
-def _has_good_embedding(evidence: Evidence) -> Judgement:
+def _has_good_embedding(evidence: Evidence) -> Comparison:
     """The event of probability 1 - 2^-(m-1): b-bar has no zero entry and both signs."""
     b = symmetric_flow(evidence).embedding
     margin = float(np.min(np.abs(b)))
     counts = f"{int(np.sum(b > 0))} positive and {int(np.sum(b < 0))} negative entries, smallest size {margin:.3g}"
-    return Judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
+    return judgement(is_good_embedding(b), margin if is_good_embedding(b) else -margin, counts)
 
 
-def small_enough(evidence: Evidence) -> Judgement:
+def small_enough(evidence: Evidence) -> Comparison:
     """sigma_init <= r^3 / (sqrt(m) |theta-bar_0|_M) for some r <= sqrt(lambda_0)/2, as Lemma 5.2 asks (erratum E9)."""
     flow = symmetric_flow(evidence)
     if flow.growth == 0.0:
         return fails("mu = 0, so nothing grows")
     margin = 0.5 * float(np.log(flow.growth)) - float(np.log(2.0)) - flow.log_radius
     words = f"ln r = {flow.log_radius:.6g} against ln(sqrt(lambda_0)/2) = {flow.log_radius + margin:.6g}"
-    return Judgement(margin >= 0.0, margin, words)
+    return judgement(margin >= 0.0, margin, words)
 
 
 def log_scale_for_radius(evidence: Evidence, fraction: float) -> float:

@@ -10,13 +10,24 @@ from reluflow.dynamics.trajectory import Outcome, Trajectory
 from reluflow.endings.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
-from reluflow.theory.condition import Judgement, fails
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, given, kept
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_least,
+    at_most,
+    closes_in,
+    fails,
+    fitted_slope,
+    judgement,
+    require,
+    requires,
+)
+from reluflow.theory.evidence import Evidence, computed_once, given
+from reluflow.theory.flow_plan import Companion, FlowPlan
 from reluflow.theory.lyu2021.kkt_directions import KKT_RTOL, LOG_HORIZON, until_limit
 from reluflow.theory.lyu2021.limits import best_network, limit_margin, limit_of, separator_of
 from reluflow.theory.lyu2021.symmetric_flow import symmetric_flow
 from reluflow.theory.lyu2021.unit_ball import DRAW_SEED, states, unit_ball
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, closes_in, fitted_slope, need, needs
 
 MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
 ROUNDING = 1e-12
@@ -43,7 +54,7 @@ def symmetrized(network: Network) -> Network:
     return network.replace(w=np.stack([w, -w]), a=np.array([size, -size]) / np.sqrt(2.0), weight=np.ones(2))
 
 
-def _bracket_value(evidence: Evidence) -> Measurement:
+def _bracket_value(evidence: Evidence) -> Comparison:
     """How far ((1 + leak)/4) gamma* lies outside the bracket of the global margin, relative."""
     found, value = best_network(evidence), best_margin(evidence)
     outside = max(found.margin - value, value - found.upper, 0.0) / value
@@ -53,7 +64,7 @@ def _bracket_value(evidence: Evidence) -> Measurement:
 
 def _is_linear(evidence: Evidence, network: Network | None) -> FloatArray:
     """|f(x) - C <w*, x>| over 500 random unit vectors and the samples' directions, relative to C."""
-    network = need(network, "no network classifies every sample")
+    network = require(network, "no network classifies every sample")
     coefficient = linear_coefficient(evidence)
     x = np.vstack([np.random.default_rng(DRAW_SEED).standard_normal((500, evidence.dataset.d)), evidence.dataset.X])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -123,11 +134,11 @@ def _share_errors(evidence: Evidence) -> list[tuple[float, float]]:
     return errors
 
 
-def _shares_follow_embedding(evidence: Evidence) -> Measurement:
+def _shares_follow_embedding(evidence: Evidence) -> Comparison:
     """Order in sigma at which the shares within each sign tend to b_k^2/b_+^2: first order or better."""
-    need(len(evidence.sweep) >= 2, "the sweep of scales was not run")
+    require(len(evidence.sweep) >= 2, "the sweep of scales was not run")
     scales, errors = np.array(_share_errors(evidence)).T
-    need(errors[0] >= RESOLVED_SHARE, "the shares differ by rounding alone; the order shows at larger scales only")
+    require(errors[0] >= RESOLVED_SHARE, "the shares differ by rounding alone; the order shows at larger scales only")
     slope = fitted_slope(scales, np.log(errors))
     return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
 
@@ -167,16 +178,16 @@ def _pair_run(evidence: Evidence) -> Trajectory | None:
     return evidence.companions.get("pair")
 
 
-@kept
+@computed_once
 def _pair_limit(evidence: Evidence) -> CertifiedLimit:
-    return certified_limit(need(_pair_run(evidence), _NO_PAIR))
+    return certified_limit(require(_pair_run(evidence), _NO_PAIR))
 
 
-def _pair_is_unique(evidence: Evidence) -> Judgement:
-    run, limit = need(_pair_run(evidence), _NO_PAIR), _pair_limit(evidence)
+def _pair_is_unique(evidence: Evidence) -> Comparison:
+    run, limit = require(_pair_run(evidence), _NO_PAIR), _pair_limit(evidence)
     if run.outcome is Outcome.RIDGE:
         return fails("a ridge was met")
-    return Judgement(True if limit.is_proof else None, None, limit.reason)
+    return judgement(True if limit.is_proof else None, None, limit.reason)
 
 
 def _target(evidence: Evidence) -> Network:
@@ -188,8 +199,8 @@ def _limit_is_the_pair(evidence: Evidence) -> float:
     return direction_distance(_pair_limit(evidence).network, _target(evidence))
 
 
-@needs(_pair_run, _NO_PAIR)
-def _run_closes_in(evidence: Evidence, run: Trajectory) -> Measurement:
+@requires(_pair_run, _NO_PAIR)
+def _run_closes_in(evidence: Evidence, run: Trajectory) -> Comparison:
     """Distance of the run's direction to that pair, over the snapshots."""
     return closes_in([direction_distance(unit_norm(s.network), _target(evidence)) for s in run.snapshots])
 
@@ -211,14 +222,14 @@ def _maximiser(evidence: Evidence) -> Network | None:
     )
 
 
-def _has_maximiser(evidence: Evidence) -> Judgement:
+def _has_maximiser(evidence: Evidence) -> Comparison:
     if not evidence.dataset.is_binary:
         return fails("the labels are not -1 and 1")
     found = best_network(evidence)
     if found.network is None:
         return fails("no network that classifies every sample was found")
     words = f"margin {found.margin:.9g}, gap {found.gap:.2g}"
-    return Judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
+    return judgement(True if found.gap <= MARGIN_RTOL else None, MARGIN_RTOL - found.gap, words)
 
 
 def _perturbed_plan(evidence: Evidence) -> FlowPlan:
@@ -242,7 +253,7 @@ def _perturbed_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=times, companions=companions, log_horizon=LOG_HORIZON)
 
 
-@kept
+@computed_once
 def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
     """(size of the perturbation, limit) of every companion, or None where one has no certified limit."""
     found = []
@@ -258,14 +269,14 @@ def _limits(evidence: Evidence) -> list[tuple[float, Network]] | None:
 _NO_LIMITS = "the perturbed runs, or their limits, are missing"
 
 
-@needs(_limits, _NO_LIMITS)
+@requires(_limits, _NO_LIMITS)
 def _same_margin(evidence: Evidence, limits: list[tuple[float, Network]]) -> Values:
     """Margin of each limit over that of the maximiser."""
     return [normalized_margin(network, evidence.dataset) / best_network(evidence).margin for _, network in limits]
 
 
-@needs(_limits, _NO_LIMITS)
+@requires(_limits, _NO_LIMITS)
 def _nearby(evidence: Evidence, limits: list[tuple[float, Network]]) -> Values:
     """Distance of each limit to the maximiser over the size of the perturbation."""
-    best = need(_maximiser(evidence), _NO_LIMITS)
+    best = require(_maximiser(evidence), _NO_LIMITS)
     return [direction_distance(network, best) / size for size, network in limits]

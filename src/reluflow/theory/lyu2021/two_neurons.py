@@ -9,10 +9,10 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.network.network import Network, leaky_relu, row_norms
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn
+from reluflow.theory.comparison import Comparison, Values, at_most, judgement, require, requires
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.lyu2021.limits import separator_of, settled_direction
-from reluflow.theory.measurement import Measurement, Values, at_most, need, needs
 
 _NUM_PAIRS = 500
 _NUM_STARTS = 30
@@ -51,7 +51,7 @@ def _crossed_margins(evidence: Evidence) -> FloatArray:
     margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
     crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
     feasible = margins > 1e-9
-    need(np.any(feasible), "no pair with a positive margin was drawn")
+    require(np.any(feasible), "no pair with a positive margin was drawn")
     return np.asarray(crossed[feasible] / margins[feasible])
 
 
@@ -97,20 +97,20 @@ def _two_active(evidence: Evidence) -> list[Network]:
     return [n for n in _found_directions(evidence) if n.a[0] > 1e-6 and n.a[1] < -1e-6]
 
 
-@needs(_two_active, "no KKT direction with two active neurons was found")
+@requires(_two_active, "no KKT direction with two active neurons was found")
 def _is_mirrored(evidence: Evidence, found: list[Network]) -> Values:
     """Largest of |w_1 + w_2|, |a_1 + a_2|, |a_1 - |w_1|| of each found direction with both neurons active."""
     for n in found:
         yield max(np.linalg.norm(n.w[0] + n.w[1]), abs(n.a[0] + n.a[1]), abs(n.a[0] - np.linalg.norm(n.w[0])))
 
 
-@needs(_found_directions, "no KKT direction was found from random starts")
+@requires(_found_directions, "no KKT direction was found from random starts")
 def _nothing_else(evidence: Evidence, found: list[Network]) -> Values:
     """Distance of each found direction to the nearest of the three."""
     return [min(_distance(network, other) for other in named_directions(evidence)) for network in found]
 
 
-def _margins(evidence: Evidence) -> Measurement:
+def _margins(evidence: Evidence) -> Comparison:
     """Largest relative error of the three margins."""
     gamma, leak = separator_of(evidence).margin, evidence.leak
     expected = (0.25 * (1.0 + leak) * gamma, 0.5 * leak * gamma, 0.5 * leak * gamma)
@@ -119,17 +119,17 @@ def _margins(evidence: Evidence) -> Measurement:
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
 
 
-def _opposite_pair(evidence: Evidence) -> Judgement:
+def _opposite_pair(evidence: Evidence) -> Comparison:
     signs = np.sort(np.sign(evidence.network.a))
     holds = np.array_equal(signs, [-1.0, 1.0])
-    return Judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
+    return judgement(holds, None, f"{signs.size} neurons with signs {signs.astype(int).tolist()}")
 
 
-def _ahead(evidence: Evidence) -> Judgement:
+def _ahead(evidence: Evidence) -> Comparison:
     """From the first snapshot on, as a starting point of the autonomous flow."""
-    cosines = _cosines(evidence, need(evidence.run.snapshots, "the run recorded no state")[0].network)
+    cosines = _cosines(evidence, require(evidence.run.snapshots, "the run recorded no state")[0].network)
     least = float(cosines.min())
-    return Judgement(least > 0.0, least, f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}")
+    return judgement(least > 0.0, least, f"sign(a) cos(w, w*) = {cosines.round(4).tolist()}")
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -159,7 +159,7 @@ def log_ratio_rate(evidence: Evidence, network: Network, outputs: FloatArray) ->
     return float(rates[-1.0] - rates[1.0])
 
 
-def _ratio_law(evidence: Evidence) -> Measurement:
+def _ratio_law(evidence: Evidence) -> Comparison:
     """Largest difference of the measured and the foretold rate, relative to the total force per w* direction."""
     w_star, worst, count = separator_of(evidence).w, 0.0, 0
     snapshots = evidence.run.snapshots
@@ -175,7 +175,7 @@ def _ratio_law(evidence: Evidence) -> Measurement:
         scale = float(g @ np.abs(evidence.dataset.X @ w_star)) / len(g)
         worst = max(worst, abs(measured - log_ratio_rate(evidence, middle.network, middle.outputs)) / scale)
         count += 1
-    need(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
+    require(count >= 3, f"only {count} triples of snapshots lie on smooth pieces")
     return at_most(worst, 1e-5, detail=f"relative difference {worst:.2g} on {count} smooth pieces")
 
 
@@ -184,7 +184,7 @@ def _cosines(evidence: Evidence, network: Network) -> FloatArray:
     return np.asarray(np.sign(network.a) * (network.w @ separator_of(evidence).w) / row_norms(network.w))
 
 
-def _angles(evidence: Evidence) -> Measurement:
+def _angles(evidence: Evidence) -> Comparison:
     """Largest of beta_1 = angle(w*, w_1) and beta_2 = angle(-w*, w_2) over the run."""
     cosines = [_cosines(evidence, snapshot.network) for snapshot in evidence.run.snapshots]
     worst = float(np.arccos(np.clip(cosines, -1.0, 1.0)).max())

@@ -19,7 +19,8 @@ from reluflow.geometry.subgradient import minimum_norm_subgradient
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu, row_norms
-from reluflow.theory.evidence import Evidence, FlowPlan, drawn, kept
+from reluflow.theory.evidence import Evidence, computed_once, drawn
+from reluflow.theory.flow_plan import FlowPlan
 
 SLIDING_RTOL = 1e-9  # |<w, x>| / (|w| |x|) of a neuron that slides; rounding leaves some 1e-15
 NUM_DRAWS = 40  # random networks on which an inequality for all networks is tried
@@ -155,7 +156,7 @@ class State:
         return m_norm(self.rows)
 
 
-@kept
+@computed_once
 def unit_ball(evidence: Evidence) -> UnitBall:
     """The unit-ball form of the evidence's dataset."""
     return UnitBall.of(evidence.dataset)

@@ -17,9 +17,10 @@ from reluflow.dynamics.event import EventKind
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.boundary.walls import Walls
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import NOT_BINARY, Judgement, fails
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
-from reluflow.theory.measurement import Measurement, Values, at_least, missing, needs, none_of
+from reluflow.theory.comparison import Comparison, Values, at_least, fails, judgement, missing, none_of, requires
+from reluflow.theory.condition import NOT_BINARY
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import DEAD, ON_BOUNDARY, Moment, cones_of, directions_of, moments
@@ -75,7 +76,7 @@ class PatternHistory:
         return np.array([rows[neuron] for neuron in range(num_neurons)])
 
 
-@kept
+@computed_once
 def pattern_history(evidence: Evidence) -> PatternHistory:
     """Replay the boundary events of the run on the patterns of its start."""
     data, run = data_constants(evidence), evidence.run
@@ -146,7 +147,7 @@ def _steps(evidence: Evidence) -> Iterator[tuple[Moment, Moment]]:
     return pairwise(moments(evidence))
 
 
-@needs(moments, "at least two snapshots", at_least=2)
+@requires(moments, "at least two snapshots", at_least=2)
 def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
     """Change of s_j y_i <x_i, w_j> between two moments over the larger of the norms |w_j||x_i|."""
     for before, after in pairwise(found):
@@ -158,29 +159,29 @@ def _monotone(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
         yield before.signs[:, None] * before.data.y * change
 
 
-def _allowed(evidence: Evidence) -> Measurement:
+def _allowed(evidence: Evidence) -> Comparison:
     """Positive neurons gain positives and lose negatives, and each hyperplane is crossed at most once."""
     wrong, pairs = forbidden_flips(evidence), [(f.neuron, f.sample) for f in pattern_history(evidence).flips]
     repeated = len(pairs) - len(set(pairs))
     return none_of(wrong + repeated, detail=f"{wrong} forbidden and {repeated} repeated changes among {len(pairs)}")
 
 
-def _one_way(evidence: Evidence) -> Measurement:
+def _one_way(evidence: Evidence) -> Comparison:
     return none_of(forbidden_flips(evidence), total=len(pattern_history(evidence).flips))
 
 
-def _log_agrees(evidence: Evidence) -> Measurement:
+def _log_agrees(evidence: Evidence) -> Comparison:
     return none_of(disagreements(evidence), detail=f"{disagreements(evidence)} patterns differ from the event log")
 
 
-def _dead_stay_dead(evidence: Evidence) -> Measurement:
+def _dead_stay_dead(evidence: Evidence) -> Comparison:
     found = moments(evidence)
     escaped = sum(int(np.sum((a.cones == DEAD) & (b.cones != DEAD))) for a, b in pairwise(found))
     ever = int(np.sum(found[-1].cones == DEAD)) if found else 0
     return none_of(escaped, detail=f"{escaped} neurons left S_dead; {ever} are in it at the end")
 
 
-def _dead_are_frozen(evidence: Evidence) -> Measurement:
+def _dead_are_frozen(evidence: Evidence) -> Comparison:
     """A neuron of S_dead keeps its norm and direction: its pull vanishes."""
     largest = max(
         (float(np.max(np.abs(moment.pulls[moment.cones == DEAD]), initial=0.0)) for moment in moments(evidence)),
@@ -189,48 +190,48 @@ def _dead_are_frozen(evidence: Evidence) -> Measurement:
     return at_least(-largest, 0.0, detail=f"largest pull on a dead neuron is {largest:.3g}")
 
 
-def _traps_hold(evidence: Evidence) -> Measurement:
+def _traps_hold(evidence: Evidence) -> Comparison:
     """A positive neuron in S_+ stays, a negative one in S_- stays."""
     held = sum(int(np.sum(a.cones == a.signs)) for a, _ in _steps(evidence))
     lost = sum(int(np.sum((a.cones == a.signs) & (a.cones != b.cones))) for a, b in _steps(evidence))
     return none_of(lost, total=held) if held else missing("no neuron in its own cone at any snapshot")
 
 
-def _few_crossings(evidence: Evidence) -> Measurement:
+def _few_crossings(evidence: Evidence) -> Comparison:
     most, count = evidence.network.num_neurons * evidence.dataset.n, len(pattern_history(evidence).flips)
     return at_least(most - count, 0.0, detail=f"{count} crossings, at most m n = {most}")
 
 
-def _no_branch(evidence: Evidence) -> Measurement:
+def _no_branch(evidence: Evidence) -> Comparison:
     """Remark 7: from a start off the hyperplanes the solution never branches."""
     run = evidence.run
     ridges = run.events.count(EventKind.RIDGE) + int(run.outcome is Outcome.RIDGE)
     return none_of(ridges, detail=f"{ridges} branching points met; the run ended with {run.outcome}")
 
 
-def _starts_off_boundaries(evidence: Evidence) -> Judgement:
+def _starts_off_boundaries(evidence: Evidence) -> Comparison:
     z = np.abs(evidence.network.pre_activations(evidence.dataset.X))
     norms = row_norms(evidence.network.w)[:, None] * np.linalg.norm(evidence.dataset.X, axis=1)
     smallest = float(np.min(z[norms > 0.0] / norms[norms > 0.0], initial=np.inf))
-    return Judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
+    return judgement(smallest > ROUNDING, smallest, f"smallest |cos(w_j, x_i)| at the start is {smallest:.3g}")
 
 
-def _orthogonal_classes(evidence: Evidence) -> Judgement:
+def _orthogonal_classes(evidence: Evidence) -> Comparison:
     if not evidence.dataset.is_binary:
         return fails(NOT_BINARY)
     unit = data_constants(evidence).unit_signed
     cosines = unit @ unit.T
     largest = float(np.max(np.abs(cosines - np.diag(np.diag(cosines))), initial=0.0))
-    return Judgement(largest <= 1e-12, -largest, f"largest |cosine| of two samples is {largest:.3g}")
+    return judgement(largest <= 1e-12, -largest, f"largest |cosine| of two samples is {largest:.3g}")
 
 
-def _never_gained(evidence: Evidence) -> Measurement:
+def _never_gained(evidence: Evidence) -> Comparison:
     gained = [np.sum(~a.active & b.active & (np.abs(b.cosines) > 1e-9)) for a, b in _steps(evidence)]
     detail = f"{int(np.sum(gained))} activations gained over {len(moments(evidence))} snapshots"
     return none_of(int(np.sum(gained)), detail=detail)
 
 
-def _membership_is_decided(evidence: Evidence) -> Measurement:
+def _membership_is_decided(evidence: Evidence) -> Comparison:
     """The positive neurons of S_+ at the end are those active on all positives at the start, mirrored for S_-.
 
     Losing samples of the other class is allowed, gaining own ones is not.

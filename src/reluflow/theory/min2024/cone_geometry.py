@@ -11,9 +11,19 @@ from itertools import combinations, product
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
-from reluflow.theory.condition import Judgement
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    all_of,
+    at_least,
+    at_most,
+    equals,
+    judgement,
+    none_of,
+    nothing,
+    require,
+)
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, Values, all_of, at_least, at_most, equals, need, none_of, nothing
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, ON_BOUNDARY, OUTSIDE, PLUS, cones_of
 
@@ -49,7 +59,7 @@ def _pairwise_cosine(evidence: Evidence) -> float:
     return float(np.min(points @ points.T))
 
 
-def _generators_attain(evidence: Evidence) -> Measurement:
+def _generators_attain(evidence: Evidence) -> Comparison:
     data = data_constants(evidence)
     smallest = min(1.0, float(np.min(data.unit_signed @ data.unit_signed.T)))
     return equals(smallest, data.mu, atol=ROUNDING)
@@ -68,7 +78,7 @@ def _members(evidence: Evidence, sign: int) -> FloatArray:
     return evidence.witness(f"members {sign}", draw)
 
 
-def _is_convex(evidence: Evidence) -> Measurement:
+def _is_convex(evidence: Evidence) -> Comparison:
     data, rng = data_constants(evidence), seeded()
     outside = []
     for sign in (PLUS, MINUS):
@@ -77,16 +87,16 @@ def _is_convex(evidence: Evidence) -> Measurement:
             left, right = rng.integers(0, len(members), (2, NUM_DRAWS))
             weights = rng.exponential(size=(2, NUM_DRAWS, 1))
             outside += (_codes(data, weights[0] * members[left] + weights[1] * members[right]) != sign).tolist()
-    return none_of(sum(need(outside, "neither S_+ nor S_- held a drawn direction")), total=len(outside))
+    return none_of(sum(require(outside, "neither S_+ nor S_- held a drawn direction")), total=len(outside))
 
 
-def _inside_by_mu(evidence: Evidence) -> Measurement:
+def _inside_by_mu(evidence: Evidence) -> Comparison:
     data, points = data_constants(evidence), _cone_points(evidence)
     smallest = float(np.min(points @ data.unit_signed.T))
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=f"smallest y_i <x_c, x_i>/|x_i| is {smallest:.12g}")
 
 
-def _inside_cones(evidence: Evidence) -> Measurement:
+def _inside_cones(evidence: Evidence) -> Comparison:
     data, points = data_constants(evidence), _cone_points(evidence)
     wrong = sum(int(np.sum(_codes(data, sign * points) != sign)) for sign in data.classes)
     return none_of(wrong, total=2 * len(points))
@@ -110,13 +120,13 @@ def _cap_escapes(evidence: Evidence, zeta: float) -> int:
     return sum(int(np.sum(_codes(data, _cap_points(data, sign, zeta)) != sign)) for sign in data.classes)
 
 
-def _cap_is_inside(evidence: Evidence) -> Measurement:
+def _cap_is_inside(evidence: Evidence) -> Comparison:
     factor = evidence.witness("cap factor", lambda: 0.9999)
     escaped = _cap_escapes(evidence, factor * data_constants(evidence).cap)
     return none_of(escaped, detail=f"{escaped} points of the caps at {factor:g} zeta_1* leave their cone")
 
 
-def _cap_is_sharp(evidence: Evidence) -> Measurement:
+def _cap_is_sharp(evidence: Evidence) -> Comparison:
     zeta = 1.02 * data_constants(evidence).cap
     if zeta >= 1.0:
         return nothing("zeta_1* is above 1/1.02, no larger cap to try")
@@ -124,7 +134,7 @@ def _cap_is_sharp(evidence: Evidence) -> Measurement:
     return at_least(escaped, 1.0, detail=f"{escaped} points of the caps at 1.02 zeta_1* leave their cone")
 
 
-def _cap_at_least(evidence: Evidence) -> Measurement:
+def _cap_at_least(evidence: Evidence) -> Comparison:
     data = data_constants(evidence)
     return at_least(data.cap, data.mu**2, allowance=ROUNDING)
 
@@ -148,22 +158,22 @@ def _closest_outsider(data: DataConstants) -> FloatArray:
     return unit_rows(towards - (towards @ normal + JUST_OUTSIDE) * normal)
 
 
-def _cosine_to_outside(evidence: Evidence) -> Measurement:
+def _cosine_to_outside(evidence: Evidence) -> Comparison:
     data = data_constants(evidence)
     largest = float(np.max(np.abs(_cone_points(evidence) @ _outsiders(evidence).T)))
     bound = math.sqrt(1.0 - data.mu**2)
     return at_most(largest, bound, allowance=ROUNDING, detail=f"largest |cos| {largest:.12g} against {bound:.12g}")
 
 
-def _xi_is_attained(evidence: Evidence) -> Measurement:
+def _xi_is_attained(evidence: Evidence) -> Comparison:
     data = data_constants(evidence)
     best = float(np.max(np.abs(data.unit_signed @ _closest_outsider(data))))
     return equals(1.0 - best**2, data.mu**2, atol=1e-8)
 
 
-def _pair_below_one(evidence: Evidence) -> Judgement:
+def _pair_below_one(evidence: Evidence) -> Comparison:
     mu = data_constants(evidence).mu
-    return Judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
+    return judgement(mu < 1.0 - ROUNDING, 1.0 - mu, f"mu = {mu:.6g}")
 
 
 @drawn("aggregates")
@@ -186,7 +196,7 @@ def aggregate_lengths(evidence: Evidence, *, sharp: bool) -> Values:
     yield np.linalg.norm(sums[lower > 0.0], axis=1) / lower[lower > 0.0]
 
 
-def _extreme_vectors(evidence: Evidence) -> Measurement:
+def _extreme_vectors(evidence: Evidence) -> Comparison:
     """Local maxima of sum_i y_i s(<x_i, w>) on the sphere are x_+, local minima x_- (both as unit vectors)."""
     data = data_constants(evidence)
     extremal = evidence.witness("extremal", lambda: evidence.facts.extremal)
@@ -232,18 +242,18 @@ def _on_hyperplanes(data: DataConstants, on: tuple[int, ...], rng: np.random.Gen
     return np.array([first, -first])
 
 
-def _selections_push_one_way(evidence: Evidence) -> Measurement:
+def _selections_push_one_way(evidence: Evidence) -> Comparison:
     """y_i <x_i, v>/(|x_i||v|) >= mu for every selection v != 0: v lies in K, so it crosses one way."""
     data, chosen = data_constants(evidence), _selections(evidence)
     lengths = np.linalg.norm(chosen, axis=1)
     moving = lengths > ROUNDING * data.largest_norm
-    need(np.any(moving), "no selection beside 0 was found")
+    require(np.any(moving), "no selection beside 0 was found")
     smallest = float(np.min((chosen[moving] / lengths[moving, None]) @ data.unit_signed.T))
     words = f"smallest cosine of {int(np.sum(moving))} selections with a y_i x_i is {smallest:.6g}, mu = {data.mu:.6g}"
     return at_least(smallest, data.mu, allowance=ROUNDING, detail=words)
 
 
-def _exit_is_unique(evidence: Evidence) -> Measurement:
+def _exit_is_unique(evidence: Evidence) -> Comparison:
     """At an intersection of two hyperplanes each side's velocity, whatever the selection, leaves both the same way.
 
     On the boundary of S_dead 0 is a selection, and a regular solution stays.
@@ -255,4 +265,4 @@ def _exit_is_unique(evidence: Evidence) -> Measurement:
             if np.any(w @ data.X.T > ON_BOUNDARY):
                 pulls = [_selection(data, w, on, choice) for choice in product((0.0, 1.0), repeat=2)]
                 wrong += [bool(np.any(signs[list(on)] * (data.X[list(on)] @ pull) <= 0.0)) for pull in pulls]
-    return none_of(sum(need(wrong, "no intersection of two hyperplanes beside 0")), total=len(wrong))
+    return none_of(sum(require(wrong, "no intersection of two hyperplanes beside 0")), total=len(wrong))

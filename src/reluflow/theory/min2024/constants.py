@@ -13,7 +13,7 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network.network import row_norms
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 
 FIRST_FACTOR = 8.0  # of (28); the printed 4 gives twice what (29) claims (erratum E2)
 
@@ -140,7 +140,7 @@ class ProofConstants:
         return min(self.log_first, self.log_second)
 
 
-@kept
+@computed_once
 def data_constants(evidence: Evidence) -> DataConstants:
     """mu, X_min, X_max and the classes, computed once per evidence."""
     facts = evidence.facts
@@ -153,7 +153,7 @@ def data_constants(evidence: Evidence) -> DataConstants:
     )
 
 
-@kept
+@computed_once
 def proof_constants(evidence: Evidence) -> ProofConstants:
     """All constants of the alignment proof; needs Assumption 1 (mu > 0) to be finite.
 

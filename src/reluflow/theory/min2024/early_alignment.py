@@ -11,21 +11,22 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.published.min2024 import two_points
 from reluflow.geometry.alignment import align
-from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import (
-    Measurement,
+from reluflow.theory.comparison import (
+    Comparison,
     Values,
     all_of,
     at_least,
     at_most,
     fitted_slope,
-    held,
     missing,
-    need,
-    needs,
     none_of,
     nothing,
+    require,
+    requires,
+    worst_compared,
 )
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.measures import Constants
 from reluflow.theory.min2024.activation_changes import Stay, alignment_time, pattern_history
 from reluflow.theory.min2024.constants import (
     FIRST_FACTOR,
@@ -38,7 +39,6 @@ from reluflow.theory.min2024.growth import NO_FIT, fit_bound, groups
 from reluflow.theory.min2024.landmarks import fitted_time, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, OUTSIDE, Moment, cones_of, moments_from, moments_until
 from reluflow.theory.min2024.small_outputs import log_at_most
-from reluflow.theory.theorem import Constants
 
 NUM_DRAWS = 4000
 ALONG = 1e-9  # radians: below this a draw is along an aggregate
@@ -57,7 +57,7 @@ def _log_output_of_29(evidence: Evidence) -> float:
     return math.log(unit_rate(evidence) / (4.0 * data.n * data.largest_norm))
 
 
-def _window_suffices(evidence: Evidence) -> Measurement:
+def _window_suffices(evidence: Evidence) -> Comparison:
     """t_1 <= T is exactly the second term of (28)."""
     T, t_1 = proof_constants(evidence).horizon, proof_constants(evidence).t_1
     return at_least(T, t_1, allowance=1e-9 * t_1, detail=f"T = {T:.8g}, t_1 = {t_1:.8g}")
@@ -71,13 +71,13 @@ def _first_term_implies_29(evidence: Evidence) -> float:
     return log_scale + math.log(2.0 * math.sqrt(m) * data.largest_norm) + 2.0 * constants.log_largest_start
 
 
-def _outputs_of_29(evidence: Evidence) -> Measurement:
-    found = need(moments_until(evidence, proof_constants(evidence).horizon), "no snapshot in [0, T]")
+def _outputs_of_29(evidence: Evidence) -> Comparison:
+    found = require(moments_until(evidence, proof_constants(evidence).horizon), "no snapshot in [0, T]")
     measured, bound = max(moment.log_largest_output for moment in found), _log_output_of_29(evidence)
     return log_at_most(measured, bound, detail=f"log max|f| = {measured:.6g} against at most {bound:.6g} on [0, T]")
 
 
-def _boundary_speed(evidence: Evidence) -> Measurement:
+def _boundary_speed(evidence: Evidence) -> Comparison:
     """s_j d/dt <u_j, y_i x_i/|x_i|> at <w_j, x_i> = 0, for neurons active on some other sample."""
     data, speeds = data_constants(evidence), []
     for moment in moments_until(evidence, proof_constants(evidence).horizon):
@@ -87,10 +87,10 @@ def _boundary_speed(evidence: Evidence) -> Measurement:
             pull = (np.where(moment.cosines[j] > AT_BOUNDARY, 1.0, 0.0) * moment.forces) @ data.X
             across = pull - (pull @ moment.directions[j]) * moment.directions[j]
             speeds.append(float(moment.ratios[j] * (across @ data.unit_signed[i])))
-    need(speeds or not pattern_history(evidence).flips, "no snapshot holds a living neuron on a hyperplane")
+    require(speeds or not pattern_history(evidence).flips, "no snapshot holds a living neuron on a hyperplane")
     bound = data.mu**1.5 * data.smallest_norm / 2.0
     words = "slowest of {count} crossings {measured:.6g}, at least {bound:.6g}"
-    return held(speeds, "at_least", bound, words=words, empty="no neuron met a hyperplane")
+    return worst_compared(speeds, "at_least", bound, words=words, empty="no neuron met a hyperplane")
 
 
 def _wandering(evidence: Evidence) -> list[tuple[Stay, int, int]]:
@@ -104,7 +104,7 @@ def _wandering(evidence: Evidence) -> list[tuple[Stay, int, int]]:
     return found
 
 
-def _dwell(evidence: Evidence) -> Measurement:
+def _dwell(evidence: Evidence) -> Comparison:
     """Length of every stay outside the traps over 4/(kappa sqrt(mu) X_min n_a)."""
     horizon, rate = proof_constants(evidence).horizon, unit_rate(evidence)
     ratios = [(min(s.end, horizon) - s.start) * rate * s.num_active / 4.0 for s, _, _ in _wandering(evidence)]
@@ -112,17 +112,19 @@ def _dwell(evidence: Evidence) -> Measurement:
     return at_most(worst, 1.0, detail=f"longest of {len(ratios)} stays is {worst:.6g} of its bound")
 
 
-def _seen(evidence: Evidence, ratios: list[FloatArray], where: str, chosen: Callable[[int, int], bool]) -> Measurement:
+def _seen(evidence: Evidence, ratios: list[FloatArray], where: str, chosen: Callable[[int, int], bool]) -> Comparison:
     """Speeds over their bounds, at least 1; where no snapshot shows any, not enough evidence or nothing to show."""
     if ratios:
-        return held(ratios, "at_least", 1.0, words="smallest speed over its bound is {measured:.6g} in {count} cases")
+        return worst_compared(
+            ratios, "at_least", 1.0, words="smallest speed over its bound is {measured:.6g} in {count} cases"
+        )
     missed = sum(chosen(cone, sign) for _, cone, sign in _wandering(evidence))
     if missed:
         return missing(f"a snapshot during one of {missed} stays {where}")
     return nothing(f"no neuron was ever {where}")
 
 
-def _turning_towards(evidence: Evidence) -> Measurement:
+def _turning_towards(evidence: Evidence) -> Comparison:
     """(a) outside S_+, S_-, S_dead: s d/dt cos(w_j, x_a) >= xi sqrt(mu) n_a X_min/2; ratio of the two sides."""
     data, xi, ratios = data_constants(evidence), proof_constants(evidence).xi, []
     for moment in moments_until(evidence, proof_constants(evidence).horizon):
@@ -135,7 +137,7 @@ def _turning_towards(evidence: Evidence) -> Measurement:
     return _seen(evidence, ratios, "outside all three cones", lambda cone, sign: cone == OUTSIDE)
 
 
-def _turning_away(evidence: Evidence) -> Measurement:
+def _turning_away(evidence: Evidence) -> Comparison:
     """(b) in the other sign's cone: d/dt cos(w_j, x_other) <= -zeta sqrt(mu) n_a X_min/2; ratio of the two sides."""
     data, constants, ratios = data_constants(evidence), proof_constants(evidence), []
     for moment in moments_until(evidence, constants.horizon):
@@ -167,14 +169,14 @@ def paths_of(evidence: Evidence) -> list[list[tuple[int, int]]]:
     return found
 
 
-def _paths_are_valid(evidence: Evidence) -> Measurement:
+def _paths_are_valid(evidence: Evidence) -> Comparison:
     """Own samples are only gained, others only lost, and (0, 0) only ends a path (erratum E6)."""
     steps = [step for path in paths_of(evidence) for step in pairwise(path)]
     valid = sum(a != b and b[0] >= a[0] and b[1] <= a[1] and a != (0, 0) for a, b in steps)
     return none_of(len(steps) - valid, total=len(steps))
 
 
-def _paths_end(evidence: Evidence) -> Measurement:
+def _paths_end(evidence: Evidence) -> Comparison:
     data, signs = data_constants(evidence), np.sign(evidence.network.a)
     ends = [path[-1] for path in paths_of(evidence)]
     wrong = sum(1 for j, end in enumerate(ends) if end not in ((data.count(int(signs[j])), 0), (0, 0)))
@@ -196,7 +198,7 @@ def _maximal_path(evidence: Evidence) -> Values:
     return (search(a, b) - path_length(a, b) for a, b in ((plus, minus), (minus, plus)))
 
 
-def aligned_by(evidence: Evidence, name: str) -> Measurement:
+def aligned_by(evidence: Evidence, name: str) -> Comparison:
     """tau_align is at most the constant of this name."""
     measured, time = alignment_time(evidence), float(getattr(proof_constants(evidence), name))
     words = f"every neuron is in its trap from {measured:.6g} on, {name} = {time:.6g}"
@@ -220,8 +222,8 @@ def _aligned_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return moments_from(evidence, proof_constants(evidence).t_1)
 
 
-@needs(_aligned_moments, "no snapshot at t_1")
-def _classified(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_aligned_moments, "no snapshot at t_1")
+def _classified(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """Neurons outside both traps at the first snapshot from t_1 on."""
     first = found[0]
     outside = int(np.sum((first.cones != DEAD) & (first.cones != first.signs)))
@@ -229,8 +231,8 @@ def _classified(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
     return none_of(outside, detail=f"{outside} neurons outside their traps at t_1; {counts}")
 
 
-@needs(_aligned_moments, "no snapshot at t_1")
-def _active_ones_survive(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_aligned_moments, "no snapshot at t_1")
+def _active_ones_survive(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """A neuron active on an own sample at the start is in its cone at t_1."""
     data, signs = data_constants(evidence), np.sign(evidence.network.a)
     is_own = data.y[None, :] == signs[:, None]
@@ -239,17 +241,17 @@ def _active_ones_survive(evidence: Evidence, found: tuple[Moment, ...]) -> Measu
     return none_of(lost, total=int(np.sum(starts_active)))
 
 
-@needs(_aligned_moments, "two snapshots after t_1", at_least=2)
-def _trapped(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_aligned_moments, "two snapshots after t_1", at_least=2)
+def _trapped(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     lost = sum(int(np.sum(moment.cones != found[0].cones)) for moment in found[1:])
     return none_of(lost, detail=f"{lost} changes of cone over {len(found)} snapshots after t_1")
 
 
-def _within_window(evidence: Evidence) -> Measurement:
+def _within_window(evidence: Evidence) -> Comparison:
     """T <= t_2 <= (39); the slack is the smaller distance."""
     signs = [group.sign for group in groups(evidence)]
-    times = [(need(fitted_time(evidence, sign), NO_FIT), fit_bound(evidence, sign)) for sign in signs]
-    need(times, NO_FIT)
+    times = [(require(fitted_time(evidence, sign), NO_FIT), fit_bound(evidence, sign)) for sign in signs]
+    require(times, NO_FIT)
     horizon = proof_constants(evidence).horizon
     slack = min(min(t - horizon, bound - t) for t, bound in times)
     latest, longest = (max(each) for each in zip(*times, strict=True))
@@ -270,7 +272,7 @@ def _refined(evidence: Evidence) -> Values:
     """cos(w_j, x_+-) at the first snapshot from t_2^+- on."""
     for group in groups(evidence):
         later = [moment for moment in group.moments if group.fitted is not None and moment.time >= group.fitted]
-        yield need(later, NO_FIT)[0].directions[group.neurons] @ group.unit
+        yield require(later, NO_FIT)[0].directions[group.neurons] @ group.unit
 
 
 @drawn("draws")
@@ -279,7 +281,7 @@ def _draws(evidence: Evidence) -> FloatArray:
     return np.random.default_rng(7).standard_normal((NUM_DRAWS, evidence.dataset.d))
 
 
-def _active_frequency(evidence: Evidence) -> Measurement:
+def _active_frequency(evidence: Evidence) -> Comparison:
     """Frequency of being active on at least one own sample; four standard deviations of the draw are forgiven."""
     data, draws = data_constants(evidence), _draws(evidence)
     frequencies = [float(np.mean(np.any(draws @ data.X[data.members(s)].T > 0.0, axis=1))) for s in data.classes]
@@ -287,7 +289,7 @@ def _active_frequency(evidence: Evidence) -> Measurement:
     return at_least(min(frequencies), 0.5, allowance=2.0 / np.sqrt(len(draws)), detail=words)
 
 
-def _draws_reach_their_cone(evidence: Evidence) -> Measurement:
+def _draws_reach_their_cone(evidence: Evidence) -> Comparison:
     """Every drawn neuron that is active on an own sample ends in its cone under (4), in closed form."""
     data, draws = data_constants(evidence), _draws(evidence)
     statements, norms = [], np.linalg.norm(draws, axis=1)

@@ -11,8 +11,8 @@ from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.geometry.alignment import align_until
 from reluflow.losses import ExponentialLoss, LogisticLoss
+from reluflow.theory.comparison import Comparison, at_least, at_most, equals, none_of
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, at_least, at_most, equals, none_of
 from reluflow.theory.min2024.assumptions import EXAMPLE, SPATIAL
 from reluflow.theory.min2024.constants import DataConstants
 from reluflow.theory.min2024.fitting import stable_rank_limit
@@ -28,7 +28,7 @@ def _constants(dataset: Dataset) -> DataConstants:
     return DataConstants(dataset.X, dataset.y, facts.pairs.mu, float(facts.norms.min()), float(facts.norms.max()))
 
 
-def _cap(*, printed: bool) -> Measurement:
+def _cap(*, printed: bool) -> Comparison:
     """A neuron 10 degrees from x_-: the cap of parameter zeta around x_- must not hold it, and must lie in S_-."""
     data = _constants(load(EXAMPLE))
     cosine = math.cos(math.radians(10.0))
@@ -39,7 +39,7 @@ def _cap(*, printed: bool) -> Measurement:
     return none_of(int(not is_inside) + int(not holds_none), total=2, detail=words)
 
 
-def _output_bound(factor: float) -> Measurement:
+def _output_bound(factor: float) -> Comparison:
     """Lemma 3's bound on |f| at the eps of (28) with this factor, over (29), on the example with m = 10, W_max = 1."""
     data = _constants(load(EXAMPLE))
     unit = data.mu**2 * math.sqrt(data.mu) * data.smallest_norm
@@ -48,7 +48,7 @@ def _output_bound(factor: float) -> Measurement:
     return at_most(ratio, 1.0, allowance=1e-12, detail=f"with {factor:g} in (28) Lemma 3 gives {ratio:.4g} times (29)")
 
 
-def _order_of_t_1(power: float) -> Measurement:
+def _order_of_t_1(power: float) -> Comparison:
     """Exponent of t_1 of (30) in mu between two nearly orthogonal pairs, against -power."""
     times = []
     for name in ("min-correlated", "min-nearly-orthogonal"):
@@ -60,7 +60,7 @@ def _order_of_t_1(power: float) -> Measurement:
     return equals(slope, -power, atol=0.01, detail=f"t_1 grows like mu^{slope:.4g}, claimed mu^{-power:g}")
 
 
-def _unit_force(factor: float) -> Measurement:
+def _unit_force(factor: float) -> Comparison:
     """Lemma 2: the largest |force(h, y) - y| - 2|h| on [-1, 1] of so many times the logistic loss, at most 0."""
     loss, h = LogisticLoss(reduction="sum", factor=factor), np.linspace(-1.0, 1.0, 2001)
     excess = max(
@@ -71,7 +71,7 @@ def _unit_force(factor: float) -> Measurement:
     return at_most(excess, 0.0, allowance=1e-15, detail=f"largest |force - y| - 2|h| of {name} is {excess:.3g}")
 
 
-def _path_steps(*, printed: bool) -> Measurement:
+def _path_steps(*, printed: bool) -> Comparison:
     """Steps of the paths of 36 positive neurons that break condition 2, as printed or with both inequalities turned."""
     dataset, angles = load(EXAMPLE), np.linspace(0.0, 2.0 * np.pi, 36, endpoint=False) + 0.01
     w = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -82,7 +82,7 @@ def _path_steps(*, printed: bool) -> Measurement:
     return none_of(broken, total=len(is_gain), detail=f"{broken} of {len(is_gain)} steps break condition 2")
 
 
-def _time_of_one_sample(*, printed: bool) -> Measurement:
+def _time_of_one_sample(*, printed: bool) -> Comparison:
     """When a negative neuron 60 degrees from one positive sample dies, against t_1 as printed or in harmonic form."""
     data = _constants(Dataset([[1.0, 0.0]], [1.0]))
     angle = math.radians(60.0)  # d(cos)/dt = -(1 - cos^2)|x| until cos = 0
@@ -93,7 +93,7 @@ def _time_of_one_sample(*, printed: bool) -> Measurement:
     return at_most(needed, t_1, detail=f"the neuron dies at t = {needed:.4g}, t_1 = {t_1:.4g} for n = 1")
 
 
-def _opposite_classes(*, printed: bool) -> Measurement:
+def _opposite_classes(*, printed: bool) -> Comparison:
     """|x_+ + x_-|/|x_+|, 0 as the proof of Lemma 8 has it, or least cos(-x_-, y_i x_i): -x_- is in the dual of K."""
     data = _constants(load(EXAMPLE))
     plus, minus = data.total(1), data.total(-1)
@@ -104,7 +104,7 @@ def _opposite_classes(*, printed: bool) -> Measurement:
     return at_least(least, data.mu, detail=f"least cos(-x_-, y_i x_i) = {least:.4g}, at least mu = {data.mu:.4g}")
 
 
-def _stable_rank(*, printed: bool) -> Measurement:
+def _stable_rank(*, printed: bool) -> Comparison:
     """The limit of the stable rank on the example in R^3, against 2 or at most 2/(1 + mu)."""
     facts = _facts(load(SPATIAL))
     limit, bound = stable_rank_limit(facts), 2.0 / (1.0 + facts.pairs.mu)
@@ -113,7 +113,7 @@ def _stable_rank(*, printed: bool) -> Measurement:
     return at_most(limit, bound, detail=f"the stable rank tends to {limit:.6g}, at most {bound:.6g}")
 
 
-def _turning(cosine: float) -> Measurement:
+def _turning(cosine: float) -> Comparison:
     """(37) for a neuron at this cosine to x_+, pulled by x_a = 3/2 x_+ in length, at cosine 1/3 to x_+ and on its side.
 
     d cos/dt = (1/3 - cos cos(w, x_a)) |x_a| against (1/3 - cos) |x_+|/2: the bound replaces |x_a| by a smaller number.
@@ -123,7 +123,7 @@ def _turning(cosine: float) -> Measurement:
     return at_least(speed, bound, detail=f"d cos/dt = {speed:.4g} against {bound:.4g} at cos = {cosine:g}, |x_+| = 1")
 
 
-def _closed(*, printed: bool) -> Measurement:
+def _closed(*, printed: bool) -> Comparison:
     """The limit 0 of the output weights 1, 1/2, 1/4, ..., all in the set for s_j = 1: must be in it too."""
     members = 0.5 ** np.arange(1100.0)  # the last ones are 0 in doubles, as in the limit
     limit = float(members[-1])
@@ -131,7 +131,7 @@ def _closed(*, printed: bool) -> Measurement:
     return equals(float(np.sign(limit)), 1.0, atol=0.0, detail=words) if printed else at_least(limit, 0.0, detail=words)
 
 
-def _leaves_dead_cone(*, printed: bool) -> Measurement:
+def _leaves_dead_cone(*, printed: bool) -> Comparison:
     """w_1 at t = 2 of a solution from S_dead for x = (1, 0): of one that leaves, or of the regular one, which stays."""
 
     def stays(times: FloatArray) -> FloatArray:

@@ -9,15 +9,26 @@ from itertools import pairwise
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.theory.evidence import Evidence, FlowPlan
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_least,
+    at_most,
+    fitted_slope,
+    nothing,
+    require,
+    requires,
+    worst_compared,
+)
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, fitted_slope, held, need, needs, nothing
+from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.measures import Constants
 from reluflow.theory.min2024.assumptions import both_cones_held
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.growth import dead_neurons, groups
 from reluflow.theory.min2024.landmarks import landmarks, last_fitted_time
 from reluflow.theory.min2024.moving_neurons import Moment, moments, moments_from
-from reluflow.theory.theorem import Constants
 
 LN2 = math.log(2.0)
 LATE_LOG_TIMES = (2.0, 7.0, 20.0, 60.0, 180.0, 600.0)  # log t at which the stable rank is read
@@ -34,9 +45,12 @@ def best_factor(evidence: Evidence) -> float:
     return 1.0 if evidence.loss.name == "exponential" else 1.0 / (4.0 * LN2**2)
 
 
-def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Measurement:
+def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Comparison:
     """|grad L|^2 over factor |a|^2 L^2 rho^2 at the snapshots where every sample is classified; None is the best."""
-    margin, factor = need(evidence.facts.separator, "the max-margin separator").margin, factor or best_factor(evidence)
+    margin, factor = (
+        require(evidence.facts.separator, "the max-margin separator").margin,
+        factor or best_factor(evidence),
+    )
     ratios = []
     for moment in moments(evidence):
         if np.all(moment.data.y * moment.network.shape_outputs(moment.data.X) >= 0.0):
@@ -44,7 +58,7 @@ def _linear_decrease(evidence: Evidence, factor: float | None = None) -> Measure
             ratios.append(moment.gauged_gradient_square / (output_square * moment.loss_value**2 * margin**2) / factor)
     words = f"smallest -dL/dt over its bound is {{measured:.6g}} in {{count}} snapshots, rho = {margin:.6g}"
     without = "no snapshot with every y_i f_i >= 0"
-    return held(ratios, "at_least", 1.0, words=words, without=without, allowance=1e-12)
+    return worst_compared(ratios, "at_least", 1.0, words=words, without=without, allowance=1e-12)
 
 
 def _linear_plan(evidence: Evidence) -> FlowPlan:
@@ -64,8 +78,8 @@ def _slope_of_loss(evidence: Evidence, factor: float | None = None) -> Values:
         yield gradient_square / moment.loss_value**2 / rate
 
 
-@needs(_fitted_moments, "two snapshots after t_2", at_least=2)
-def loss_under_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_fitted_moments, "two snapshots after t_2", at_least=2)
+def loss_under_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """L(t) (L(s) alpha (t - s) + 1)/L(s) <= 1 for all snapshots t >= s >= t_2, s the first of them."""
     first, rate = found[0], proof_constants(evidence).rate
     ratios = [
@@ -85,8 +99,8 @@ def stable_rank(w: FloatArray) -> float:
     return float(np.sum((singular / singular[0]) ** 2))
 
 
-@needs(_fitted_moments, "two snapshots after t_2", at_least=2)
-def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_fitted_moments, "two snapshots after t_2", at_least=2)
+def norm_over_curve(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """|W|_F^2 - log(n/curve(t))/X_max at the snapshots from t_2 on, curve the bound on the loss.
 
     |f(x)| <= |W|_F^2 |x| for a balanced network, so L >= n exp(-X_max |W|_F^2) and the norm grows with log t.
@@ -105,21 +119,21 @@ def _frobenius(moment: Moment) -> float:
     return float(np.sum(moment.network.w**2)) * math.exp(2.0 * moment.network.log_scale)
 
 
-def with_both_cones(measure: Callable[[Evidence], Measurement]) -> Callable[[Evidence], Measurement]:
+def with_both_cones(measure: Callable[[Evidence], Comparison]) -> Callable[[Evidence], Comparison]:
     """The second part of Theorem 1 speaks only of runs in which the cone of each class present holds a neuron."""
 
-    def guarded(evidence: Evidence) -> Measurement:
+    def guarded(evidence: Evidence) -> Comparison:
         judged = both_cones_held(evidence)
         return measure(evidence) if judged.holds else nothing(f"a cone holds no neuron: {judged.detail}")
 
     return guarded
 
 
-def low_rank(evidence: Evidence) -> Measurement:
+def low_rank(evidence: Evidence) -> Comparison:
     """(|W|_F^2 - 2|W|_2^2)/|W|_2^2 against 4 sqrt(m) eps W_max^2/|W|_2^2, at every snapshot from t_1 on."""
     if evidence.dataset.d < 3:
         return nothing(PLANE)
-    found = need(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot after t_1")
+    found = require(moments_from(evidence, proof_constants(evidence).t_1), "no snapshot after t_1")
     worst = max(stable_rank(moment.network.w) - 2.0 - _allowance(evidence, moment) for moment in found)
     return at_most(worst, 0.0, detail=f"stable rank exceeds 2 + 4 sqrt(m) eps W_max^2/|W|_2^2 by {worst:.6g}")
 
@@ -160,7 +174,7 @@ def _log_group_bound(evidence: Evidence, size: int) -> float:
     return math.log(4.0 * size / math.sqrt(m)) + constants.log_scale + 2.0 * constants.log_largest_start
 
 
-def _group_rank(evidence: Evidence, sign: int) -> Measurement:
+def _group_rank(evidence: Evidence, sign: int) -> Comparison:
     """(41), (42): largest |W_+-|_F^2 - |W_+-|_2^2 - 4 eps W_max^2 |V~|/sqrt(m), over |W_+-|_2^2."""
     group = next((g for g in groups(evidence) if g.sign == sign), None)
     if group is None:
@@ -173,12 +187,12 @@ def _group_rank(evidence: Evidence, sign: int) -> Measurement:
         log_spectral = 2.0 * (math.log(float(singular[0])) + moment.network.log_scale)
         rest = float(np.sum((singular[1:] / singular[0]) ** 2))
         worst = max(worst, rest - math.exp(min(log_bound - log_spectral, LARGEST_EXPONENT)))
-    need(not math.isinf(worst), "no snapshot after t_1 that holds the whole group")
+    require(not math.isinf(worst), "no snapshot after t_1 that holds the whole group")
     words = f"the rest of the spectrum exceeds its bound by {worst:.3g} of |W|_2^2 (rounding leaves {RANK_ROUNDING:g})"
     return at_most(worst, 0.0, allowance=RANK_ROUNDING, detail=words)
 
 
-def _dead_norm(evidence: Evidence) -> Measurement:
+def _dead_norm(evidence: Evidence) -> Comparison:
     """(43): log |W_dead|_F^2 against log(4 eps W_max^2 |V~_dead|/sqrt(m))."""
     dead = dead_neurons(evidence)
     if not np.any(dead):
@@ -189,12 +203,12 @@ def _dead_norm(evidence: Evidence) -> Measurement:
     return at_most(largest, bound, detail=f"log |W_dead|_F^2 = {largest:.6g} for {int(np.sum(dead))} dead neurons")
 
 
-@needs(_fitted_moments, "three snapshots after t_2", at_least=3)
-def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_fitted_moments, "three snapshots after t_2", at_least=3)
+def _norm_diverges(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     """Smallest rise of |W|_F^2 between snapshots after t_2: it never stops growing."""
     sizes = [_frobenius(m) for m in found]
     words = f"|W|_F^2 rises from {sizes[0]:.6g} to {sizes[-1]:.6g}; smallest rise {{measured:.3g}}"
-    return held((b - a for a, b in pairwise(sizes)), "at_least", 0.0, words=words)
+    return worst_compared((b - a for a, b in pairwise(sizes)), "at_least", 0.0, words=words)
 
 
 def stable_rank_limit(facts: DatasetFacts) -> float:
@@ -216,11 +230,11 @@ def _late_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(landmarks(evidence).last_fitted + math.exp(log_time) for log_time in LATE_LOG_TIMES))
 
 
-def _limit_below_bound(evidence: Evidence) -> Measurement:
+def _limit_below_bound(evidence: Evidence) -> Comparison:
     return at_most(stable_rank_limit(evidence.facts), 2.0 / (1.0 + data_constants(evidence).mu), allowance=1e-12)
 
 
-def _approach(evidence: Evidence) -> Measurement:
+def _approach(evidence: Evidence) -> Comparison:
     """Exponent of |stable rank - limit| in log t; or the gap is below rounding from the start.
 
     A neuron's part off the span of the support samples of its class is frozen once the class is fitted, while |w| grows
@@ -228,7 +242,7 @@ def _approach(evidence: Evidence) -> Measurement:
     """
     limit = stable_rank_limit(evidence.facts)
     late = [moment for moment in moments(evidence) if moment.time > math.exp(LATE_LOG_TIMES[1])]
-    need(len(late) >= 3, "three snapshots after t = e^7")
+    require(len(late) >= 3, "three snapshots after t = e^7")
     gaps = np.array([abs(stable_rank(moment.network.w) - limit) for moment in late])
     words = f"gap {gaps[0]:.3g} at t = {late[0].time:.3g}, {gaps[-1]:.3g} at t = {late[-1].time:.3g}"
     if np.all(gaps <= ROUNDING):
@@ -237,7 +251,7 @@ def _approach(evidence: Evidence) -> Measurement:
     return at_most(exponent, SLOWEST_EXPONENT, detail=f"{words}: falls like (log t)^{exponent:.4g}")
 
 
-def ranks_in_space(evidence: Evidence, *, from_last: bool) -> Measurement:
+def ranks_in_space(evidence: Evidence, *, from_last: bool) -> Comparison:
     """The largest stable rank at the snapshots, or that at the last; at most 2, as Theorem 1 says of the limit."""
     if evidence.dataset.d < 3:
         return nothing(PLANE)

@@ -11,12 +11,12 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.network.network import row_norms
-from reluflow.theory.evidence import Evidence, kept
-from reluflow.theory.measurement import Measurement, Values, at_most, fitted_slope, need
+from reluflow.theory.comparison import Comparison, Values, at_most, fitted_slope, require
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.measures import Constants
 from reluflow.theory.min2024.constants import data_constants, proof_constants
 from reluflow.theory.min2024.landmarks import fitted_time
 from reluflow.theory.min2024.moving_neurons import DEAD, Moment, moments_from, moments_until
-from reluflow.theory.theorem import Constants
 
 ROUNDING = 1e-9
 DECOMPOSITION = 1e-10  # relative; measured 2e-16
@@ -78,7 +78,7 @@ class Group:
         return float(np.logaddexp.reduce(2.0 * moment.log_norms[self.neurons]))
 
 
-@kept
+@computed_once
 def groups(evidence: Evidence) -> tuple[Group, ...]:
     """The nonempty groups V~_+ and V~_-, read off the first snapshot at or after t_1."""
     data, found = data_constants(evidence), []
@@ -120,7 +120,7 @@ def _norms_grow(evidence: Evidence) -> Values:
 
 def _loss_splits(evidence: Evidence) -> Values:
     """|L - L_+ - L_-| / L, with L_+- seen by the neurons of one cone on the samples of one class alone."""
-    found = need(groups(evidence), "no snapshot after t_1")
+    found = require(groups(evidence), "no snapshot after t_1")
     for moment in found[0].moments:
         total, data, network = 0.0, moment.data, moment.network
         for sign in (1, -1):
@@ -231,7 +231,7 @@ def _log_norm_at_fit(evidence: Evidence) -> float:
 def _norm_at_fit(evidence: Evidence) -> Values:
     """From t_2^+- on the group's sum of |w_j|^2 is at least 1/(4 X_max)."""
     for group in groups(evidence):
-        fitted = need(group.fitted, NO_FIT)
+        fitted = require(group.fitted, NO_FIT)
         yield from (group.log_norm_square(moment) for moment in group.moments if moment.time >= fitted)
 
 
@@ -244,12 +244,12 @@ def fit_bound(evidence: Evidence, sign: int) -> float:
 
 
 def _fit_is_late(evidence: Evidence) -> Values:
-    return (need(fitted_time(evidence, group.sign), NO_FIT) for group in groups(evidence))
+    return (require(fitted_time(evidence, group.sign), NO_FIT) for group in groups(evidence))
 
 
-def _fit_is_early(evidence: Evidence) -> Measurement:
-    times = [(need(group.fitted, NO_FIT), fit_bound(evidence, group.sign)) for group in groups(evidence)]
-    return at_most(*min(need(times, NO_NEURON), key=lambda time: time[1] - time[0]))
+def _fit_is_early(evidence: Evidence) -> Comparison:
+    times = [(require(group.fitted, NO_FIT), fit_bound(evidence, group.sign)) for group in groups(evidence)]
+    return at_most(*min(require(times, NO_NEURON), key=lambda time: time[1] - time[0]))
 
 
 def _fit_slope(evidence: Evidence) -> Values:
@@ -258,7 +258,7 @@ def _fit_slope(evidence: Evidence) -> Values:
     for group in groups(evidence):
         times = [fitted_time(run, group.sign) for run in runs]
         known = [(run.network.log_scale, t) for run, t in zip(runs, times, strict=True) if t is not None]
-        need(len(known) >= 2, "t_2 at two scales at least")
+        require(len(known) >= 2, "t_2 at two scales at least")
         slope = fitted_slope([-scale for scale, _ in known], [t for _, t in known])
         yield abs(slope * float(np.linalg.norm(group.aggregate)) - 1.0)
 

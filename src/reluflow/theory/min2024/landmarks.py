@@ -9,7 +9,8 @@ import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.geometry.alignment import align, align_until
-from reluflow.theory.evidence import Evidence, FlowPlan, kept
+from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, proof_constants
 from reluflow.theory.min2024.moving_neurons import ON_BOUNDARY, Moment, moments
 
@@ -43,7 +44,7 @@ class Landmarks:
         return max([t for t in self.fitted if math.isfinite(t)], default=self.alignment)
 
 
-@kept
+@computed_once
 def landmarks(evidence: Evidence) -> Landmarks:
     """Predict the alignment time and t_2^+- without a run."""
     network, data = evidence.network, data_constants(evidence)
@@ -131,7 +132,7 @@ def own_output(moment: Moment, sign: int, neurons: BoolArray) -> tuple[float, fl
     return float(abs(values[place])), float(np.sign(values[place]) * speeds[place])
 
 
-@kept
+@computed_once
 def fitted_time(evidence: Evidence, sign: int) -> float | None:
     """t_2^+ (sign 1) or t_2^- (sign -1), by cubic Hermite interpolation between snapshots; None if not seen.
 

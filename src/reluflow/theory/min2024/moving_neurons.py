@@ -16,7 +16,7 @@ from reluflow.arrays import BoolArray, FloatArray, IntArray
 from reluflow.losses import AbstractLoss
 from reluflow.network import Network
 from reluflow.network.network import row_norms
-from reluflow.theory.evidence import Evidence, kept
+from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.min2024.constants import DataConstants, data_constants
 
 ON_BOUNDARY = 1e-12  # a cosine below this is 0 to rounding: dead neurons stand on a boundary to within 2e-16
@@ -212,7 +212,7 @@ def force_excess(loss: AbstractLoss, outputs: FloatArray, y: FloatArray) -> Floa
     return -outputs
 
 
-@kept
+@computed_once
 def moments(evidence: Evidence) -> tuple[Moment, ...]:
     """One moment per snapshot, in order of time."""
     data = data_constants(evidence)

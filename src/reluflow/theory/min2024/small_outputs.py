@@ -11,19 +11,28 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.network.network import row_norms
-from reluflow.theory.condition import Judgement
+from reluflow.theory.comparison import (
+    Comparison,
+    Values,
+    at_most,
+    equals,
+    fitted_slope,
+    judgement,
+    nothing,
+    require,
+    requires,
+)
 from reluflow.theory.evidence import Evidence, drawn
-from reluflow.theory.measurement import Measurement, Values, at_most, equals, fitted_slope, need, needs, nothing
 from reluflow.theory.min2024.constants import certified_horizon, data_constants, start_norms
 from reluflow.theory.min2024.moving_neurons import Moment, force_excess, moments, moments_until
 
 ROUNDING = 1e-12  # relative; the ratios below come out with errors near 1e-15
 
 
-def _unit_slope(evidence: Evidence) -> Judgement:
+def _unit_slope(evidence: Evidence) -> Comparison:
     labels = np.array([-1.0, 1.0])
     gap = float(np.max(np.abs(evidence.loss.factor * evidence.loss.force_at_zero(labels) - labels)))
-    return Judgement(gap <= 1e-15, -gap, f"the force at zero output misses the label by {gap:.3g}")
+    return judgement(gap <= 1e-15, -gap, f"the force at zero output misses the label by {gap:.3g}")
 
 
 @drawn("outputs")
@@ -51,7 +60,7 @@ def _log_output_bound(evidence: Evidence, factor: float = 1.0) -> float:
     return _log_norm_bound(evidence, factor) + math.log(m) + math.log(data.largest_norm)
 
 
-def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Measurement:
+def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Comparison:
     """`at_most` for logarithms; the logarithm of 0 satisfies any bound, with no slack to print."""
     if log_measured == -math.inf:
         return nothing(f"{detail}: it vanishes")
@@ -59,17 +68,17 @@ def log_at_most(log_measured: float, log_bound: float, *, detail: str) -> Measur
 
 
 def _certified(evidence: Evidence) -> tuple[Moment, ...]:
-    return need(moments_until(evidence, certified_horizon(evidence)), "no snapshot in [0, T]")
+    return require(moments_until(evidence, certified_horizon(evidence)), "no snapshot in [0, T]")
 
 
-def norms_stay_small(evidence: Evidence, factor: float) -> Measurement:
+def norms_stay_small(evidence: Evidence, factor: float) -> Comparison:
     """max |w_j|^2 on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
     measured = max(2.0 * float(np.max(moment.log_norms)) for moment in _certified(evidence))
     bound = _log_norm_bound(evidence, factor)
     return at_most(measured, bound, detail=f"log max |w_j|^2 = {measured:.6g} against at most {bound:.6g} on [0, T]")
 
 
-def outputs_stay_small(evidence: Evidence, factor: float) -> Measurement:
+def outputs_stay_small(evidence: Evidence, factor: float) -> Comparison:
     """max |f| on [0, T] is at most factor times the sharp bound of Lemma 3; logarithms."""
     measured = max(moment.log_largest_output for moment in _certified(evidence))
     bound = _log_output_bound(evidence, factor)
@@ -90,14 +99,14 @@ def _small_moments(evidence: Evidence) -> tuple[Moment, ...]:
     return tuple(moment for moment in moments(evidence) if moment.log_largest_output <= 0.0)
 
 
-@needs(_small_moments, "no snapshot with max|f| <= 1")
-def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Measurement:
+@requires(_small_moments, "no snapshot with max|f| <= 1")
+def _error_ratio(evidence: Evidence, found: tuple[Moment, ...]) -> Comparison:
     data = data_constants(evidence)
     worst = max(float(np.max(moment.relative_error())) for moment in found) / (2.0 * data.n * data.largest_norm)
     return at_most(worst, 1.0, detail=f"largest error over 2 n X_max max|f| is {worst:.6g} in {len(found)} snapshots")
 
 
-def _error_identity(evidence: Evidence) -> Measurement:
+def _error_identity(evidence: Evidence) -> Comparison:
     """The error from the two velocities against the one from the excess force, where f is not tiny."""
     found = [moment for moment in _small_moments(evidence) if moment.log_largest_output > math.log(1e-4)]
     found, worst = found or list(_small_moments(evidence)[-1:]), -np.inf
@@ -109,7 +118,7 @@ def _error_identity(evidence: Evidence) -> Measurement:
     return at_most(worst, ROUNDING, detail=f"the two ways differ by {worst:.3g} in {len(found)} snapshots")
 
 
-def errors_stay_small(evidence: Evidence, factor: float) -> Measurement:
+def errors_stay_small(evidence: Evidence, factor: float) -> Comparison:
     """Lemma 1: the error in (4) on [0, T] is at most factor n X_max times the sharp output bound; logarithms."""
     data, worst = data_constants(evidence), max(_log_error(moment) for moment in _certified(evidence))
     log_bound = math.log(factor * data.n * data.largest_norm) + _log_output_bound(evidence)
@@ -124,13 +133,13 @@ def _log_error(moment: Moment) -> float:
 def _error_exponent(evidence: Evidence) -> float:
     """Exponent of the largest error on [0, T] in eps: T grows as eps falls, and still the error is O(eps)."""
     runs = (evidence, *evidence.sweep)
-    need(len(runs) >= 3, "a sweep of at least two more scales")
+    require(len(runs) >= 3, "a sweep of at least two more scales")
     errors = [max(_log_error(moment) for moment in _certified(run)) for run in runs]
-    need(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
+    require(np.all(np.isfinite(errors)), "the error vanishes at every snapshot")
     return fitted_slope([run.network.log_scale for run in runs], errors)
 
 
-@needs(_small_moments, "no snapshot with max|f| <= 1")
+@requires(_small_moments, "no snapshot with max|f| <= 1")
 def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
     """Lemma 10 with x_r among y_i x_i/|x_i|, x_a/|x_a| and the other class's aggregate."""
     data = data_constants(evidence)
@@ -140,7 +149,7 @@ def _psi_error(evidence: Evidence, found: tuple[Moment, ...]) -> Values:
             yield np.abs(np.sum(vectors * error, axis=1)) / (2.0 * data.n * data.largest_norm)
 
 
-def _psi_formula(evidence: Evidence) -> Measurement:
+def _psi_formula(evidence: Evidence) -> Comparison:
     """(psi_ra - psi_rj psi_aj)|x_a| is <x_r, P x_a>."""
     worst, across = 0.0, evidence.witness("projection", lambda: Moment.across)
     for moment in moments(evidence):

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.theory.condition import Judgement
-from reluflow.theory.evidence import Companion, Evidence, FlowPlan, drawn
-from reluflow.theory.measurement import Measurement, Values, at_least, at_most, equals, missing, none_of
+from reluflow.theory.comparison import Comparison, Values, at_least, at_most, equals, judgement, missing, none_of
+from reluflow.theory.evidence import Evidence, drawn
+from reluflow.theory.flow_plan import Companion, FlowPlan
 from reluflow.theory.min2024.constants import data_constants
 from reluflow.theory.min2024.landmarks import landmarks
 from reluflow.theory.min2024.moving_neurons import moments
@@ -126,7 +126,7 @@ def _stays_balanced(evidence: Evidence) -> Values:
         yield np.abs(snapshot.network.balancedness()[present]) / w_square[present]
 
 
-def _first_descent_step(evidence: Evidence) -> Measurement:
+def _first_descent_step(evidence: Evidence) -> Comparison:
     """a^2 - |w|^2 after one step of descent, over eta^2 |w|^2 |G|^2: it is cos^2(w, G) - 1 <= 0."""
     network, step = evidence.network, evidence.parameter("step")
     first = moments(evidence)[0]
@@ -153,7 +153,7 @@ def _zeroed_plan(evidence: Evidence) -> FlowPlan:
     return replace(plan, companions=(Companion("zeroed", zeroed, plan.times),))
 
 
-def _zeros_stay_zero(evidence: Evidence) -> Measurement:
+def _zeros_stay_zero(evidence: Evidence) -> Comparison:
     """Neurons that start at zero, of the run and of its companion, over all snapshots and the end."""
     moved = total = 0
     for run in (evidence.run, evidence.companions.get("zeroed")):
@@ -182,7 +182,7 @@ def _pieces(evidence: Evidence) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in pairwise(edges)]
 
 
-def _caratheodory_residual(evidence: Evidence) -> Measurement:
+def _caratheodory_residual(evidence: Evidence) -> Comparison:
     """|theta(t) - theta(s) - int_s^t F| over |theta(s)|, summed over the pieces between predicted crossings."""
     by_time = {moment.time: moment for moment in moments(evidence)}
     scale, total = evidence.network.log_scale, 0.0
@@ -222,10 +222,10 @@ def _sublevel_growth(evidence: Evidence) -> Values:
         yield math.sqrt(moment.gauged_gradient_square) / (bound * size)
 
 
-def _one_sample(evidence: Evidence, label: float) -> Judgement:
+def _one_sample(evidence: Evidence, label: float) -> Comparison:
     data = evidence.dataset
     fits = data.n == 1 and data.d == 2 and data.y[0] == label and np.array_equal(data.X[0], [1.0, 0.0])
-    return Judgement(bool(fits), None, f"{data.n} samples in dimension {data.d}")
+    return judgement(bool(fits), None, f"{data.n} samples in dimension {data.d}")
 
 
 def _euler_stops(evidence: Evidence) -> Values:
@@ -242,7 +242,7 @@ def _euler(evidence: Evidence, step: float) -> FloatArray:
     )
 
 
-def _limit_is_no_solution(evidence: Evidence) -> Measurement:
+def _limit_is_no_solution(evidence: Evidence) -> Comparison:
     """The limit of Euler's paths, extrapolated to step 0, put into the integral equation by quadrature."""
     slope, time = evidence.parameter("slope"), evidence.parameter("time")
     coarse, fine = (float(_euler(evidence, step)[-1]) for step in STEPS[-2:])
@@ -291,7 +291,7 @@ def _leaving_solves(evidence: Evidence) -> Values:
         yield path_residual(path, end, label=1.0, slope_at_zero=0.0, breaks=breaks)
 
 
-def _solutions_differ(evidence: Evidence) -> Measurement:
+def _solutions_differ(evidence: Evidence) -> Comparison:
     end, path = evidence.parameter("time"), evidence.witness("leaving 0", LeavingPath)
     distance = float(abs(path(np.array([end]))[0, 0]))
     words = f"at t = {end:g} the leaving solution has w_1 = {distance:.6g}, the constant one 0"

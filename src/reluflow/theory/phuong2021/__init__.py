@@ -1,1 +1,0 @@
-"""Phuong & Lampert (2021): orthogonally separable data [phuong2021]."""
