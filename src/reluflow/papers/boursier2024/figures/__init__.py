@@ -1,0 +1,1 @@
+"""The figures of Boursier & Flammarion (2024) [boursier2024]."""
