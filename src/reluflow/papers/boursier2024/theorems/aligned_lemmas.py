@@ -206,10 +206,7 @@ LEMMA_15 = Theorem(
     hypotheses=(*ACUTE, PROVED_SCALE, LARGE_EPS_2),
     conclusions=(Conclusion("projections", "<wbar_i(tau), x_k> >= delta_k for i in I and all k", _projections_at_tau),),
     constants=Quantities({"delta": least_projections, "log_least_eps_2": log_least_eps_2}),
-    parameters=(
-        EPS_1,
-        EPS_2,
-    ),
+    parameters=(EPS_1, EPS_2),
     plan=partial(tau_plan, sweep=()),
     log_scale=_lemma_15_scale,
     setting=PHASES_SETTING,

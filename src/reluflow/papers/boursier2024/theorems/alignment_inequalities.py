@@ -263,10 +263,7 @@ REMARK_1 = Theorem(
         Conclusion("slow", "no neuron turns faster than the law says before it meets a boundary", _not_faster),
     ),
     constants=_coverage,
-    parameters=(
-        EPS,
-        ALPHA_0,
-    ),
+    parameters=(EPS, ALPHA_0),
     plan=alignment_plan,
     log_scale=log_scale_below_star,
     setting=SETTING,

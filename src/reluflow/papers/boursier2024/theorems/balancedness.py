@@ -111,11 +111,7 @@ LEMMA_1 = Theorem(
             Level.EXACT,
         ),
     ),
-    parameters=(
-        UNTIL,
-        RTOL,
-        LR,
-    ),
+    parameters=(UNTIL, RTOL, LR),
     plan=_plan,
     record=descent_steps,
     setting=SETTING,

@@ -244,10 +244,7 @@ THM_1 = Theorem(
     ),
     constants=Quantities({}, others=(alignment_numbers, partial(theorem_numbers, saddles=False))),
     predictions=_predictions,
-    parameters=(
-        EPS,
-        ALPHA_0,
-    ),
+    parameters=(EPS, ALPHA_0),
     plan=swept_plan,
     log_scale=partial(informative_log_scale, saddles=False),
     setting=SETTING,

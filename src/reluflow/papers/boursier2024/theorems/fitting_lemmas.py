@@ -167,12 +167,7 @@ LEMMA_6 = Theorem(
     ),
     constants=Quantities({"d_bar": largest_pull, "least_minus_log_lambda": budget}, others=(_shape_of_the_loss,)),
     predictions=Quantities({"longest_fit": longest_fit}),
-    parameters=(
-        EPS_1,
-        EPS_2,
-        EPS_3_LARGE,
-        DELTA_PRIME,
-    ),
+    parameters=(EPS_1, EPS_2, EPS_3_LARGE, DELTA_PRIME),
     plan=phase_plan,
     log_scale=_own_scale,
     setting=PHASES_SETTING,

@@ -171,10 +171,7 @@ LEMMA_5 = Theorem(
         }
     ),
     predictions=Quantities({"shortest": _shortest_growth, "longest": _longest_growth}),
-    parameters=(
-        EPS_1,
-        EPS_2,
-    ),
+    parameters=(EPS_1, EPS_2),
     plan=_lemma_5_plan,
     log_scale=partial(scale_factor, log_lambda=-60.0),
     setting=PHASES_SETTING,

@@ -96,10 +96,7 @@ EQ_33 = Theorem(
         ),
         Conclusion("ascent", "until then <w/a, D> grows at the stated rate", _steady_ascent),
     ),
-    parameters=(
-        EPS,
-        ALPHA_0,
-    ),
+    parameters=(EPS, ALPHA_0),
     plan=alignment_plan,
     log_scale=partial(log_scale_settled, saddles=False),
     setting=SETTING,
@@ -181,10 +178,7 @@ EQ_36 = Theorem(
             AtLeast(_exponential, 0.0, allowance=1e-14, without=NEVER_SETTLED),
         ),
     ),
-    parameters=(
-        EPS,
-        ALPHA_0,
-    ),
+    parameters=(EPS, ALPHA_0),
     plan=alignment_plan,
     log_scale=log_scale_of_lifetimes,
     setting=SETTING,

@@ -221,10 +221,7 @@ APP_B_2 = Theorem(
         Conclusion("rate", "its rate over the second half of the plateau is the length of that extremal vector", _rate),
     ),
     predictions=_forecast_numbers,
-    parameters=(
-        DEGREES,
-        RATE_TOLERANCE,
-    ),
+    parameters=(DEGREES, RATE_TOLERANCE),
     plan=plateau_plan,
     setting=Setting(init="unbalanced", width=100),
     example=EXAMPLE,
