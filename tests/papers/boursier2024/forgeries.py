@@ -193,13 +193,18 @@ def larger_box(evidence: Evidence) -> Evidence:
     return with_record(evidence, samples=samples, labels=labels)
 
 
-def other_points(evidence: Evidence, X: list[list[float]], y: list[float]) -> Evidence:
+def with_facts_of(evidence: Evidence, dataset: Dataset) -> Evidence:
     """The assumptions are asked about three points that are in no such box."""
-    return with_record(evidence, facts=DatasetFacts(Dataset(X, y), evidence.loss, evidence.leak))
+    return with_record(evidence, facts=DatasetFacts(dataset, evidence.loss, evidence.leak))
+
+
+def with_outer_points(evidence: Evidence, x: float, height: float, *, middle: float) -> Evidence:
+    """Points (-x, height), (0, 1) and (x, height) with the labels 1, `middle` and 1."""
+    return with_facts_of(evidence, Dataset([[-x, height], [0.0, 1.0], [x, height]], [1.0, middle, 1.0]))
 
 
 def middle_above_the_line(evidence: Evidence) -> Evidence:
-    return other_points(evidence, [[-0.95, 1.0], [0.0, 1.0], [0.95, 1.0]], [1.0, 1.1, 1.0])
+    return with_outer_points(evidence, 0.95, 1.0, middle=1.1)
 
 
 FORGERIES: Forgeries = {
@@ -288,16 +293,12 @@ FORGERIES: Forgeries = {
     ("sec5-width", "limit"): Forgery(without_rest),
     ("sec5-width", "patterns"): Forgery(negative_end_turned),
     ("sec5-width", "line"): Forgery(lambda e: other_ends(e, 1.0001, SMALLER, "wider")),
-    ("lemma8", "assumption-4"): Forgery(
-        lambda e: other_points(e, [[-1.0, 0.9], [0.0, 1.0], [1.0, 0.9]], [1.0, 0.1, 1.0])
-    ),
-    ("lemma8", "assumption-5"): Forgery(
-        lambda e: other_points(e, [[-0.75, 1.0], [-0.5, 1.0], [0.125, 1.0]], [1.1, 0.1, 0.8])
-    ),
+    ("lemma8", "assumption-4"): Forgery(lambda e: with_outer_points(e, 1.0, 0.9, middle=0.1)),
+    ("lemma8", "assumption-5"): Forgery(lambda e: with_facts_of(e, load("three-points"))),
     ("lemma8", "corners"): Forgery(larger_box),
     ("lemma8", "assumption-6"): Forgery(middle_above_the_line, also=("residuals",)),
     ("lemma8", "middle"): Forgery(
-        lambda e: other_points(e, [[-1.0, -0.2], [0.0, 1.0], [1.0, -0.2]], [1.0, 0.1, 1.0]), also=("assumption-4",)
+        lambda e: with_outer_points(e, 1.0, -0.2, middle=0.1), also=("assumption-4", "residuals")
     ),
     ("lemma8", "residuals"): Forgery(middle_above_the_line, also=("assumption-6",)),
     ("appB.2", "direction"): Forgery(lambda e: turned(e, -0.02, at=ALL)),
@@ -310,9 +311,9 @@ FORGERIES: Forgeries = {
     ("lemma18", "grows"): Forgery(lambda e: scaled_output_weights(e, -1.0, at=LATER, sign=1)),
     ("lemma19", "moved"): Forgery(lambda e: changed_outputs(e, lambda h: 1.1 * h, at=-1), also=("fit",)),
     ("lemma19", "fit"): Forgery(lambda e: changed_outputs(e, lambda h: 0.5 * h)),
-    ("lemma20", "shrinking"): Forgery(in_reverse),
+    ("lemma20", "shrinking"): Forgery(lambda e: in_companion(e, ACROSS, in_reverse)),
     ("lemma20", "mixed-norm"): Forgery(
-        lambda e: in_companion(e, ACROSS, lambda o: scaled_neurons(o, 1e3, at=LATER, sign=-1))
+        lambda e: in_companion(e, ACROSS, lambda o: scaled_neurons(o, 1e5, at=ALL, sign=-1))
     ),
     ("lemma20", "mixed-rate"): Forgery(
         lambda e: in_companion(e, ACROSS, lambda o: scaled_output_weights(o, 0.1, at=ALL, sign=-1))

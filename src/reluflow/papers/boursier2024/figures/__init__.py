@@ -1,1 +1,1 @@
-"""The figures of Boursier & Flammarion (2024) [boursier2024]."""
+"""The figures of Boursier & Flammarion (2024), one module each, and the runs and measures they share."""

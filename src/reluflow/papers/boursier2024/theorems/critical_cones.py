@@ -147,7 +147,7 @@ LEMMA_11 = Theorem(
             AtMost(
                 _bend_is_bounded,
                 1.0,
-                allowance=1e-09,
+                allowance=1e-9,
                 words="largest |D_u^theta - D_u| is {measured:.6g} times the budget",
             ),
         ),

@@ -68,7 +68,7 @@ EXAMPLE_1 = Theorem(
             "another one from the same start leaves at once",
             AtLeast(
                 partial(_farthest, name="leaving"),
-                1e-06,
+                1e-6,
                 words="|w|/|a| = {measured:.6g} at the end with the policy to leave",
             ),
         ),
