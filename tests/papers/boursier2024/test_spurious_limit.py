@@ -165,7 +165,7 @@ def test_erratum_E3_lemma_8_as_printed_has_a_counterexample():
     assert (left, right) == (pytest.approx(1.7056, abs=5e-5), pytest.approx(2.1125, abs=5e-5))
     problem = example_problem(THEOREM_2, data)
     problem = replace(problem, network=problem.network.scaled(-20.0))
-    evidence = gather(THEOREM_2, problem)
+    evidence = THEOREM_2.recorded(gather(THEOREM_2, problem))
     assert THEOREM_2.check(evidence).failing_hypotheses == ("three-point-box-corrected",)
     assert all(c.measure(evidence).holds for c in THEOREM_2.conclusions)
 
