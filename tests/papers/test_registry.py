@@ -53,4 +53,4 @@ def test_refusals(name, hint):
 
 def test_a_module_without_its_figure_is_refused():
     with pytest.raises(InvalidInputError, match="must define FIGURE, a PaperFigure with the key 'x/fig1'"):
-        load_figure(Entry("x/fig1", "t", "reluflow.papers.boursier2024.figure_1"))
+        load_figure(Entry("x/fig1", "t", "reluflow.papers.boursier2024.figures.figure_1"))

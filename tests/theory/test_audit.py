@@ -15,7 +15,7 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import ExponentialLoss, SquareLoss
 from reluflow.network import balanced_initialization, initialization_named, neuron_rng
-from reluflow.theory.boursier2024.errata_cases import FINDING_DATA
+from reluflow.papers.boursier2024.errata import FINDING_DATA
 from reluflow.theory.comparison import all_of, at_least, at_most, closes_in, none_of, nothing
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named

@@ -7,7 +7,7 @@ from reluflow.data import Dataset
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
-from reluflow.theory.boursier2024.conditions import largest_safe_eta
+from reluflow.papers.boursier2024.assumptions import largest_safe_eta
 from reluflow.theory.diagnosis import assumptions, conditions_of, diagnose, main_theorems
 
 # dataset, leak, {condition: (holds, margin or None to leave it unchecked)}
@@ -136,7 +136,7 @@ def test_largest_safe_eta_is_the_corrected_one():
 
 
 def test_random_boxes_below_the_safe_eta_meet_assumption_5(rng):
-    from reluflow.data.published.boursier2024 import three_point_box
+    from reluflow.papers.boursier2024.data import three_point_box
 
     for _ in range(50):
         diagnosis = diagnose(three_point_box(0.0976, rng=rng))

@@ -23,7 +23,7 @@ def code_fingerprint(module: str) -> str:
     Parameters
     ----------
     module
-        Full name, such as "reluflow.papers.boursier2024.figure_2".
+        Full name, such as "reluflow.papers.boursier2024.figures.figure_2".
     """
     digest = hashlib.sha256(reluflow.__version__.encode())
     for name in sorted(_with_neighbours(module)):

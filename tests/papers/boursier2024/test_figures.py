@@ -18,10 +18,10 @@ from reluflow import load
 from reluflow.experiments.store import ResultStore
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.boursier2024 import figure_1, figure_2, figure_3
-from reluflow.papers.boursier2024.best_fit import best_continuous_fit
-from reluflow.papers.boursier2024.paper import frames_of
-from reluflow.papers.boursier2024.stewart_run import bundles_of, largest_gap, num_occupied_cones
+from reluflow.papers.boursier2024.figures import figure_1, figure_2, figure_3
+from reluflow.papers.boursier2024.figures.best_fit import best_continuous_fit
+from reluflow.papers.boursier2024.figures.stewart_run import bundles_of, largest_gap, num_occupied_cones
+from reluflow.papers.boursier2024.figures.training import frames_of
 
 
 def claims_of(figure, settings=None):
@@ -165,7 +165,7 @@ def test_frames():
 
 def test_an_interrupted_figure_goes_on_with_its_pieces(tmp_path, monkeypatch):
     """Ctrl-C in the flow keeps the descent."""
-    from reluflow.papers.boursier2024 import three_points_run
+    from reluflow.papers.boursier2024.figures import three_points_run
 
     settings = replace(figure_2.FIGURE.quick, width=50, iterations=20_000, frames=3, unbalanced_width=20)
     store = ResultStore(tmp_path)

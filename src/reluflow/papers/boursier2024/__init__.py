@@ -1,1 +1,1 @@
-"""The figures of Boursier & Flammarion (2024) [boursier2024]."""
+"""Boursier & Flammarion (2024): its point sets, assumptions, results, errata and figures [boursier2024]."""

@@ -1,0 +1,91 @@
+"""Lemmas 4 and 15 through the theorem contract, at the scale the corrected Theorem 1 asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reluflow.experiments.check import check, example_problem
+from reluflow.experiments.evidence import gather
+from reluflow.papers.boursier2024.theorems.aligned_lemmas import misalignment
+from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda as log_scale_of
+from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
+
+LEMMA_15, LEMMA_4 = (theorem_named(f"boursier2024:{name}") for name in ("lemma15", "lemma4"))
+
+
+def _turn(angle):
+    return [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+
+
+def _turned_later(evidence):
+    return with_networks(evidence, lambda k, network: network.rotated(_turn(0.7 * (k > 0))))
+
+
+CASES = (
+    TheoremCase(
+        "boursier2024:lemma4",
+        forge=_turned_later,
+        failing="boursier-a4",
+        inapplicable=lambda: example_problem(LEMMA_4, "orthogonal-triple"),
+    ),
+    TheoremCase(
+        "boursier2024:lemma15",
+        forge=_turned_later,
+        failing="boursier-a4",
+        inapplicable=lambda: example_problem(LEMMA_15, "orthogonal-triple"),
+    ),
+)
+
+
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return gather(LEMMA_4, own_problem(LEMMA_4))
+
+
+def test_the_exponent_is_twice_the_claimed_one(evidence):
+    assert LEMMA_4.check(evidence).conclusion("exponent").measured == pytest.approx(0.5, abs=1e-3)
+
+
+def test_the_scale_is_the_one_erratum_E2_asks_for(evidence):
+    verdict = LEMMA_4.check(evidence)
+    assert verdict.constants["log_lambda"] < verdict.constants["log_threshold"] < -1000.0
+    assert verdict.conclusion("aligned").bound < -7.0  # so that the bound itself says something
+
+
+def test_a_larger_scale_is_measured_but_not_covered():
+    verdict = check(LEMMA_4, example_problem(LEMMA_4))
+    assert verdict.kind is VerdictKind.NOT_APPLICABLE
+    assert verdict.failing_hypotheses == ("scale",)
+    assert verdict.conclusion("growth").holds
+
+
+def test_growth_shrinkage_and_rest_are_noticed_when_forged(evidence):
+    sets = phase_clock(evidence).states[0].sets
+    factors = {"growth": (sets.positive, 1e-40), "negative": (sets.negative, 1.1), "resting": (sets.resting, 1.1)}
+    for name, (members, factor) in factors.items():
+        forged = with_networks(
+            evidence, lambda k, n, m=members, f=factor: n.replace(a=np.where(m, f * n.a, n.a)) if k > 0 else n
+        )
+        assert name in LEMMA_4.check(forged).failing_conclusions
+    flipped = with_networks(evidence, lambda k, n: n.replace(a=np.where(sets.negative, -n.a, n.a)) if k > 3 else n)
+    assert "negative" in LEMMA_4.check(flipped).failing_conclusions
+
+
+def test_misalignment_is_the_difference_where_that_has_digits(evidence):
+    state = phase_clock(evidence).states[1]
+    wbar = state.directions[state.sets.positive]
+    direct = state.constants.pull_norm - wbar @ state.constants.pull_at_zero
+    assert misalignment(state) == pytest.approx(float(direct.max()), abs=1e-14)
+    assert log_scale_of(evidence.network) < -1400.0

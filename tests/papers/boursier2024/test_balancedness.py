@@ -1,0 +1,91 @@
+"""Lemma 1 through the theorem contract."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from reluflow.dynamics.descent.gradient_descent import GradientDescent
+from reluflow.dynamics.stopping import Exhausted
+from reluflow.dynamics.train import train
+from reluflow.experiments.check import check
+from reluflow.experiments.evidence import gather
+from reluflow.losses import SquareLoss
+from reluflow.papers.boursier2024.theorems.alignment_regime import recorded_states
+from reluflow.papers.boursier2024.theorems.balancedness import DescentSteps, descent_change, descent_step
+from reluflow.papers.boursier2024.theorems.neuron_states import NeuronStates
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import (
+    TheoremCase,
+    contract,
+    own_problem,
+    with_networks,
+)
+
+
+def _mean_square_without_half():
+    problem = own_problem(theorem_named("boursier2024:lemma1"))
+    return type(problem)(problem.dataset, SquareLoss(factor=2.0), problem.network)
+
+
+CASES = (
+    TheoremCase(
+        "boursier2024:lemma1",
+        forge=lambda evidence: with_networks(
+            evidence, lambda k, network: network.replace(a=network.a * (1.0 + 1e-6 * k))
+        ),
+        failing="boursier-a1",
+        inapplicable=_mean_square_without_half,  # erratum E1: the squared loss without the half is 2-Lipschitz
+    ),
+)
+
+
+test_holds_and_a_forged_run_fails, test_names_the_failing_hypothesis = contract(CASES)
+
+
+def test_a_flipped_output_weight_is_noticed():
+    case = CASES[0]
+    theorem = case.theorem
+    evidence = gather(theorem, own_problem(theorem))
+    flipped = with_networks(
+        evidence, lambda k, network: network.replace(a=np.where(np.arange(30) == k, -1, 1) * network.a)
+    )
+    assert theorem.check(flipped).failing_conclusions == ("sign",)
+
+
+def test_a_run_of_descent_changes_balancedness_by_the_identity():
+    """200 steps of gradient descent: the drift is the sum of lr^2 (<w, D>^2 - a^2 |D|^2) over the steps, not 0."""
+    problem = own_problem(theorem_named("boursier2024:lemma1"))
+    network = problem.network.materialized()
+    problem = replace(problem, network=network.replace(w=100.0 * network.w, a=100.0 * network.a))
+    lr, steps = 0.05, 200
+    descent = GradientDescent(lr=lr, iterations=steps)
+    run = train(problem, descent, until=Exhausted(), times=[lr * k for k in range(steps + 1)])
+    networks = [s.network for s in run.snapshots]
+    assert len(networks) == steps + 1
+    predicted = np.zeros(network.num_neurons)
+    for snapshot in run.snapshots[:-1]:
+        predicted += descent_change(NeuronStates.at(snapshot, problem), lr)
+    drift = networks[-1].balancedness() - networks[0].balancedness()
+    assert np.max(np.abs(drift - predicted)) < 1e-12 * np.max(networks[-1].a ** 2)
+    assert np.all(drift <= 1e-15)
+    assert np.min(drift) < -1e-4
+
+
+def test_a_descent_step_from_another_formula_is_noticed():
+    theorem = theorem_named("boursier2024:lemma1")
+    evidence = gather(theorem, own_problem(theorem))
+    steps = tuple(descent_step(here, 0.1001) for here in recorded_states(evidence))
+    assert theorem.check(replace(evidence, record=DescentSteps(steps))).failing_conclusions == ("descent-step",)
+
+
+def test_descent_is_measured_but_is_no_flow():
+    """The command `check --method gd` says what was measured and that the lemma does not speak of descent."""
+    theorem = theorem_named("boursier2024:lemma1")
+    verdict = check(theorem, own_problem(theorem), solver=GradientDescent(lr=0.05, iterations=600))
+    assert verdict.kind is VerdictKind.NOT_APPLICABLE
+    assert verdict.failing_hypotheses == ("gradient-flow",)
+    assert verdict.conclusion("descent-step").holds
+    assert not verdict.conclusion("conserved").holds
