@@ -32,14 +32,6 @@ class ConePair:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoNeurons:
-    """The two neurons of the proof of Theorem 8(ii), which fit with squared norm at most 2 - xi^2."""
-
-    xi: float
-    network: Network
-
-
-@dataclass(frozen=True, eq=False)
 class Interpolation:
     """n = d unit samples in the rows of X, and the unit teacher; everything depends on directions alone."""
 
@@ -147,7 +139,16 @@ class Interpolation:
             xi = -along - sine
             first, sign = self.teacher + xi * pair.p, -1.0
         second = np.sqrt(max(xi, 0.0) / sine) * r
-        return TwoNeurons(xi, Network([first, second], [1.0, sign * np.sqrt(max(xi, 0.0) * sine)]))
+        return TwoNeurons(self, xi, Network([first, second], [1.0, sign * np.sqrt(max(xi, 0.0) * sine)]))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoNeurons:
+    """The two neurons of the proof of Theorem 8(ii), which fit with squared norm at most 2 - xi^2."""
+
+    about: Interpolation
+    xi: float
+    network: Network
 
 
 @computed_once

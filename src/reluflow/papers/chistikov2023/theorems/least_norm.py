@@ -79,14 +79,17 @@ NEGATIVE_CRITERION = Hypothesis("criterion", "M < 0", partial(_has_sign, wanted=
 POSITIVE_CRITERION = Hypothesis("criterion", "M > 0", partial(_has_sign, wanted=1))
 
 
-def _constants(evidence: Evidence) -> Constants:
-    about = interpolation(evidence)
+def _numbers(about: Interpolation) -> Constants:
     return {
         "M": about.best.value,
         "largest_gain": about.gains.upper,
         "least_norm_squared_at_least": 2.0 / about.gains.upper,
         "rank_one_norm_squared": 2.0,
     }
+
+
+def _constants(evidence: Evidence) -> Constants:
+    return _numbers(evidence.recorded(Interpolation))
 
 
 # Theorem 8(i) ---------------------------------------------------------------------------------------------------------
@@ -143,13 +146,17 @@ def _two_neurons(evidence: Evidence) -> TwoNeurons:
     return interpolation(evidence).two_neurons()
 
 
+def _constants_of_the_two(evidence: Evidence) -> Constants:
+    return _numbers(evidence.recorded(TwoNeurons).about)
+
+
 def _xi(evidence: Evidence) -> float:
     return evidence.recorded(TwoNeurons).xi
 
 
 def _residuals(evidence: Evidence) -> FloatArray:
     """|h(x_i) - <v*, x_i>| on unit samples."""
-    about, network = interpolation(evidence), evidence.recorded(TwoNeurons).network
+    about, network = evidence.recorded(TwoNeurons).about, evidence.recorded(TwoNeurons).network
     return np.asarray(np.abs(network.outputs(about.X) - about.X @ about.teacher))
 
 
@@ -183,7 +190,7 @@ THM_8II = Theorem(
             AtMost(_balanced_square, 2.0 - 1e-12, words="|theta|^2 = {measured:.10g} once balanced, against 2"),
         ),
     ),
-    constants=_constants,
+    constants=_constants_of_the_two,
     predictions=Quantities({"xi": _xi}),
     record=_two_neurons,
     setting=SETTING,
@@ -201,19 +208,24 @@ NUM_DRAWS = 2000
 
 @dataclass(frozen=True, eq=False)
 class UnitNeurons:
-    """Random unit neurons in rows, shape (k, d)."""
+    """Random unit neurons beside the samples, in rows, shape (k, d)."""
 
+    about: Interpolation
     w: FloatArray
 
 
 def _unit_neurons(evidence: Evidence) -> UnitNeurons:
     w = np.random.default_rng(0).standard_normal((NUM_DRAWS, evidence.dataset.d))
-    return UnitNeurons(w / np.linalg.norm(w, axis=1)[:, None])
+    return UnitNeurons(interpolation(evidence), w / np.linalg.norm(w, axis=1)[:, None])
+
+
+def _constants_of_draws(evidence: Evidence) -> Constants:
+    return _numbers(evidence.recorded(UnitNeurons).about)
 
 
 def _active_parts(evidence: Evidence) -> FloatArray:
     """|<p, v*>| of unit neurons, p = sum of <w, x_k> chi_k over the samples inside."""
-    about = interpolation(evidence)
+    about = evidence.recorded(UnitNeurons).about
     parts = np.maximum(evidence.recorded(UnitNeurons).w @ about.X.T, 0.0) @ about.dual.T
     return np.asarray(np.abs(parts @ about.teacher))
 
@@ -224,7 +236,7 @@ CLAIM_36 = Theorem(
     "If M < 0, the part p of a neuron w in the dual basis of samples inside reaches at most |w| along v*.",
     hypotheses=(*SQUARE_DATA, NEGATIVE_CRITERION),
     conclusions=(Conclusion("part", "|<p, v*>| <= |w|", AtMost(_active_parts, 1.0, allowance=1e-12)),),
-    constants=_constants,
+    constants=_constants_of_draws,
     record=_unit_neurons,
     setting=SETTING,
     example="chistikov-minimal",
