@@ -101,7 +101,7 @@ class Bundle:
         slacks.append(r[first] - eta[first] / (2.0 * eta[first - 1]) if first else float(np.sign(shape[0])))
         for k in range(first, d):
             for other in range(k + 1, d):
-                quotient = shape[other] / shape[k]
+                quotient = shape[other] / shape[k] if shape[k] != 0.0 else np.inf  # then outside, by Psi_up
                 slacks.append(quotient - eta[other] / (2.0 * eta[k]))
                 power = 0.5 + eta[other] / (2.0 * eta[k])
                 with np.errstate(divide="ignore"):
