@@ -45,6 +45,10 @@ def _lemma_3_plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=first_phase_times(evidence), sweep=tuple(-np.log(10.0) * x - here for x in DECADES))
 
 
+def _difference_exponent(evidence: Evidence) -> float:
+    return 1.0 - 2.0 * evidence.parameter("epsilon")
+
+
 def met(evidence: Evidence) -> dict[int, tuple[list[int], list[float]]]:
     """Samples and times of every neuron of J_+ and J_- in the run."""
     events = evidence.run.events
@@ -87,10 +91,8 @@ def _distances(evidence: Evidence) -> Values:
 
 
 def _follows(evidence: Evidence) -> Comparison:
-    exponent = 1.0 - 2.0 * evidence.parameter("epsilon")
-    return below_power(
-        evidence, _distances(evidence), exponent, "largest distance", allowance=ROUNDING, rounding=f"{ROUNDING:g}"
-    )
+    found, exponent = _distances(evidence), _difference_exponent(evidence)
+    return below_power(evidence, found, exponent, "largest distance", allowance=ROUNDING, rounding=f"{ROUNDING:g}")
 
 
 def latest_difference(evidence: Evidence) -> float | None:
@@ -106,7 +108,7 @@ def latest_difference(evidence: Evidence) -> float | None:
 
 def _times(evidence: Evidence) -> Comparison:
     largest = require(latest_difference(evidence), "the run does not meet the samples of the yardsticks")
-    exponent, room = 1.0 - 2.0 * evidence.parameter("epsilon"), TIMES * scene(evidence).alignment_time
+    exponent, room = _difference_exponent(evidence), TIMES * scene(evidence).alignment_time
     words, rounding = "largest |t - tau| is", f"{TIMES:g} relative"
     return below_power(evidence, largest, exponent, words, allowance=room, rounding=rounding)
 
@@ -117,10 +119,6 @@ def _order_of_times(evidence: Evidence) -> Values:
     without = "at some scale of the sweep the samples are not met as the yardsticks do"
     gaps = [require(latest_difference(e), without) for e in evidence.sweep]
     return [fitted_slope([scene(e).log_scale for e in evidence.sweep], np.log(gaps))] if min(gaps) > 0.0 else []
-
-
-def _time_exponent(evidence: Evidence) -> float:
-    return 1.0 - 2.0 * evidence.parameter("epsilon")
 
 
 LEMMA_3 = Theorem(
@@ -148,7 +146,7 @@ LEMMA_3 = Theorem(
             "(v) |tau - t| is of order 1 - 2 eps or more",
             AtLeast(
                 _order_of_times,
-                _time_exponent,
+                _difference_exponent,
                 words="|t - tau| falls like lambda^{measured:.4g}",
                 empty="no neuron meets a sample",
             ),
@@ -201,9 +199,13 @@ def misalignment(evidence: Evidence) -> float | None:
     return float(0.5 * np.max(np.sum((unit - here.gamma / here.speed) ** 2, axis=1)))
 
 
+def _alignment_exponent(evidence: Evidence) -> float:
+    return evidence.parameter("epsilon")
+
+
 def _aligned(evidence: Evidence) -> Comparison:
     largest, room = require(misalignment(evidence), "no snapshot at T_1"), ROUNDING**2
-    exponent = evidence.parameter("epsilon")
+    exponent = _alignment_exponent(evidence)
     return below_power(evidence, largest, exponent, "largest 1 - cos is", allowance=room, rounding=f"{room:g}")
 
 
@@ -213,10 +215,6 @@ def _order_of_alignment(evidence: Evidence) -> float:
     found = [(log_scale, value) for log_scale, value in pairs if value is not None and value > 0.0]
     require(len(found) >= 2, "two scales of the sweep with a snapshot at T_1")
     return fitted_slope([log_scale for log_scale, _ in found], np.log([value for _, value in found]))
-
-
-def _alignment_exponent(evidence: Evidence) -> float:
-    return evidence.parameter("epsilon")
 
 
 def _norm(evidence: Evidence) -> Comparison:
