@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.chistikov2023 import figure_1, figure_7, figure_8
-from reluflow.papers.chistikov2023.paper import FITTED, angles, draw, squared_norm, trained
-from reluflow.papers.chistikov2023.scales_run import KINDS, MEASURES, Settings, compute
+from reluflow.papers.chistikov2023.figures import figure_1, figure_7, figure_8
+from reluflow.papers.chistikov2023.figures.draws import FITTED, angles, draw, squared_norm, trained
+from reluflow.papers.chistikov2023.figures.scales_run import KINDS, MEASURES, Settings, compute
 
 
 def test_angles_have_no_floor():

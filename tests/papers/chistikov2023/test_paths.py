@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.data.published.chistikov2023 import two_teachers
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.chistikov2023 import figure_2, figure_3, figure_4, figure_5, figure_6, figure_9, figure_11
-from reluflow.papers.chistikov2023.bundle_run import crossing_iterations
-from reluflow.papers.chistikov2023.losses_figure import late_rates
+from reluflow.papers.chistikov2023.data import two_teachers
+from reluflow.papers.chistikov2023.figures import figure_2, figure_3, figure_4, figure_5, figure_6, figure_9, figure_11
+from reluflow.papers.chistikov2023.figures.bundle_run import crossing_iterations
+from reluflow.papers.chistikov2023.figures.losses_figure import late_rates
 
 
 def made(figure, **changes):

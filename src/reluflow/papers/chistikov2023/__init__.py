@@ -1,1 +1,1 @@
-"""Figures of Chistikov, Englert & Lazic (2023) [chistikov2023]."""
+"""Chistikov, Englert & Lazic (2023): one neuron learnt from correlated inputs [chistikov2023]."""
