@@ -7,19 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from reluflow.theory.lee2022.descent_results import descent_allowance, stopping_step
-from reluflow.theory.lee2022.model import start, teacher
-from reluflow.theory.lee2022.runs import NeuronDescent
-from theory.lee2022.neurons import neuron_problem
 
+from papers.lee2022.neurons import neuron_problem
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
+from reluflow.papers.lee2022.plans import NeuronDescent
 from reluflow.papers.lee2022.single_neuron import (
     descent_angle_band,
     descent_magnitude_band,
     first_step_breaks_lower_bound,
 )
+from reluflow.papers.lee2022.teacher_and_student import start, teacher
+from reluflow.papers.lee2022.theorems.descent import descent_allowance, stopping_step
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -156,7 +156,7 @@ def test_a_run_that_ends_too_early_decides_nothing():
     evidence = gather(theorem, own_problem(theorem))
     run = evidence.record
     short = NeuronDescent(run.start, run.step_size, run.steps[:20], run.magnitude[:20], run.gap[:20], run.v[:20])
-    verdict = theorem.check(replace(evidence, population=short))
+    verdict = theorem.check(replace(evidence, record=short))
     assert verdict.kind is VerdictKind.INCONCLUSIVE
     assert "ends before the stopping step" in verdict.why
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reluflow.theory.lee2022.conditions import sample_p_values
-from reluflow.theory.lee2022.flow_results import implicit_error, nested_output, printed_antiderivative, travel_time
-from reluflow.theory.lee2022.model import start, student, teacher
-from theory.lee2022.neurons import neuron_problem
 
+from forging import with_record
+from papers.lee2022.forgeries import plus, recorded, times
+from papers.lee2022.neurons import neuron_problem
 from reluflow.data.dataset import Dataset, Task
 from reluflow.data.registry import load
 from reluflow.errors import InvalidInputError
@@ -18,7 +17,17 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
+from reluflow.papers.lee2022.plans import BracketedRun
 from reluflow.papers.lee2022.single_neuron import BalancedNeuron, angle_band, magnitude_band, one_layer_flow
+from reluflow.papers.lee2022.teacher_and_student import start, student, teacher
+from reluflow.papers.lee2022.theorems.deep_flow import (
+    implicit_error,
+    nested_output,
+    printed_antiderivative,
+    travel_time,
+)
+from reluflow.papers.lee2022.theorems.flow_measures import flow
+from reluflow.papers.lee2022.theorems.population_model import sample_p_values
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -29,9 +38,11 @@ def longer(factor):
     """The recorded magnitude multiplied after time 0."""
 
     def forge(evidence):
-        run = evidence.record
-        grown = run.log_ratio + np.where(run.times > 0.0, np.log(factor), 0.0)
-        return replace(evidence, record=replace(run, log_ratio=grown))
+        run = flow(evidence)
+        grown = replace(run, log_ratio=run.log_ratio + np.where(run.times > 0.0, np.log(factor), 0.0))
+        if isinstance(evidence.record, BracketedRun):
+            return with_record(evidence, flow=grown)
+        return replace(evidence, record=grown)
 
     return forge
 
@@ -55,10 +66,10 @@ def stretched_vectors(evidence):
 
 
 def turned_layers(evidence):
-    run = evidence.record
+    run = evidence.record.flow
     v = run.v.copy()
     v[-1] *= -1.0
-    return replace(evidence, record=replace(run, v=v))
+    return with_record(evidence, flow=replace(run, v=v))
 
 
 def wavering(evidence):
@@ -212,7 +223,7 @@ def test_printed_upper_curve_of_theorem_3_8_fails():
     """Erratum E1: with eps_0 in both terms the curve starts at 0.0319, below v_0 = 0.1, and the flow crosses it."""
     theorem = theorem_named("lee2022:thm3.8")
     evidence = gather(theorem, neuron_problem(2, 0.1, np.pi / 2), parameters={"q": 2.0})
-    run = evidence.record
+    run = evidence.record.flow
     printed = magnitude_band(start(evidence), run.times, printed=True)
     assert printed.upper[0] == pytest.approx(0.0319, abs=5e-5)
     assert np.min(printed.upper - run.magnitude) < -0.06
@@ -267,7 +278,7 @@ def test_nested_network_equals_the_product_form_for_positive_layers():
 def test_a_living_layer_does_not_pass_for_a_dead_one():
     theorem = theorem_named("lee2022:prop3.5")
     evidence = gather(theorem, own_problem(theorem))
-    forged = replace(evidence, witnesses={"dead layers": student(evidence).v * np.array([1.0, 1.0, 1.0])})
+    forged = with_record(evidence, dead_layers=student(evidence).v)
     assert theorem.check(forged).failing_conclusions == ("dead",)
 
 
@@ -289,3 +300,35 @@ def test_the_papers_own_sample_is_judged_at_full_size():
     theorem = theorem_named("lee2022:thm3.3")
     verdict = check(theorem, example_problem(theorem, load("lee-single-neuron:layers=0")))
     assert verdict.kind is VerdictKind.HOLDS, verdict.why
+
+
+# Conclusions that could not fail --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def one_layer():
+    theorem = theorem_named("lee2022:thm3.4")
+    return gather(theorem, own_problem(theorem))
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        recorded(psi=plus(100.0, at=slice(1, None))),  # aligned at once: the gap below 1e-12 was not looked at
+        recorded(psi=lambda psi: np.where(np.arange(psi.size) >= psi.size // 2, psi + 100.0, psi)),
+        recorded(psi=plus(np.nan, at=slice(1, None))),
+        recorded(psi=lambda psi: np.where(np.arange(psi.size) == psi.size // 2, np.nan, psi)),
+        recorded(log_ratio=plus(np.nan, at=slice(1, None))),
+    ],
+)
+def test_angles_that_jump_or_are_no_numbers_do_not_pass(one_layer, forge):
+    """Times were left out by what the forged run said of itself, not by what the curves say."""
+    assert theorem_named("lee2022:thm3.4").check(forge(one_layer)).kind is VerdictKind.FAILS
+
+
+def test_a_prediction_of_a_third_of_the_truth_is_noticed():
+    """The turn of Section 5.2 was compared from one side, and its time not at all."""
+    theorem = theorem_named("lee2022:sec5.2")
+    evidence = gather(theorem, own_problem(theorem))
+    assert "turning" in theorem.check(recorded(log_ratio=plus(-1.2))(evidence)).failing_conclusions
+    assert "time" in theorem.check(recorded(times=times(3.0))(evidence)).failing_conclusions

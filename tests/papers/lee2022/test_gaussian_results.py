@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reluflow.theory.lee2022.gaussian_results import perfect_fits, planar_second_moment, quadrature_moment
 
+from forging import with_record
 from reluflow.data.dataset import Dataset, Task
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.papers.lee2022.single_neuron import printed_intermediate_bound, relu_kernel, two_half_space_moment
 from reluflow.papers.lee2022.single_neuron.random_directions import cosine_tail, cosine_tail_bound
+from reluflow.papers.lee2022.theorems.gaussian_moments import planar_second_moment, quadrature_moment
+from reluflow.papers.lee2022.theorems.unique_minimum import perfect_fits
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
@@ -34,25 +36,25 @@ def one_dimension():
 CASES = (
     TheoremCase(
         "lee2022:lemma2.1",
-        forge=lambda evidence: replace(evidence, witnesses={"two half-space moment": 0.5 * np.eye(5)}),
+        forge=lambda evidence: with_record(evidence, matrix=0.5 * np.eye(5)),
         failing="lee-gaussian",
         inapplicable=lambda: not_gaussian("lee2022:lemma2.1"),
     ),
     TheoremCase(
         "lee2022:propB.1",
-        forge=lambda evidence: replace(evidence, witnesses={"speed": 0.25}),
+        forge=lambda evidence: with_record(evidence, kappa=0.25),
         failing="lee-gaussian",
         inapplicable=lambda: not_gaussian("lee2022:propB.1"),
     ),
     TheoremCase(
         "lee2022:propB.2",
-        forge=lambda evidence: replace(evidence, witnesses={"fits": perfect_fits(evidence) + 1e-3}),
+        forge=lambda evidence: with_record(evidence, fits=perfect_fits(evidence) + 1e-3),
         failing="lee-unique-minimum",
         inapplicable=lambda: example_problem(PROP_B_2, "lee-flat-minimum"),
     ),
     TheoremCase(
         "lee2022:propC.1",
-        forge=lambda evidence: replace(evidence, witnesses={"cosine tail": lambda eps: np.full_like(eps, 0.5)}),
+        forge=lambda evidence: with_record(evidence, tail=np.full(400, 0.5)),
         failing="dimension",
         inapplicable=one_dimension,
     ),
@@ -92,7 +94,7 @@ def test_full_rank_covariance_and_zero_mean_do_not_make_the_minimum_unique():
     assert np.ptp(fits[:, 1]) == pytest.approx(1.0, abs=1e-9)
     verdict = check(PROP_B_2, problem)
     assert verdict.kind is VerdictKind.NOT_APPLICABLE
-    assert PROP_B_2.conclusions[1].measure(Evidence(problem)).holds is False
+    assert PROP_B_2.conclusions[1].measure(PROP_B_2.recorded(Evidence(problem))).holds is False
 
 
 def test_the_intermediate_step_of_proposition_c_1_fails_for_small_d():

@@ -24,7 +24,8 @@ def test_unknown_names_are_refused():
 
 def test_the_door_is_light():
     code = (
-        "import sys, reluflow.papers.lee2022.single_neuron as room; from reluflow.papers.lee2022.single_neuron import BalancedNeuron;"
+        "import sys, reluflow.papers.lee2022.single_neuron as room;"
+        "from reluflow.papers.lee2022.single_neuron import BalancedNeuron;"
         "print([m for m in ('scipy', 'numba') if m in sys.modules])"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -11,7 +11,7 @@ from reluflow.papers.lee2022.single_neuron.bounds import rebuilt_magnitude_band
 from reluflow.papers.lee2022.single_neuron.phases import TurningPoint, has_two_phases, turning_point
 from reluflow.papers.lee2022.teacher_and_student import start
 from reluflow.papers.lee2022.theorems.flow_measures import ROUNDING, flow, flow_plan, has_arrived
-from reluflow.papers.lee2022.theorems.population_model import LAYERS_FROM_ZERO, GAP, POPULATION_MODEL, START
+from reluflow.papers.lee2022.theorems.population_model import GAP, LAYERS_FROM_ZERO, POPULATION_MODEL, START
 from reluflow.theory.comparison import Comparison, Level, at_least, missing, none_of, nothing
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import AtLeast
