@@ -122,6 +122,7 @@ def test_proposition_3_1_vector_field_in_five_dimensions(q, rng):
 
 
 def test_proposition_3_5_signs_and_balance_from_unbalanced_starts(rng):
+    """One of these starts makes a trial step of 1e52, whose square raised an OverflowError instead of a rejection."""
     for _ in range(8):
         start = NeuronParameters(rng.standard_normal(3), rng.uniform(0.05, 2.0, 3))
         teacher = balanced_parameters(rng.standard_normal(3), q=3)

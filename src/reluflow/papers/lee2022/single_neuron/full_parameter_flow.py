@@ -80,9 +80,9 @@ def parameter_flow(
     target_gain = teacher.product * teacher.norm
 
     def velocity(_: float, state: FloatArray) -> FloatArray:
-        norm = float(np.hypot(state[0], state[1]))
+        norm = np.hypot(state[0], state[1])  # not a Python number: the square of a large one would raise
         phi = float(np.arctan2(state[1], -state[0]))
-        product = float(np.prod(state[2:]))
+        product = np.prod(state[2:])
         stretch = -0.5 * product**2 + 0.5 * product * target_gain * state[1] / (np.pi * norm**2)
         slope = 0.5 * norm * (target_gain * float(overlap(phi)) - product * norm)
         moved = np.empty_like(state)
