@@ -22,13 +22,11 @@ from reluflow.deep import (
     uniform_layers,
 )
 from reluflow.deep.backend import arithmetic, equinox, on_device
-from reluflow.deep.deep_neuron import deep_neuron
 from reluflow.deep.evaluation import BLOCK
 from reluflow.dynamics.keep import Keep
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
-from reluflow.single_neuron import NeuronParameters
 
 SMALL = {"kernels": (2, 2, 2, 3, 3, 3), "hidden": 5}
 
@@ -63,7 +61,7 @@ def test_residual_formula(rng):
 
 
 def test_deep_neuron_formula():
-    neuron = deep_neuron(NeuronParameters([1.0, -2.0], [0.5, 3.0, 2.0]))
+    neuron = DeepNeuron(np.array([1.0, -2.0]), np.array([0.5, 3.0, 2.0]))
     X = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
     assert outputs(neuron, X) == pytest.approx([3.0, 0.0, 3.0])
     assert outputs(DeepNeuron(np.array([1.0, -2.0]), np.empty(0)), X) == pytest.approx([1.0, 0.0, 1.0])

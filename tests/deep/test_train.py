@@ -11,7 +11,6 @@ from reluflow.data.published.phuong2021 import filtered_orthants
 
 from dynamics.descent.descents import descend
 from reluflow.data import Dataset
-from reluflow.data.published.lee2022 import single_neuron
 from reluflow.deep import (
     DeepDescent,
     DeepNeuron,
@@ -27,7 +26,8 @@ from reluflow.dynamics import GradientDescent, Keep, StochasticGradientDescent, 
 from reluflow.errors import InvalidInputError
 from reluflow.losses import ExponentialLoss, Formulas, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization
-from reluflow.single_neuron import NeuronParameters, balanced_columns, parameter_flow, sample_descent
+from reluflow.papers.lee2022.data import single_neuron
+from reluflow.papers.lee2022.single_neuron import NeuronParameters, balanced_columns, parameter_flow, sample_descent
 
 
 @pytest.fixture(scope="module")

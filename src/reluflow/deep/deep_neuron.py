@@ -8,7 +8,6 @@ import numpy as np
 
 from reluflow.deep.backend import equinox, jax, jnp
 from reluflow.errors import InvalidInputError
-from reluflow.single_neuron.population import NeuronParameters
 
 
 class DeepNeuron(equinox.Module):
@@ -45,8 +44,3 @@ class DeepNeuron(equinox.Module):
         for k in reversed(range(self.v.shape[0])):
             value = self.v[k] * jax.nn.relu(value)
         return value
-
-
-def deep_neuron(parameters: NeuronParameters) -> DeepNeuron:
-    """The neuron of the population flow as a network that JAX trains."""
-    return DeepNeuron(np.array(parameters.w), np.array(parameters.v))

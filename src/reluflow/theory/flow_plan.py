@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from importlib import import_module
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -146,25 +145,3 @@ def _flow_for(problem: TrainingProblem, ridge: Ridge) -> AbstractSolver:
     if exact.name is FlowSolver.EVENT_DRIVEN:
         return exact.solver
     return choose_flow(problem, ridge=ridge).solver
-
-
-@dataclass(frozen=True)
-class PopulationPlan:
-    """What a run of the single-neuron population model must record; goes when lee2022 brings plans of its own.
-
-    Parameters
-    ----------
-    kind
-        Name of the run, known to `reluflow.experiments.population`.
-    settings
-        Its numbers.
-    """
-
-    kind: str
-    settings: Mapping[str, float] = field(default_factory=dict)
-    num_states = 0
-
-    def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
-        """The evidence with the record of the run."""
-        run_population = import_module("reluflow.experiments.population").run_population
-        return replace(evidence, record=run_population(self, evidence))

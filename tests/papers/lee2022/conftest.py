@@ -3,7 +3,7 @@
 import pytest
 
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.lee2022.nine_starts_run import QUICK, compute
+from reluflow.papers.lee2022.figures.nine_starts_run import QUICK, compute
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,17 @@ import pytest
 from reluflow.errors import BackendError
 from reluflow.experiments.store import ResultStore
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.lee2022 import nine_starts_run
-from reluflow.papers.lee2022.figure_1 import FIGURE, bounds_on_gap, claims, start_of, turning_steps
-from reluflow.papers.lee2022.nine_starts_run import LAYERS, QUICK, SCALING_STARTS, compute, scaling_times
-from reluflow.papers.lee2022.paper import recorded_steps, samples, start_direction
-from reluflow.single_neuron import BalancedNeuron, balanced_columns, balanced_flow, balanced_orbit, sample_descent
+from reluflow.papers.lee2022.figures import nine_starts_run
+from reluflow.papers.lee2022.figures.figure_1 import FIGURE, bounds_on_gap, claims, start_of, turning_steps
+from reluflow.papers.lee2022.figures.nine_starts_run import LAYERS, QUICK, SCALING_STARTS, compute, scaling_times
+from reluflow.papers.lee2022.figures.published_settings import recorded_steps, samples, start_direction
+from reluflow.papers.lee2022.single_neuron import (
+    BalancedNeuron,
+    balanced_columns,
+    balanced_flow,
+    balanced_orbit,
+    sample_descent,
+)
 
 TINY = replace(QUICK, n=300, d=5, steps=120, rebuilt_at=30, chunk=50, rates=(1e-2, 1e-3, 1e-3), teacher_stds=(1, 1, 1))
 

@@ -10,10 +10,16 @@ samples against the flow: 0.026 to 0.076 of |w*| (room 0.1), its minima 0.008 to
 import numpy as np
 import pytest
 
-from reluflow.papers.lee2022.bands import Phases, first_step_above, goes_from_lower_to_upper, phases, widest_breach
-from reluflow.papers.lee2022.figure_2 import COLUMNS, FIGURE, band_of, claims, restart_row
-from reluflow.papers.lee2022.nine_starts_run import QUICK
-from reluflow.single_neuron import Band
+from reluflow.papers.lee2022.figures.bands import (
+    Phases,
+    first_step_above,
+    goes_from_lower_to_upper,
+    phases,
+    widest_breach,
+)
+from reluflow.papers.lee2022.figures.figure_2 import COLUMNS, FIGURE, band_of, claims, restart_row
+from reluflow.papers.lee2022.figures.nine_starts_run import QUICK
+from reluflow.papers.lee2022.single_neuron import Band
 
 
 def the(judged, words):

@@ -11,8 +11,8 @@ import pytest
 
 from reluflow.errors import BackendError
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.lee2022.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
-from reluflow.papers.lee2022.restarts_run import FULL, QUICK, RestartSettings, one_depth
+from reluflow.papers.lee2022.figures.figure_3 import FIGURE, bands_of, claims, nesting_breach, rows_of, turn_of
+from reluflow.papers.lee2022.figures.restarts_run import FULL, QUICK, RestartSettings, one_depth
 
 
 @pytest.fixture(scope="module")

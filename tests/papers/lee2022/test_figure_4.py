@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.lee2022.figure_4 import FIGURE, RunSettings, claims, one_run, plateau
+from reluflow.papers.lee2022.figures.figure_4 import FIGURE, RunSettings, claims, one_run, plateau
 
 SETTINGS = FIGURE.quick
 

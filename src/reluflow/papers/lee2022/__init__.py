@@ -1,1 +1,1 @@
-"""The figures of Lee, Sim & Ye (2022) [lee2022]."""
+"""All that is known of Lee, Sim & Ye (2022) [lee2022]: model, data, assumptions, theorems, errata and figures."""
