@@ -10,8 +10,8 @@ import pytest
 
 from reluflow import load
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.min2024 import figure_1, figure_2, figure_3, figure_4
-from reluflow.papers.min2024.paper import (
+from reluflow.papers.min2024.figures import figure_1, figure_2, figure_3, figure_4
+from reluflow.papers.min2024.figures.section_4 import (
     cone_sectors,
     on_circle,
     pull,
@@ -19,7 +19,7 @@ from reluflow.papers.min2024.paper import (
     smallest_correlation,
     turning,
 )
-from reluflow.theory.min2024.moving_neurons import DEAD, MINUS, PLUS
+from reluflow.papers.min2024.theorems.moving_neurons import DEAD, MINUS, PLUS
 
 MODULES = {1: figure_1, 2: figure_2, 3: figure_3, 4: figure_4}
 

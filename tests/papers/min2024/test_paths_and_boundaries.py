@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reluflow.experiments.workbench import Workbench
-from reluflow.papers.min2024 import (
+from reluflow.papers.min2024.figures import (
     figure_14,
     figure_15,
     figure_16,
@@ -19,10 +19,10 @@ from reluflow.papers.min2024 import (
     figure_20,
     figure_21,
 )
-from reluflow.papers.min2024.correspondence_figure import chosen_edges
-from reluflow.papers.min2024.hyperplane_run import samples, velocity
-from reluflow.papers.min2024.paths_run import all_paths, edges, maximal_path, partner, path_of, reaching, travel
-from reluflow.theory.min2024.constants import longest_path_by_search, path_length
+from reluflow.papers.min2024.figures.correspondence_figure import chosen_edges
+from reluflow.papers.min2024.figures.hyperplane_run import samples, velocity
+from reluflow.papers.min2024.figures.paths_run import all_paths, edges, maximal_path, partner, path_of, reaching, travel
+from reluflow.papers.min2024.theorems.constants import longest_path_by_search, path_length
 
 
 def _made(figure, **changes):

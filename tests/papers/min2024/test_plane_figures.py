@@ -15,8 +15,8 @@ import pytest
 from reluflow import load
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.min2024 import figure_6, figure_7, figure_8, figure_9
-from reluflow.papers.min2024.paper import cones_of_network, squared_spectral_norm, stable_rank
+from reluflow.papers.min2024.figures import figure_6, figure_7, figure_8, figure_9
+from reluflow.papers.min2024.figures.section_4 import cones_of_network, squared_spectral_norm, stable_rank
 
 MODULES = {6: figure_6, 7: figure_7, 8: figure_8, 9: figure_9}
 

@@ -1,0 +1,190 @@
+"""The six pictures that Figures 5, 10 and 11 share, and the claims that hold for every pair of digits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.experiments.store import Results
+from reluflow.papers.claim import Claim
+from reluflow.papers.figure import PaperFigure
+from reluflow.papers.min2024.figures.digits_run import Settings, compute
+
+# Descent lags behind the flow by an amount that is of first order in the step; for steps of the paper's size.
+COSINE_ROOM, LOSS_ROOM = 0.003, 0.01
+NOT_FITTED = "The paper shows no accuracy for these digits; at its size their loss is 0.19 at the end, and still falls."
+
+
+def at(results: Results, name: str, iteration: float) -> Any:
+    """A quantity, a number or an array, at the snapshot nearest to an iteration of the paper."""
+    return results[name][int(np.argmin(np.abs(results["iterations"] - iteration)))]
+
+
+def first_below(results: Results, share: float) -> float:
+    """The iteration at which the loss is first below a share of what it was at the start; inf if never."""
+    below = np.flatnonzero(results["losses"] < share * results["losses"][0])
+    return float(results["iterations"][below[0]]) if len(below) else float("inf")
+
+
+def shared_claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+    """What Sec. 4 says of its digits and App. A.4 shows for others."""
+    cosines, ranks = results["cosines"], results["stable_ranks"]
+    means = cosines[:, :, 0]
+    drop = first_below(results, 0.99)
+    not_fitted = NOT_FITTED if settings.digits == (3, 8) else ""
+    before = results["iterations"] < drop
+    best = np.max(np.min(means[before], axis=1))
+    return (
+        Claim.below(
+            "at the start every neuron is nearly orthogonal to x_+ and x_- (largest |cosine|)",
+            np.max(np.abs(cosines[0, :, 1:])),
+            0.2,
+        ),
+        Claim.above(
+            "before the loss falls the mean neurons are aligned with x_+ and x_- (the smaller cosine at its best)",
+            best,
+            0.95,
+        ),
+        Claim.below(
+            "and their norm has not grown until then (|W|_2^2 when the loss has lost 1 %, over that at the end)",
+            at(results, "squared_norms", drop) / results["squared_norms"][-1],
+            0.05,
+        ),
+        Claim.below(
+            "the stable rank decreases below 2 (largest once the loss falls)",
+            np.max(ranks[~before], initial=ranks[-1]),
+            2.0,
+        ),
+        Claim.below("and is almost 1 at the end, as x_+ = -x_- for centred images", ranks[-1], 1.2),
+        Claim.below(
+            "once the loss falls the alignment drops (the smaller mean cosine at the end)",
+            np.min(means[-1]),
+            float(best) - 0.01,
+        ),
+        Claim(
+            "the centred images satisfy Assumption 1 nearly: most pairs have the sign it asks for, not all (share, mu)",
+            bool(results["right_signed"] > 0.5 and results["mu"] < 0.0),
+            (results["right_signed"], results["mu"]),
+            "above 0.5, below 0",
+        ),
+        Claim.above(
+            "the images are fitted in the end (share rightly classified)",
+            results["accuracy"],
+            0.95,
+            finding=bool(not_fitted),
+            why=not_fitted,
+        ),
+        Claim.below(
+            "descent follows the exact flow from the same neurons (largest difference of a mean cosine)",
+            np.max(np.abs(_beside(results, "cosines") - results["flow_cosines"])[:, :, 0]),
+            COSINE_ROOM * settings.stride,
+            ours=True,
+        ),
+        Claim.below(
+            "and of the loss, which starts at 1 (largest difference)",
+            np.max(np.abs(_beside(results, "losses") - results["flow_losses"])),
+            LOSS_ROOM * settings.stride,
+            ours=True,
+        ),
+    )
+
+
+def _beside(results: Results, name: str) -> FloatArray:
+    """A quantity of the descent at the snapshots of the flow."""
+    return np.asarray(results[name][np.searchsorted(results["iterations"], results["flow_iterations"])])
+
+
+def draw_digits(settings: Settings, results: Results, path: Path) -> tuple[Path, ...]:
+    """Heat map; alignment of V_+ and V_-; loss, norm and stable rank; mean neurons and mean images."""
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
+    from reluflow.viz.heat_map import HeatMap
+    from reluflow.viz.image_grid import ImageGrid
+    from reluflow.viz.panels import BLACK_DOT, Curve, Guide, Panel
+    from reluflow.viz.saving import save_figure
+
+    def flow(values: FloatArray, label: str = "exact flow") -> Curve:
+        return Curve(results["flow_iterations"] / 1000.0, values, label, look=BLACK_DOT, kind="points")
+
+    iterations, gram = results["iterations"] / 1000.0, results["gram"]
+    positive, negative = settings.digits
+    first = int(results["num_first"])
+    heat = HeatMap(
+        r"data correlation $[\langle x_i, x_j\rangle]_{ij}$",
+        gram,
+        [(f"digit {positive}", first), (f"digit {negative}", len(gram) - first)],
+    )
+    images = ImageGrid(
+        f"neuron and data centres, iteration {int(results['iterations'][-1]):,}\n(middle grey is zero)",
+        results["images"][[0, 2, 1, 3]],
+        [r"$\bar w_+$", r"$\bar x_+$", r"$\bar w_-$", r"$\bar x_-$"],
+    )
+    alignment = [
+        Panel(
+            rf"alignment of neurons and $x_{sign}$ (digit {digit})",
+            "iteration (thousands)",
+            rf"$\cos(\cdot, x_{sign})$",
+            [
+                Curve(
+                    iterations,
+                    results["cosines"][:, side, 0],
+                    f"{mean}; band: all neurons",
+                    look=look,
+                    low=results["cosines"][:, side, 1],
+                    high=results["cosines"][:, side, 2],
+                ),
+                flow(results["flow_cosines"][:, side, 0], f"exact flow, {mean}"),
+            ],
+            y_limits=(-0.15, 1.05),
+            legend="lower right",
+        )
+        for side, (sign, digit, look) in enumerate((("+", positive, 1), ("-", negative, 2)))
+        for mean in (rf"$\cos(\bar w_{sign}, x_{sign})$",)
+    ]
+    growth = Panel(
+        "loss and squared spectral norm",
+        "iteration (thousands)",
+        "",
+        [
+            Curve(iterations, results["losses"], r"loss $\mathcal{L}$", look=0),
+            Curve(iterations, results["squared_norms"], r"$\|W\|_2^2$", look=4),
+            flow(results["flow_losses"]),
+            flow(results["flow_squared_norms"]),
+        ],
+        legend="upper left",
+    )
+    rank = Panel(
+        "stable rank",
+        "iteration (thousands)",
+        r"$\|W\|_F^2/\|W\|_2^2$",
+        [
+            Curve(iterations, results["stable_ranks"], r"$\|W\|_F^2/\|W\|_2^2$", look=0),
+            flow(results["flow_stable_ranks"]),
+        ],
+        levels=[Guide(2.0, "2"), Guide(1.0, "1", look=2)],
+        y_scale="log",
+        y_limits=(0.9, 50.0),
+        legend="upper right",
+    )
+    parts: list[Part] = [heat, Curves(alignment[0]), Curves(growth), images, Curves(alignment[1]), Curves(rank)]
+    return (save_figure(plot_parts(parts, columns=3, part_size=(3.7, 3.0)), path),)
+
+
+def appendix_figure(key: str, about: str | None, digits: tuple[int, int]) -> PaperFigure[Settings]:
+    """A figure of App. A.4: the plots of Figure 5 for other digits; the paper's text makes no numerical claim there."""
+
+    def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+        longer = Claim.above(
+            "all this takes longer than for digits 0 and 1, whose loss is down by a tenth at some 2900 (iteration)",
+            first_below(results, 0.9),
+            3_600,
+        )
+        return (*shared_claims(settings, results), longer)
+
+    def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+        return draw_digits(settings, results, folder / f"{key.partition('/')[2]}.png")
+
+    quick = Settings(digits, size=400, source="bundled", stride=10)
+    return PaperFigure(key, about, quick, Settings(digits, size=None, source="full", stride=1), compute, claims, draw)

@@ -1,0 +1,129 @@
+"""Figure 21: on the hyperplane of a sample that pulls, staying is a solution and so is leaving at any time.
+
+The paper's example (App. E.4): one sample x = (1, 0), y = 1, one neuron w = (0, 1), a = 1. It may stay at the edge of
+S_dead, or leave it at any time t_0 and follow the flow outside, w_1 = sinh s, a = cosh s with the clock of Eq. (47).
+
+Both branches are run: the exact flow stops at the ridge unless told a side, stays when told to stay, and leaves along
+the closed form when told to leave. Regular solutions, Definition 1, are those that stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.data.registry import load
+from reluflow.dynamics import AtTime, EventDrivenFlow, TrainingProblem
+from reluflow.dynamics.train import train
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.experiments.store import Results
+from reluflow.experiments.workbench import Workbench
+from reluflow.network import Network
+from reluflow.papers.claim import Claim
+from reluflow.papers.figure import PaperFigure
+from reluflow.papers.min2024.figures.section_4 import SUMMED
+from reluflow.papers.min2024.theorems.counterexamples import LeavingPath, path_residual
+
+
+@dataclass(frozen=True)
+class Settings:
+    """For how long, how many times, and the waits drawn."""
+
+    horizon: float = 4.0
+    num_times: int = 41
+    waits: tuple[float, ...] = (0.0, 1.0, 2.0)
+
+
+def compute(settings: Settings, workbench: Workbench) -> Results:
+    """The two branches of the exact flow, the closed form for every wait, and the residuals."""
+    times = np.linspace(0.0, settings.horizon, settings.num_times)
+    problem = TrainingProblem(load("min-uniqueness-failure"), SUMMED, Network([[0.0, 1.0]], [1.0]))
+    undecided = train(problem, EventDrivenFlow(ridge="stop"), until=AtTime(settings.horizon))
+    found: Results = {"times": times, "stops": int(undecided.outcome is Outcome.RIDGE), "stop_time": undecided.time}
+    for ridge in ("stay", "positive"):
+        run = train(problem, EventDrivenFlow(ridge=ridge), times=times, until=AtTime(settings.horizon))
+        found[ridge] = np.array(
+            [np.exp(s.network.log_scale) * np.array([s.network.w[0, 0], s.network.a[0]]) for s in run.snapshots]
+        )
+    residuals = [path_residual(_rests, settings.horizon, label=1.0, slope_at_zero=0.0)]
+    for k, wait in enumerate(settings.waits):
+        path = LeavingPath(wait)
+        found[f"leaving_{k}"] = path(times)
+        breaks = (wait, *(wait + t for t in (0.1, 0.3, 1.0, 2.0)))
+        residuals.append(path_residual(path, settings.horizon, label=1.0, slope_at_zero=0.0, breaks=breaks))
+    return {**found, "residuals": np.array(residuals)}
+
+
+def _rests(times: FloatArray) -> FloatArray:
+    """(w_1, a) of the neuron that stays."""
+    return np.column_stack([np.zeros_like(times), np.ones_like(times)])
+
+
+def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+    """Many solutions from one start."""
+    return (
+        Claim.equal(
+            "the flow is not unique there: without a choice the run stops at once (ridges)", results["stops"], 1
+        ),
+        Claim.below(
+            "one solution stays: the exact flow told to stay (largest |w_1|)",
+            np.max(np.abs(results["stay"][:, 0])),
+            0.0,
+            ours=True,
+        ),
+        Claim.below(
+            "another leaves at once: the exact flow told to leave follows the closed form (largest difference)",
+            np.max(np.abs(results["positive"] - LeavingPath()(results["times"]))),
+            1e-8,
+            ours=True,
+        ),
+        Claim.below(
+            f"staying, and leaving at {', '.join(f'{w:g}' for w in settings.waits)}, solve the integral equation "
+            "(largest residual)",
+            np.max(results["residuals"]),
+            1e-8,
+        ),
+        Claim.above(
+            f"and they differ (w_1 of the one that leaves at once, t = {settings.horizon:g})",
+            results["positive"][-1, 0],
+            1.0,
+        ),
+    )
+
+
+def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+    """The plane with both branches, and w_1 over time for every wait."""
+    from reluflow.viz.composed_figure import Curves, Part, plot_parts
+    from reluflow.viz.panels import Curve, Panel
+    from reluflow.viz.saving import save_figure
+    from reluflow.viz.vector_plane import Arrow, Sector, VectorPlane
+
+    leaves = np.column_stack([results["positive"][:, 0], np.ones(len(results["times"]))])
+    curves = [Curve(results["times"], results["stay"][:, 0], "stays (exact flow)", 7)]
+    curves += [
+        Curve(results["times"], results[f"leaving_{k}"][:, 0], f"leaves at $t_0$ = {wait:g} (closed form)", k)
+        for k, wait in enumerate(settings.waits)
+    ]
+    some = slice(None, None, max(1, len(results["times"]) // 20))
+    curves.append(Curve(results["times"][some], results["positive"][some, 0], "leaves (exact flow)", 100, "points"))
+    parts: list[Part] = [
+        VectorPlane(
+            "two solutions from one start",
+            1.8,
+            arrows=[Arrow([1.0, 0.0], "$x$", "positive"), Arrow([0.0, 1.0], "$w(0)$", "neuron")],
+            sectors=[Sector("S_dead", 90.0, 270.0)],
+            lines=[(r"$\langle w, x\rangle = 0$", [0.0, 1.0])],
+            paths=[("leaves", leaves, "velocity")],
+            dots=[("stays", [[0.0, 1.0]], "plain")],
+        ),
+        Curves(Panel("the first coordinate", "time $t$", "$w_1$", curves, legend="below")),
+    ]
+    return (save_figure(plot_parts(parts, columns=2, part_size=(4.4, 3.9)), folder / "fig21.png"),)
+
+
+QUICK = Settings()
+FULL = Settings(num_times=401, waits=(0.0, 0.5, 1.0, 1.5, 2.0, 3.0))
+FIGURE = PaperFigure("min2024/fig21", __doc__, QUICK, FULL, compute, claims, draw)

@@ -1,0 +1,57 @@
+"""Figure 7: two positive points with mu = sin 0.1, where every living positive neuron reaches S_+.
+
+Appendix A.2 trains as in Figure 6 on x_1 = (1, 0) and x_2 = (sin 0.1, cos 0.1), both positive. By iteration 7000 all
+positive neurons that are not dead have reached S_+, where both points activate them, and are aligned with x_+; then
+they grow and fit the data. Grey rings and the squares of the loss are the exact gradient flow from the same neurons.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from reluflow.experiments.store import Results
+from reluflow.papers.claim import Claim
+from reluflow.papers.figure import PaperFigure
+from reluflow.papers.min2024.figures.plane_figure import draw_plane, every_start_claim, flow_claims
+from reluflow.papers.min2024.figures.plane_run import ALIGNED, Settings, compute
+
+MOMENTS = (0, 7_000, 21_000)
+
+
+def claims(settings: Settings, results: Results) -> tuple[Claim, ...]:
+    """App. A.2 for t = 0.1."""
+    seeds = f"{len(settings.seeds)} seeds"
+    return (
+        Claim.equal(
+            "at iteration 7000 all living positive neurons have reached S_+ (outside in the run drawn)",
+            int(results["num_positive_outside"][0, 1]),
+            0,
+        ),
+        every_start_claim(settings, results["num_positive_outside"][:, 1]),
+        Claim.above(
+            f"and are aligned with x_+ (share with a cosine above {ALIGNED}, smallest of {seeds})",
+            np.min(results["aligned_shares"][:, 1]),
+            0.85,
+        ),
+        Claim.above("the loss is then close to its start (smallest)", np.min(results["seed_losses"][:, 1]), 0.98),
+        Claim.below("final convergence follows (largest loss at 21000)", np.max(results["seed_losses"][:, -1]), 0.05),
+        *flow_claims(settings, results),
+    )
+
+
+def draw(settings: Settings, results: Results, folder: Path) -> tuple[Path, ...]:
+    """Three moments and the loss."""
+    return draw_plane(settings, results, folder / "fig7.png")
+
+
+FIGURE = PaperFigure(
+    "min2024/fig7",
+    __doc__,
+    Settings("min-correlated", MOMENTS, seeds=tuple(range(4))),
+    Settings("min-correlated", MOMENTS, seeds=tuple(range(100))),
+    compute,
+    claims,
+    draw,
+)

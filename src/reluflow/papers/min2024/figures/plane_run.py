@@ -1,0 +1,148 @@
+"""Figures 6 to 9: descent on a few points of the plane, and the exact flow from the same neurons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, IntArray
+from reluflow.data.dataset import Dataset
+from reluflow.data.registry import load
+from reluflow.dynamics import AtTime, EventDrivenFlow, GradientDescent
+from reluflow.dynamics.train import train
+from reluflow.errors import BackendError
+from reluflow.experiments.store import Results
+from reluflow.experiments.workbench import Workbench
+from reluflow.network import Network
+from reluflow.papers.min2024.figures.section_4 import (
+    LR,
+    Cones,
+    class_sums,
+    cones_of_network,
+    cosines,
+    descended,
+    gaussian_problem,
+    stable_rank,
+)
+
+SNAPSHOTS = 300  # of the loss curves
+ALIGNED = 0.95  # the cosine of a well aligned neuron
+COUNTS = ("num_home", "num_dead", "num_outside", "num_positive_home", "num_positive_outside")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One point set, the iterations of the panels, and which seeds.
+
+    Parameters
+    ----------
+    dataset
+        A registered name.
+    moments
+        Iterations of the panels, the last of them the end of the run.
+    seeds
+        The first is drawn, all are counted.
+    companion
+        Another point set trained from the same neurons for comparison; empty for none.
+    """
+
+    dataset: str
+    moments: tuple[int, ...]
+    seeds: tuple[int, ...]
+    companion: str = ""
+    lr: float = LR
+    rtol: float = 1e-10
+
+
+def compute(settings: Settings, workbench: Workbench) -> Results:
+    """Every seed by descent and by the flow; counts for all, pictures for the first."""
+    names = [settings.dataset, *([settings.companion] if settings.companion else [])]
+    runs: dict[str, list[Results]] = {name: [] for name in names}
+    for count, seed in enumerate(settings.seeds):
+        for name in names:
+            workbench.progress(count / len(settings.seeds), f"{name}, seed {seed}")
+            keys = {"dataset": name, "moments": settings.moments, "lr": settings.lr, "rtol": settings.rtol}
+            runs[name].append(workbench.piece(f"{name}-{seed}", partial(one_seed, settings, name, seed), settings=keys))
+    counted = {key: np.array([run[key] for run in runs[settings.dataset]]) for key in (*COUNTS, *_MEASURED)}
+    beside = {f"companion_{key}": np.array([run[key] for run in runs[names[-1]]]) for key in COUNTS}
+    first = runs[settings.dataset][0]
+    return {key: first[key] for key in _DRAWN} | counted | (beside if settings.companion else {})
+
+
+_DRAWN = ("iterations", "losses", "flow_losses", "stable_ranks", "moment_w", "moment_a", "flow_moment_w")
+_MEASURED = ("aligned_shares", "ranks", "loss_gap", "output_gap", "norms", "seed_losses", "lag")
+
+
+def one_seed(settings: Settings, name: str, seed: int) -> Results:
+    """Descent with the step size of the paper, and the flow of the same loss at the times lr k."""
+    data, last = load(name), settings.moments[-1]
+    problem = gaussian_problem(data, seed)
+    kept = sorted({*np.linspace(0, last, SNAPSHOTS + 1).astype(int).tolist(), *settings.moments})
+    run = descended(problem, GradientDescent(settings.lr, last), kept)
+    losses = np.array([snapshot.loss for snapshot in run])
+    outputs = np.array([snapshot.outputs for snapshot in run])
+    times = settings.lr * np.array(kept)
+    flow = train(problem, EventDrivenFlow(rtol=settings.rtol), times=times, until=AtTime(float(times[-1])))
+    if len(flow.snapshots) != len(kept):
+        raise BackendError(f"the flow ended at time {flow.time:g}: {flow.outcome}.")
+    flow_losses = np.array([snapshot.loss for snapshot in flow.snapshots])
+    flow_outputs = np.array([snapshot.outputs for snapshot in flow.snapshots])
+    places = [kept.index(moment) for moment in settings.moments]
+    networks = [run[place].network for place in places]
+    cones = [cones_of_network(network, data) for network in networks]
+    counts = [_counts(cone) for cone in cones]
+    return {
+        "iterations": np.array(kept),
+        "losses": losses,
+        "flow_losses": flow_losses,
+        "stable_ranks": np.array([stable_rank(snapshot.network.w) for snapshot in run]),
+        "moment_w": np.array([network.w for network in networks]),
+        "moment_a": np.array([network.a for network in networks]),
+        "flow_moment_w": np.array([flow.snapshots[place].network.materialized().w for place in places]),
+        "loss_gap": float(np.max(np.abs(losses - flow_losses)) / losses[0]),
+        "output_gap": float(np.max(np.abs(outputs - flow_outputs)) / np.max(np.abs(flow_outputs))),
+        "lag": _lag(np.array(kept), losses, flow_losses),
+        "seed_losses": losses[places],
+        "ranks": np.array([stable_rank(network.w) for network in networks]),
+        "aligned_shares": np.array([_aligned_share(*pair, data) for pair in zip(networks, cones, strict=True)]),
+        "norms": np.array([_norms_of(*pair) for pair in zip(networks, cones, strict=True)]),
+        **{key: np.array([count[key] for count in counts]) for key in COUNTS},
+    }
+
+
+def _counts(cones: Cones) -> dict[str, int]:
+    """How many neurons are in the cone of their sign, dead, elsewhere; and of those with a > 0."""
+    return {
+        "num_home": int(np.sum(cones.is_home)),
+        "num_dead": int(np.sum(cones.is_dead)),
+        "num_outside": int(np.sum(cones.is_outside)),
+        "num_positive_home": int(np.sum(cones.is_home & cones.is_positive)),
+        "num_positive_outside": int(np.sum(cones.is_outside & cones.is_positive)),
+    }
+
+
+def _aligned_share(network: Network, cones: Cones, data: Dataset) -> float:
+    """Of the neurons that are not dead, the share with a cosine of at least `ALIGNED` with x_+ (a > 0) or x_-."""
+    num_aligned = 0
+    for total, is_chosen in zip(class_sums(data), (cones.is_positive, ~cones.is_positive), strict=True):
+        if np.any(total):
+            num_aligned += int(np.sum(cosines(network.w[is_chosen & ~cones.is_dead], total) >= ALIGNED))
+    return num_aligned / max(1, int(np.sum(~cones.is_dead)))
+
+
+def _norms_of(network: Network, cones: Cones) -> tuple[float, float, float]:
+    """Largest norm of a neuron with a > 0 in S_+, of one elsewhere that is not dead, and of a dead one of any sign."""
+    norms = np.linalg.norm(network.w, axis=1)
+    chosen = (cones.is_positive & cones.is_home, cones.is_positive & cones.is_outside, cones.is_dead)
+    largest = [float(np.max(norms[mask], initial=0.0)) for mask in chosen]
+    return largest[0], largest[1], largest[2]
+
+
+def _lag(iterations: IntArray, losses: FloatArray, flow_losses: FloatArray) -> float:
+    """By how much later descent first halves the loss than the flow does, relative."""
+    halves = [
+        float(np.interp(-0.5 * losses[0], -np.minimum.accumulate(curve), iterations)) for curve in (losses, flow_losses)
+    ]
+    return halves[0] / halves[1] - 1.0
