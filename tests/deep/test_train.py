@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from reluflow.data.published.phuong2021 import filtered_orthants
 
 from dynamics.descent.descents import descend
 from reluflow.data import Dataset
 from reluflow.data.published.lee2022 import single_neuron
-from reluflow.data.published.phuong2021 import filtered_orthants
 from reluflow.deep import (
     DeepDescent,
     DeepNeuron,

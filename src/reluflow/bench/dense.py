@@ -234,9 +234,7 @@ def _until_right(problem: TrainingProblem, flow: CollocationFlow) -> tuple[Timin
     return Timing(f"dense/mnist-{data.n}", fitted_s, "none", None, words), run
 
 
-def _to_the_limit(
-    name: str, problem: TrainingProblem, flow: CollocationFlow, *, max_seconds: float = np.inf
-) -> Timing:
+def _to_the_limit(name: str, problem: TrainingProblem, flow: CollocationFlow, *, max_seconds: float = np.inf) -> Timing:
     data = problem.dataset
     task = partial(train, problem, flow, until=LimitIdentified(), max_seconds=max_seconds)
     seconds, run = best_time(task, repeats=1, warm_up=data.n < _LONG)

@@ -26,9 +26,7 @@ def cones() -> list[Timing]:
             same = {tuple(row) for row in found.patterns.tolist()} == {tuple(row) for row in theirs.tolist()}
             agreement += "; the same patterns" if same else "; DIFFERENT patterns"
         results.append(
-            Timing(
-                f"geometry/open-cones-n{n}-d{d}", ours_s, "one linear program per cell (HiGHS)", peer_s, agreement
-            )
+            Timing(f"geometry/open-cones-n{n}-d{d}", ours_s, "one linear program per cell (HiGHS)", peer_s, agreement)
         )
     return results
 

@@ -24,7 +24,7 @@ from reluflow.papers.lyu2021.theorems.hypotheses import BINARY_LABELS, MEAN_LOGI
 from reluflow.papers.lyu2021.theorems.settings import BALANCED_SETTING
 from reluflow.papers.lyu2021.theorems.unit_ball import steps_of
 from reluflow.theory.comparison import Comparison, Level, Values, at_least, at_most, judgement, require, worst_compared
-from reluflow.theory.evidence import Evidence, computed_once
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.flow_plan import FlowPlan
 from reluflow.theory.hypotheses import BALANCED, LEAKY, LOGISTIC_LOSS, assumed
 from reluflow.theory.measures import AtLeast, AtMost, Constants, Quantities
@@ -211,7 +211,6 @@ def _plan(evidence: Evidence) -> FlowPlan:
     return FlowPlan(times=tuple(np.linspace(0.0, last if 0.0 < last < np.inf else 1.0, _NUM_TIMES)))
 
 
-@computed_once
 def _at_proof_time(evidence: Evidence) -> AlignedState:
     """The neurons at T0, in closed form.
 
@@ -224,7 +223,7 @@ def _at_proof_time(evidence: Evidence) -> AlignedState:
 def _in_cone(evidence: Evidence) -> Comparison:
     _needs_sigma_max(evidence)
     constants, cone = constants_of(evidence), correct_cone(evidence)
-    state, last = _at_proof_time(evidence), evidence.run.snapshots[-1].network
+    state, last = evidence.recorded(AlignedState), evidence.run.snapshots[-1].network
     depth = float(min(cone.depths(state.w, state.a).min(), cone.depths(last.w, last.a).min()))
     words = f"depth {depth:.6g} at T0 = {constants.time:.6g} against delta/3 = {constants.delta / 3:.6g}"
     return at_least(depth, constants.delta / 3.0, detail=words)
@@ -270,7 +269,7 @@ def _proof_constants(evidence: Evidence) -> Constants:
 def _norms(evidence: Evidence) -> Comparison:
     """Largest |log(|w_k(T0)| / |w_k(0)|)| against T0, in the time of samples in the unit ball."""
     _needs_sigma_max(evidence)
-    state = _at_proof_time(evidence)
+    state = evidence.recorded(AlignedState)
     before, after = (np.log(np.linalg.norm(w, axis=1)) for w in (evidence.network.w, state.w))
     grown = after + state.log_norms - before
     bound = correct_cone(evidence).factor * constants_of(evidence).time
@@ -351,6 +350,7 @@ LEMMA_G_4 = Theorem(
     ),
     constants=_proof_constants,
     plan=_plan,
+    record=_at_proof_time,
     log_scale=_log_scale,
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",

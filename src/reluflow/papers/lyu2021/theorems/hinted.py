@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -35,7 +36,6 @@ from reluflow.theory.comparison import (
     missing,
     nothing,
     require,
-    requires,
 )
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.evidence import Evidence, computed_once
@@ -44,6 +44,8 @@ from reluflow.theory.measures import AtMost, Constants, Quantities
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
+_NO_HINTS = "no hints found"
+
 
 @computed_once
 def _found_hints(evidence: Evidence) -> Hints | None:
@@ -51,7 +53,7 @@ def _found_hints(evidence: Evidence) -> Hints | None:
 
 
 def _hint_constants(evidence: Evidence) -> Constants:
-    hints = _found_hints(evidence)
+    hints = evidence.recorded(HintsAndBest).hints
     if hints is None:
         return {}
     needed = hints.conditions
@@ -67,8 +69,21 @@ def _hint_constants(evidence: Evidence) -> Constants:
     }
 
 
+@dataclass(frozen=True, eq=False)
+class HintsAndBest:
+    """The hints, and beside them the best margin of any width; neither where there are none."""
+
+    hints: Hints | None
+    best: NetworkMargin | None
+
+
+def _hints_and_best(evidence: Evidence) -> HintsAndBest:
+    hints = _found_hints(evidence)
+    return HintsAndBest(hints, None if hints is None else best_network(evidence))
+
+
 def _hints(evidence: Evidence) -> Hints:
-    return require(_found_hints(evidence), "no hints found")
+    return require(evidence.recorded(HintsAndBest).hints, _NO_HINTS)
 
 
 def _distance_to_separator(evidence: Evidence) -> float:
@@ -85,10 +100,9 @@ def _hinted_margin(evidence: Evidence) -> float:
     return _hints(evidence).margin
 
 
-@requires(_found_hints, "no hints found")
-def _consequences(evidence: Evidence, hints: Hints) -> Comparison:
+def _consequences(evidence: Evidence) -> Comparison:
     """What App. A.2 derives from the hints: A.1, A.2, A.3, A.5 with value leak eps/2, w^+ = w*, gamma^+ = eps."""
-    facts = evidence.facts
+    facts, hints = evidence.facts, _hints(evidence)
     side, other, eps = side_of(evidence, 1), against(evidence, 1), hints.conditions.eps
     return all_of(
         (
@@ -107,16 +121,11 @@ def _consequences(evidence: Evidence, hints: Hints) -> Comparison:
     )
 
 
-def _best_beside_hints(evidence: Evidence) -> NetworkMargin | None:
-    """The best margin of any width, where there are hints to compare it with."""
-    return None if _found_hints(evidence) is None else best_network(evidence)
-
-
-@requires(_found_hints, "no hints found")
-def _optimality(evidence: Evidence, hints: Hints) -> Comparison:
+def _optimality(evidence: Evidence) -> Comparison:
     """The best margin of any width beats eps/2 exactly where K > eps sqrt((3 + leak)/(1 - leak))."""
-    best = evidence.recorded(NetworkMargin)
-    limit, needed = 0.5 * hints.conditions.eps, hints.conditions
+    best = require(evidence.recorded(HintsAndBest).best, _NO_HINTS)
+    needed = _hints(evidence).conditions
+    limit = 0.5 * needed.eps
     words = f"best margin {best.margin:.7g}, limit {limit:.7g}, K = {needed.K:.6g}, threshold {needed.K_exact:.6g}"
     if needed.K_exact < needed.K:
         return at_least(best.margin / limit, 1.0 + 1e-9, detail=f"{words}: suboptimal at every width m >= 3")
@@ -165,7 +174,7 @@ THM_6_2 = Theorem(
     ),
     parameters=(RTOL, CLOSE, LATE_MARGIN, LOG_HORIZON),
     plan=limit_plan,
-    record=_best_beside_hints,
+    record=_hints_and_best,
     log_scale=factor_to_regime,
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6),
     example="lyu-hinted",

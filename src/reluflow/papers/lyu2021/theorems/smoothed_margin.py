@@ -170,6 +170,21 @@ def smooth_states_of(evidence: Evidence) -> list[tuple[Snapshot, MarginState]]:
     return [(s, state) for s, state in states_of(evidence) if state.is_smooth]
 
 
+@dataclass(frozen=True, eq=False)
+class LateStates:
+    """The networks of the run with n L < ln 2, on the samples whose margins they have."""
+
+    states: tuple[MarginState, ...]
+
+
+def _late_states(evidence: Evidence) -> LateStates:
+    return LateStates(tuple(state for _, state in states_of(evidence)))
+
+
+def _states(evidence: Evidence) -> tuple[MarginState, ...]:
+    return evidence.recorded(LateStates).states
+
+
 def _loss_gets_small(evidence: Evidence) -> Comparison:
     """n L < ln 2 at several snapshots."""
     count = len(states_of(evidence))
@@ -190,7 +205,7 @@ LATE_MARGIN_RUN = (
 
 
 def _below_margin(evidence: Evidence) -> Values:
-    return [state.smooth_gamma / state.gamma for _, state in states_of(evidence)]
+    return [state.smooth_gamma / state.gamma for state in _states(evidence)]
 
 
 def _never_falls(evidence: Evidence) -> Comparison:
@@ -201,7 +216,7 @@ def _never_falls(evidence: Evidence) -> Comparison:
 
 def _gap(evidence: Evidence) -> Values:
     """(gamma - gamma~)/bound; the bound is [q_min + ln((1 + e^-q_min)^n - 1)]/|theta|^2."""
-    for _, state in states_of(evidence):
+    for state in _states(evidence):
         q = float(state.q.min())
         bound = (q - smoothed_margin(np.full(evidence.dataset.n, q))) / state.norm**2
         yield (state.gamma - state.smooth_gamma) / bound if bound > 0.0 else 1.0
@@ -229,6 +244,7 @@ APP_F_2 = Theorem(
     ),
     parameters=(LATE_MARGIN_ABOVE_1, LOG_HORIZON),
     plan=margin_plan,
+    record=_late_states,
     setting=TWELVE_BALANCED_NEURONS,
     example="lyu-counterexample-sharp",
     erratum="E18: alpha(theta) = l^(-1)(n L), with the n.",
@@ -237,7 +253,7 @@ APP_F_2 = Theorem(
 
 def _between(evidence: Evidence) -> Comparison:
     """sum kappa_i q_i - alpha, largest over the run, against 2 ln n + 1; and never below 0."""
-    values = [float(state.kappa @ state.q) - state.smooth for _, state in states_of(evidence)]
+    values = [float(state.kappa @ state.q) - state.smooth for state in _states(evidence)]
     if min(values) < -1e-9:
         return at_least(min(values), 0.0, allowance=1e-9)
     return at_most(max(values), 2.0 * np.log(evidence.dataset.n) + 1.0)
@@ -245,8 +261,8 @@ def _between(evidence: Evidence) -> Comparison:
 
 def _radial(evidence: Evidence) -> Values:
     """|radial part of grad gamma~| |theta|^3 at the smooth states."""
-    late = require(smooth_states_of(evidence), SLIDING)
-    return [state.split(state.smooth_gradient)[0] * state.norm**3 for _, state in late]
+    late = require([state for state in _states(evidence) if state.is_smooth], SLIDING)
+    return [state.split(state.smooth_gradient)[0] * state.norm**3 for state in late]
 
 
 def _radial_bound(evidence: Evidence) -> float:
@@ -271,6 +287,7 @@ APP_F_2_1 = Theorem(
     ),
     parameters=(LATE_MARGIN_ABOVE_1, LOG_HORIZON),
     plan=margin_plan,
+    record=_late_states,
     setting=TWELVE_BALANCED_NEURONS,
     example="lyu-counterexample-sharp",
     erratum="E18: grad gamma~ subtracts its radial term.",

@@ -6,6 +6,7 @@ law, so the bounds apply to every dataset.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -147,8 +148,17 @@ def _small_ones(evidence: Evidence, networks: tuple[State, ...]) -> tuple[State,
     return tuple(s for s in networks if s.size <= largest)
 
 
-def _small_states(evidence: Evidence) -> tuple[State, ...]:
-    return _small_ones(evidence, states(evidence))
+@dataclass(frozen=True, eq=False)
+class SmallNetworks:
+    """Drawn networks that are small enough, with the size g_i of the force on every output."""
+
+    states: tuple[State, ...]
+    forces: tuple[FloatArray, ...]
+
+
+def _small_networks(evidence: Evidence) -> SmallNetworks:
+    small, y = _small_ones(evidence, drawn_networks(evidence).states), unit_ball(evidence).y
+    return SmallNetworks(small, tuple(y * LogisticLoss().force(s.outputs, y) for s in small))
 
 
 def _some_are_small(evidence: Evidence) -> Comparison:
@@ -162,16 +172,15 @@ SMALL_NETWORK = Hypothesis("small-network", "|theta|_M <= sqrt(eps/(2m))", _some
 
 def _force_deviation(evidence: Evidence, *, factor: float) -> Values:
     """|2 g_i - 1| / (factor |f(x_i)|) over the small networks, the rounding of g taken off."""
-    y = unit_ball(evidence).y
-    for s in require(_small_states(evidence), _NONE_SMALL):
-        deviations = np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) - FORCE_ROUNDING
+    small = evidence.recorded(SmallNetworks)
+    for s, forces in zip(require(small.states, _NONE_SMALL), small.forces, strict=True):
+        deviations = np.abs(2.0 * forces - 1.0) - FORCE_ROUNDING
         yield np.maximum(deviations, 0.0) / np.maximum(factor * np.abs(s.outputs), np.finfo(float).tiny)
 
 
 def _deviation_below_eps(evidence: Evidence) -> Values:
     """eps_i = |2 g_i - 1| over the small networks."""
-    y, small = unit_ball(evidence).y, require(_small_states(evidence), _NONE_SMALL)
-    return [np.abs(2.0 * y * LogisticLoss().force(s.outputs, y) - 1.0) for s in small]
+    return [np.abs(2.0 * g - 1.0) for g in require(evidence.recorded(SmallNetworks).forces, _NONE_SMALL)]
 
 
 LEMMA_B_14 = Theorem(
@@ -185,7 +194,7 @@ LEMMA_B_14 = Theorem(
         Conclusion("by-output-sharp", "|2 g_i - 1| <= |f(x_i)|/2", AtMost(partial(_force_deviation, factor=0.5), 1.0)),
     ),
     parameters=(EPS,),
-    record=drawn_networks,
+    record=_small_networks,
     setting=SETTING,
     example=EXAMPLE,
 )

@@ -12,7 +12,7 @@ from reluflow.network.network import Network, leaky_relu, row_norms
 from reluflow.papers.lyu2021.assumptions import SYMMETRIC_SAMPLES
 from reluflow.papers.lyu2021.paper import EXAMPLE
 from reluflow.papers.lyu2021.theorems.hypotheses import MEAN_LOGISTIC
-from reluflow.papers.lyu2021.theorems.limits import KKTDirections, kkt_residuals, separator_of, settled_direction
+from reluflow.papers.lyu2021.theorems.limits import kkt_residuals, separator_of, settled_direction
 from reluflow.papers.lyu2021.theorems.settings import TWO_NEURONS
 from reluflow.theory.comparison import Comparison, Level, Values, at_most, judgement, require, requires
 from reluflow.theory.evidence import Evidence
@@ -95,7 +95,15 @@ def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
     )
 
 
-def _found_directions(evidence: Evidence) -> KKTDirections:
+@dataclass(frozen=True, eq=False)
+class PairDirections:
+    """The three directions that Lemma F.3 names, and KKT directions found from random starts."""
+
+    named: tuple[Network, ...]
+    found: tuple[Network, ...]
+
+
+def _found_directions(evidence: Evidence) -> PairDirections:
     """KKT directions with a_1 >= 0 >= a_2, each once, from random starts with both neurons or with either alone.
 
     The best margin in the patterns of a start gives new patterns; where that repeats itself the direction is KKT.
@@ -110,11 +118,15 @@ def _found_directions(evidence: Evidence) -> KKTDirections:
         settled = settled_direction(network, dataset)
         if settled is not None and all(_distance(settled, other) > 1e-6 for other in found):
             found.append(settled)
-    return KKTDirections(tuple(found))
+    return PairDirections(named_directions(evidence), tuple(found))
 
 
 def _directions(evidence: Evidence) -> tuple[Network, ...]:
-    return evidence.recorded(KKTDirections).networks
+    return evidence.recorded(PairDirections).found
+
+
+def _named(evidence: Evidence) -> tuple[Network, ...]:
+    return evidence.recorded(PairDirections).named
 
 
 def _distance(one: Network, two: Network) -> float:
@@ -123,7 +135,7 @@ def _distance(one: Network, two: Network) -> float:
 
 def _all_directions(evidence: Evidence) -> list[Network]:
     """Those named in the lemma and those found."""
-    return [*named_directions(evidence), *_directions(evidence)]
+    return [*_named(evidence), *_directions(evidence)]
 
 
 def _direction_residuals(evidence: Evidence) -> list[float]:
@@ -171,14 +183,14 @@ LEMMA_F_2 = Theorem(
 @requires(_directions, "no KKT direction was found from random starts")
 def _nothing_else(evidence: Evidence, found: tuple[Network, ...]) -> Values:
     """Distance of each found direction to the nearest of the three."""
-    return [min(_distance(network, other) for other in named_directions(evidence)) for network in found]
+    return [min(_distance(network, other) for other in _named(evidence)) for network in found]
 
 
 def _margins(evidence: Evidence) -> Comparison:
     """Largest relative error of the three margins."""
     gamma, leak = separator_of(evidence).margin, evidence.leak
     expected = (0.25 * (1.0 + leak) * gamma, 0.5 * leak * gamma, 0.5 * leak * gamma)
-    measured = [normalized_margin(network, evidence.dataset) for network in named_directions(evidence)]
+    measured = [normalized_margin(network, evidence.dataset) for network in _named(evidence)]
     worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
 

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.dataset import Dataset
-from reluflow.data.published.lyu2021 import figure1_left, symmetric_angle
 from reluflow.data.registry import load
 from reluflow.endings.limit import unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
+from reluflow.papers.lyu2021.data import figure1_left, symmetric_angle
+from reluflow.papers.lyu2021.theorems.closed_form_kkt import closed_form_direction, cosine_of, middle_points
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.closed_form_kkt import closed_form_direction, cosine_of, middle_points
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -27,13 +28,13 @@ APPENDIX_I_1_1, APPENDIX_I_1_2 = (theorem_named(f"lyu2021:{name}") for name in (
 CASES = (
     TheoremCase(
         "lyu2021:appI.1.1",
-        forge=lambda evidence: replace(evidence, witnesses={"direction": closed_form_direction(evidence.leak, 0.95)}),
+        forge=lambda evidence: with_record(evidence, direction=closed_form_direction(evidence.leak, 0.95)),
         failing="six-points",
         inapplicable=lambda: example_problem(APPENDIX_I_1_1, "lyu-hinted"),
     ),
     TheoremCase(
         "lyu2021:appI.1.2",
-        forge=lambda evidence: replace(evidence, witnesses={"w": np.array([1.0, 0.0, 0.0])}),
+        forge=lambda evidence: with_record(evidence, w=np.array([1.0, 0.0, 0.0])),
         failing="middle",
         inapplicable=lambda: example_problem(APPENDIX_I_1_2, "lyu-hinted"),
     ),

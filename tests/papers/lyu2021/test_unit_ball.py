@@ -14,7 +14,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network
-from reluflow.theory.lyu2021.unit_ball import UnitBall, log_m_norm, m_norm, output_gradients, pull, velocity
+from reluflow.papers.lyu2021.theorems.unit_ball import UnitBall, log_m_norm, m_norm, output_gradients, pull, velocity
 
 
 def _network(seed: int, *, m: int = 5, d: int = 2, log_scale: float = 0.0) -> Network:

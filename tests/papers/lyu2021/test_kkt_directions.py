@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.registry import load
@@ -15,7 +16,6 @@ from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import Network
-from reluflow.theory.lyu2021.limits import limit_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks
@@ -26,8 +26,7 @@ def _with_square_loss(key: str):
 
 
 def _unbalanced_certificate(evidence):
-    certificate = kkt_certificate(limit_of(evidence).network, evidence.dataset)
-    return replace(evidence, witnesses={"kkt": replace(certificate, balance=1e-3)})
+    return with_record(evidence, balance=1e-3)
 
 
 CASES = (

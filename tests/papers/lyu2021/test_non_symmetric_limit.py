@@ -17,10 +17,10 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.limits import limit_of
+from reluflow.papers.lyu2021.theorems.non_symmetric_limit import losing_share, one_neuron_distance, side_of
 from reluflow.theory.diagnosis import assumption_named
 from reluflow.theory.hypotheses import assumed
-from reluflow.theory.lyu2021.limits import limit_of
-from reluflow.theory.lyu2021.non_symmetric_limit import losing_share, one_neuron_distance, side_of
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, own_problem

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
@@ -15,8 +16,8 @@ from reluflow.dynamics.train import train
 from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.orthogonally_separable_kkt import class_vectors, kkt_directions
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.closed_form_kkt import class_vectors, kkt_directions
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -25,8 +26,8 @@ THEOREM_H_2, LEMMA_H_3 = (theorem_named(f"lyu2021:{name}") for name in ("thmH.2"
 
 
 def _tilted(evidence):
-    first = kkt_directions(evidence)[0]
-    return replace(evidence, witnesses={"directions": [first.replace(w=first.w + 0.05)]})
+    first = evidence.record.networks[0]
+    return with_record(evidence, networks=(first.replace(w=first.w + 0.05),))
 
 
 def _leaky():
@@ -64,7 +65,7 @@ def test_erratum_e12_the_printed_norm_and_sign_are_wrong():
     assert np.min(data.y * added) < 0.0
     assert np.min(data.y * vectors.outputs(data.X)) == pytest.approx(1.0, abs=1e-9)
     # Lemma H.3 with w_k/a_k turns the negative neurons round
-    network = kkt_directions(Evidence(example_problem(LEMMA_H_3)))[0]
+    network = kkt_directions(Evidence(example_problem(LEMMA_H_3))).networks[0]
     k = int(np.argmin(network.a))
     scale = np.sum(network.a[network.a < 0.0] ** 2) / normalized_margin(network, data)
     assert scale * network.w[k] / network.a[k] == pytest.approx(-vectors.negative, rel=1e-9)

@@ -16,8 +16,7 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import example_problem
 from reluflow.losses import SquareLoss
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.early_constants import (
+from reluflow.papers.lyu2021.theorems.early_constants import (
     CorrectCone,
     alignment_constants,
     constants_of,
@@ -25,6 +24,7 @@ from reluflow.theory.lyu2021.early_constants import (
     idealised_state,
     idealised_time,
 )
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 
 LEMMA_G_2 = theorem_named("lyu2021:lemmaG.2")

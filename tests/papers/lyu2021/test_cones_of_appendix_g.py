@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check, example_problem
+from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
+from reluflow.papers.lyu2021.theorems.entering_the_cone import principal_tangents
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.lyu2021.entering_the_cone import principal_tangents
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -21,13 +20,13 @@ LEMMA_G_1, LEMMA_G_2 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaG.1"
 CASES = (
     TheoremCase(
         "lyu2021:lemmaG.1",
-        forge=lambda evidence: replace(evidence, witnesses={"direction": np.array([0.6, 0.8])}),
+        forge=lambda evidence: with_record(evidence, w=np.array([0.6, 0.8])),
         failing="principal-direction",
         inapplicable=lambda: example_problem(LEMMA_G_1, "lyu-ridge"),
     ),
     TheoremCase(
         "lyu2021:lemmaG.2",
-        forge=lambda evidence: replace(evidence, witnesses={"slopes": np.zeros((1, evidence.dataset.n))}),
+        forge=lambda evidence: with_record(evidence, leak=0.0),
         failing="leaky",
         inapplicable=lambda: example_problem(LEMMA_G_2, "lyu-orthogonal"),
     ),

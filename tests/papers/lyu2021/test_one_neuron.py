@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.non_symmetric_limit import side_of
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.non_symmetric_limit import side_of
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract
 
 LEMMA_A_4, THEOREM_G_9, LEMMA_G_10 = (theorem_named(f"lyu2021:{name}") for name in ("lemmaA.4", "thmG.9", "lemmaG.10"))
-
-
-def _with(evidence, **witnesses):
-    return replace(evidence, witnesses=witnesses)
 
 
 def _other_direction(evidence):
@@ -43,14 +39,13 @@ def _negative_end(evidence):
 
 def _claims_less(evidence):
     """A bracket whose upper end lies below what negative networks reach."""
-    closest = evidence.dataset.subset(side_of(evidence, 1).closest)
-    return _with(evidence, bracket=replace(network_margin(closest, evidence.leak, signs=(-1,)), upper=0.05))
+    return with_record(evidence, upper=0.05)
 
 
 CASES = (
     TheoremCase(
         "lyu2021:lemmaA.4",
-        forge=lambda evidence: _with(evidence, direction=_other_direction(evidence)),
+        forge=lambda evidence: with_record(evidence, network=_other_direction(evidence)),
         failing="leaky",
         inapplicable=lambda: example_problem(LEMMA_A_4, "lyu-orthogonal"),
     ),

@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.hard_margin import linear_separator
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.loss_to_zero import driving_strengths, loss_rate_bound
+from reluflow.papers.lyu2021.theorems.unit_ball import velocity
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.kkt_directions import driving_strengths, loss_rate_bound, subsolutions
-from reluflow.theory.lyu2021.unit_ball import velocity
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks
@@ -37,7 +38,7 @@ def _without_driver():
 CASES = (
     TheoremCase(
         "lyu2021:lemmaB.1",
-        forge=lambda e: replace(e, witnesses={"subsolutions": tuple(1.5 * u for u in subsolutions(e))}),
+        forge=lambda e: with_record(e, functions=tuple(1.5 * u for u in e.record.functions)),
         universal="of every function",
     ),
     TheoremCase(

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from forging import with_record
 from reluflow.experiments.check import example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.lyu2021.growth_in_the_cone import (
+from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
+from reluflow.papers.lyu2021.theorems.growth_in_the_cone import (
     boosted,
     decomposition_error,
     growth_constants,
     stacked,
 )
-from reluflow.theory.lyu2021.unit_ball import m_norm
+from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
+from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named
 from theorem_cases import (
     TheoremCase,
@@ -44,7 +45,7 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaG.6",
-        forge=lambda evidence: replace(evidence, witnesses={"linearised": lambda z, c, t: boosted(z, c, 3.0 * t)}),
+        forge=lambda evidence: with_record(evidence, rows=tuple(3.0 * rows for rows in evidence.record.rows)),
         failing="balanced",
         inapplicable=lambda: _unbalanced(LEMMA_G_6),
     ),

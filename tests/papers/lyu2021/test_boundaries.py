@@ -18,7 +18,7 @@ from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import loss_named
 from reluflow.network import Network
-from reluflow.theory.lyu2021.boundaries import BoundaryKind, boundary_at
+from reluflow.papers.lyu2021.theorems.boundaries import BoundaryKind, boundary_at
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

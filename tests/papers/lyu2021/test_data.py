@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reluflow.data import Dataset
-from reluflow.data.published import lyu2021 as published
-from reluflow.data.published.lyu2021_hinted import max_margin_separator
 from reluflow.errors import InvalidInputError
+from reluflow.papers.lyu2021 import data as published
+from reluflow.papers.lyu2021.hinted_data import max_margin_separator
 
 
 def mean_pulls(dataset: Dataset, leak: float) -> tuple[np.ndarray, np.ndarray]:

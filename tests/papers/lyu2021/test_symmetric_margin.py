@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.certificates.network_margin import network_margin
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -17,11 +17,10 @@ from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss
 from reluflow.network import Network, initialization_named
-from reluflow.papers.lyu2021.training_run import SquaredNorm
+from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
+from reluflow.papers.lyu2021.theorems.linear_maximiser import symmetrized
+from reluflow.papers.lyu2021.theorems.symmetric_flow import small_enough
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.limits import best_network
-from reluflow.theory.lyu2021.symmetric_flow import small_enough
-from reluflow.theory.lyu2021.symmetric_margin import symmetrized
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -41,9 +40,8 @@ def _one_signed(evidence):
 
 
 def _larger_margin(evidence):
-    found = network_margin(evidence.dataset, evidence.leak)
-    forged = replace(found, margin=1.01 * found.margin, upper=1.01 * found.upper)
-    return replace(evidence, witnesses={best_network: forged})
+    found = evidence.record.best
+    return with_record(evidence, best=replace(found, margin=1.01 * found.margin, upper=1.01 * found.upper))
 
 
 CASES = (
@@ -52,7 +50,7 @@ CASES = (
     TheoremCase("lyu2021:cor4.4", forge=_one_signed, failing="symmetric", inapplicable=_on_hinted("lyu2021:cor4.4")),
     TheoremCase(
         "lyu2021:appC",
-        forge=lambda e: replace(e, witnesses={"activation": lambda z, leak: np.maximum(z, 0.0)}),
+        forge=lambda e: with_record(e, there=np.maximum(e.record.z, 0.0), back=np.maximum(-e.record.z, 0.0)),
         universal="of every leaky ReLU",
     ),
 )

@@ -7,7 +7,7 @@ import pytest
 
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
-from reluflow.theory.lyu2021.margin_growth import remaining_arc
+from reluflow.papers.lyu2021.theorems.margin_growth import remaining_arc
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (

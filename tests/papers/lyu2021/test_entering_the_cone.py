@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
+from reluflow.papers.lyu2021.theorems.early_constants import correct_cone, idealised_state
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.early_constants import correct_cone, idealised_state
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -32,7 +33,7 @@ def _on_the_ray(theorem):
 
 
 def _too_early(evidence):
-    return replace(evidence, witnesses={"entry": (0.0, idealised_state(evidence, 0.0))})
+    return with_record(evidence, time=0.0, state=idealised_state(evidence, 0.0))
 
 
 CASES = (

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.problem import TrainingProblem
@@ -14,8 +15,8 @@ from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.theory.lyu2021.symmetric_flow import embed, network_of
-from reluflow.theory.lyu2021.unit_ball import neuron_rows
+from reluflow.papers.lyu2021.theorems.symmetric_flow import embed, network_of
+from reluflow.papers.lyu2021.theorems.unit_ball import neuron_rows
 from reluflow.theory.registry import theorem_named
 from theorem_cases import TheoremCase, contract, replace_network
 
@@ -45,7 +46,7 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaE.2",
-        forge=lambda e: replace(e, witnesses={"embedding": lambda pair, b: 1.01 * embed(pair, b)}),
+        forge=lambda e: with_record(e, embedded=tuple(1.01 * rows for rows in e.record.embedded)),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:lemmaE.2"),
     ),

@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.train import train
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
+from reluflow.papers.lyu2021.theorems.phase_one import phase_one_constant, phase_one_error
+from reluflow.papers.lyu2021.theorems.symmetric_flow import relative_linear_flow, symmetric_flow
+from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.phase_one import phase_one_constant, phase_one_error
-from reluflow.theory.lyu2021.symmetric_flow import relative_linear_flow, symmetric_flow
-from reluflow.theory.lyu2021.unit_ball import m_norm
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -41,9 +42,8 @@ def _without_mean():
 def _too_large_linear_flow(evidence):
     flow = symmetric_flow(evidence)
     rows = flow.shape * np.sqrt(len(flow.shape))
-    return replace(
-        evidence,
-        witnesses={"linearised": tuple(3.0 * relative_linear_flow(rows, flow.mean_direction, k) for k in range(13))},
+    return with_record(
+        evidence, rows=tuple(3.0 * relative_linear_flow(rows, flow.mean_direction, k) for k in range(13))
     )
 
 
@@ -71,7 +71,9 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:lemmaE.7",
-        forge=lambda e: replace(e, witnesses={"good fraction": 0.95}),
+        forge=lambda e: with_record(
+            e, b=np.abs(e.record.b) * np.where(np.arange(len(e.record.b)) % 20, -1.0, 1.0)[:, None]
+        ),
         failing="mean",
         inapplicable=_without_mean,
     ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
@@ -18,12 +19,12 @@ from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.losses import loss_named
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.early_constants import correct_cone
+from reluflow.papers.lyu2021.theorems.growth_in_the_cone import stacked
+from reluflow.papers.lyu2021.theorems.one_sign_takes_over import extended_embedding
+from reluflow.papers.lyu2021.theorems.unit_ball import m_norm
 from reluflow.theory.diagnosis import assumption_named
 from reluflow.theory.hypotheses import assumed
-from reluflow.theory.lyu2021.early_constants import correct_cone
-from reluflow.theory.lyu2021.growth_in_the_cone import stacked
-from reluflow.theory.lyu2021.one_sign_takes_over import extended_embedding
-from reluflow.theory.lyu2021.unit_ball import m_norm
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -57,8 +58,8 @@ CASES = (
     ),
     TheoremCase(
         "lyu2021:thmG.11",
-        forge=lambda evidence: replace(
-            evidence, witnesses={"network": Network([[0.65, 0.27]] * 6, np.full(6, 0.3), leak=evidence.leak)}
+        forge=lambda evidence: with_record(
+            evidence, network=Network([[0.65, 0.27]] * 6, np.full(6, 0.3), leak=evidence.leak)
         ),
         failing="lyu-a5-star",
         inapplicable=lambda: example_problem(THEOREM_G_11, "lyu-counterexample"),

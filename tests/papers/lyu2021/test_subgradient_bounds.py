@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import LogisticLoss, SquareLoss
-from reluflow.theory.lyu2021.unit_ball import State, states
+from reluflow.papers.lyu2021.theorems.unit_ball import State, states
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract, with_networks
@@ -20,7 +21,7 @@ def _with_square_loss(key: str):
 
 
 def _false_outputs(evidence):
-    return replace(evidence, witnesses={"states": tuple(State(s.network, 1e6 * s.outputs) for s in states(evidence))})
+    return with_record(evidence, states=tuple(State(s.network, 1e6 * s.outputs) for s in states(evidence)))
 
 
 _ALIKE = ("eq2", "lemmaB.10", "lemmaB.11", "lemmaB.12", "corB.13", "lemmaB.14")

@@ -14,8 +14,7 @@ from reluflow.errors import InvalidInputError
 from reluflow.geometry.landscape import circle_potential
 from reluflow.losses import LogisticLoss
 from reluflow.network import initialization_named
-from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.symmetric_flow import (
+from reluflow.papers.lyu2021.theorems.symmetric_flow import (
     SymmetricFlow,
     embed,
     embedding_norms,
@@ -23,6 +22,7 @@ from reluflow.theory.lyu2021.symmetric_flow import (
     network_of,
     relative_linear_flow,
 )
+from reluflow.theory.evidence import Evidence
 
 
 def _flow(seed: int = 0, *, name: str = "lyu-symmetric", leak: float = 0.5, scale: str = "1e-3") -> SymmetricFlow:

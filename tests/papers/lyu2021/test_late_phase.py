@@ -10,7 +10,7 @@ import pytest
 from reluflow.endings.limit import direction_distance, unit_norm
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
-from reluflow.theory.lyu2021.symmetric_margin import opposite_pair, opposite_start
+from reluflow.papers.lyu2021.theorems.late_phase import opposite_pair, opposite_start
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
 from reluflow.network import Network
+from reluflow.papers.lyu2021.theorems.two_neurons import named_directions
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.two_neurons import feasible_pairs, named_directions
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import (
@@ -33,15 +34,12 @@ def _asymmetric(theorem):
 
 
 def _wrong_slopes(evidence):
-    pairs = feasible_pairs(evidence)
-    return replace(evidence, witnesses={"pairs": replace(pairs, slopes_first=0.5 * pairs.slopes_first)})
+    return with_record(evidence, slopes_first=0.5 * evidence.record.slopes_first)
 
 
 def _lopsided(evidence):
     """A direction that is no KKT direction, claimed to be one."""
-    return replace(
-        evidence, witnesses={"directions": [Network([[0.6, 0.0], [-0.4, 0.0]], [0.6, -0.33], leak=evidence.leak)]}
-    )
+    return with_record(evidence, networks=(Network([[0.6, 0.0], [-0.4, 0.0]], [0.6, -0.33], leak=evidence.leak),))
 
 
 CASES = (

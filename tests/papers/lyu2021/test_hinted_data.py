@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reluflow.data import Dataset
-from reluflow.data.published.lyu2021_hinted import figure1_right, hinted, max_margin_separator
 from reluflow.errors import InvalidInputError
+from reluflow.papers.lyu2021.hinted_data import figure1_right, hinted, max_margin_separator
 
 BASE = Dataset([[0.5, 0.3], [0.6, -0.2], [-0.4, 0.1], [-0.5, -0.25]], [1.0, 1.0, -1.0, -1.0])
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from forging import with_record
 from reluflow.certificates.hard_margin import linear_separator
-from reluflow.certificates.network_margin import network_margin
 from reluflow.data.dataset import Dataset
-from reluflow.data.published.lyu2021_hinted import max_margin_separator
 from reluflow.data.registry import load
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
+from reluflow.papers.lyu2021.hinted_data import max_margin_separator
+from reluflow.papers.lyu2021.theorems.unit_ball import State, states
 from reluflow.theory.evidence import Evidence
-from reluflow.theory.lyu2021.unit_ball import State, output_gradients, states
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
@@ -34,16 +34,13 @@ def _with_square_loss(key: str):
     return lambda: replace(example_problem(theorem_named(key)), loss=SquareLoss())
 
 
-def _with(evidence: Evidence, **witnesses) -> Evidence:
-    return replace(evidence, witnesses=witnesses)
-
-
-def _shifted_gradient(network, X):
-    return output_gradients(network, X) + 1e-6
+def _shifted_gradients(evidence: Evidence) -> Evidence:
+    return with_record(evidence, gradients=tuple(gradient + 1e-6 for gradient in evidence.record.gradients))
 
 
 def _worse(evidence: Evidence):
-    best = network_margin(evidence.dataset, evidence.leak).network
+    """The rescaled maximiser with one neuron longer than it should be."""
+    best = evidence.record.maximiser
     return best.replace(w=best.w * np.array([[1.1], [1.0]]))
 
 
@@ -54,31 +51,27 @@ def _tilted(evidence: Evidence):
 CASES = (
     TheoremCase(
         "lyu2021:data-scaling",
-        forge=lambda e: _with(e, states=tuple(State(s.network, 1.001 * s.outputs) for s in states(e))),
+        forge=lambda e: with_record(e, states=tuple(State(s.network, 1.001 * s.outputs) for s in states(e))),
         failing="loss",
         inapplicable=_with_square_loss("lyu2021:data-scaling"),
     ),
     TheoremCase(
         "lyu2021:problemM",
-        forge=lambda e: _with(e, maximiser=_worse(e)),
+        forge=lambda e: with_record(e, maximiser=_worse(e)),
         failing="linearly-separable",
         inapplicable=_exclusive_or,
     ),
-    TheoremCase(
-        "lyu2021:thmB.2", forge=lambda e: _with(e, gradient=_shifted_gradient), universal="of every such network"
-    ),
-    TheoremCase(
-        "lyu2021:thmB.3", forge=lambda e: _with(e, gradient=_shifted_gradient), universal="of every such network"
-    ),
+    TheoremCase("lyu2021:thmB.2", forge=_shifted_gradients, universal="of every such network"),
+    TheoremCase("lyu2021:thmB.3", forge=_shifted_gradients, universal="of every such network"),
     TheoremCase(
         "lyu2021:lemmaB.4",
-        forge=lambda e: _with(e, direction=_tilted(e)),
+        forge=lambda e: with_record(e, direction=_tilted(e)),
         failing="symmetric",
         inapplicable=_on("lyu2021:lemmaB.4", "lyu-hinted"),
     ),
     TheoremCase(
         "lyu2021:lemmaB.5",
-        forge=lambda e: _with(e, direction=_tilted(e)),
+        forge=lambda e: with_record(e, direction=_tilted(e)),
         failing="symmetric",
         inapplicable=_on("lyu2021:lemmaB.5", "lyu-hinted"),
     ),
