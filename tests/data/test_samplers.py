@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reluflow.data import Dataset, Task, samplers
-from reluflow.data.published.lyu2021_hinted import max_margin_separator
 from reluflow.errors import InvalidInputError
+from reluflow.papers.lyu2021.hinted_data import max_margin_separator
 
 seeds = st.integers(0, 2**32 - 1)
 

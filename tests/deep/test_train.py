@@ -11,6 +11,7 @@ from reluflow.data.published.phuong2021 import filtered_orthants
 
 from dynamics.descent.descents import descend
 from reluflow.data import Dataset
+from reluflow.data.published.lee2022 import single_neuron
 from reluflow.deep import (
     DeepDescent,
     DeepNeuron,

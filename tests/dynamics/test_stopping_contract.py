@@ -19,7 +19,7 @@ from reluflow.endings.levelling import LevelledOff
 from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.jump_process.orbit import Arrival
-from reluflow.papers.lyu2021.training_run import SquaredNorm
+from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
 
 SOURCE = Path(reluflow.__file__).parent
 RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows for ever

@@ -8,9 +8,9 @@ import pytest
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.lyu2021.figure_2 import FIGURE, claims
-from reluflow.papers.lyu2021.paper import NAMES, example
-from reluflow.papers.lyu2021.training_run import STARTS, compute, strays
+from reluflow.papers.lyu2021.figures.figure_2 import FIGURE, claims
+from reluflow.papers.lyu2021.figures.panels import NAMES, example
+from reluflow.papers.lyu2021.figures.training_run import STARTS, compute, strays
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.data.published.lyu2021 import symmetric_angle
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.lyu2021 import figure_1, figure_3
-from reluflow.papers.lyu2021.figure_3 import losses_over_plane, problem_of
-from reluflow.papers.lyu2021.paper import (
+from reluflow.papers.lyu2021.data import symmetric_angle
+from reluflow.papers.lyu2021.figures import figure_1, figure_3
+from reluflow.papers.lyu2021.figures.figure_3 import losses_over_plane, problem_of
+from reluflow.papers.lyu2021.figures.panels import (
     LEAK,
     NAMES,
     SHARPER,

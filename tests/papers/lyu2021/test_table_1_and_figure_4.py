@@ -11,8 +11,8 @@ from reluflow.data.dataset import Dataset
 from reluflow.experiments.store import ResultStore
 from reluflow.experiments.workbench import Workbench
 from reluflow.network import Network
-from reluflow.papers.lyu2021 import figure_4, gaussian_table, table_1
-from reluflow.papers.lyu2021.gaussian_run import Training, compared, split_of, symmetrized
+from reluflow.papers.lyu2021.figures import figure_4, gaussian_table, table_1
+from reluflow.papers.lyu2021.figures.gaussian_run import Training, compared, split_of, symmetrized
 
 
 @pytest.fixture(scope="module")

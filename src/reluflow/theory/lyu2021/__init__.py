@@ -1,1 +1,0 @@
-"""Lyu, Li, Wang & Arora (2021): margin maximisation and simplicity bias [lyu2021]."""

@@ -1,0 +1,73 @@
+"""Theorem 3.1 and Lemma B.9 through the theorem contract, and KKT directions in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from forging import with_record
+from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.kkt import kkt_certificate
+from reluflow.data.registry import load
+from reluflow.dynamics.trajectory import Outcome
+from reluflow.experiments.check import example_problem
+from reluflow.experiments.evidence import gather
+from reluflow.losses import SquareLoss
+from reluflow.network import Network
+from reluflow.theory.registry import theorem_named
+from reluflow.theory.verdict import VerdictKind
+from theorem_cases import TheoremCase, contract, with_networks
+
+
+def _with_square_loss(key: str):
+    return lambda: replace(example_problem(theorem_named(key)), loss=SquareLoss())
+
+
+def _unbalanced_certificate(evidence):
+    return with_record(evidence, balance=1e-3)
+
+
+CASES = (
+    TheoremCase(
+        "lyu2021:thm3.1",
+        forge=lambda e: with_networks(e, lambda k, network: network.scaled(-0.05 * max(k - 20, 0))),
+        failing="loss",
+        inapplicable=_with_square_loss("lyu2021:thm3.1"),
+    ),
+    TheoremCase(
+        "lyu2021:lemmaB.9",
+        forge=_unbalanced_certificate,
+        failing="loss",
+        inapplicable=_with_square_loss("lyu2021:lemmaB.9"),
+    ),
+)
+
+
+test_holds_and_a_forgery_fails, test_names_the_failing_hypothesis = contract(CASES)
+
+
+def test_a_run_cut_short_is_no_evidence_of_its_limit():
+    theorem = theorem_named("lyu2021:thm3.1")
+    evidence = gather(theorem, example_problem(theorem))
+    cut = replace(evidence, trajectory=replace(evidence.run, outcome=Outcome.HORIZON))
+    verdict = theorem.check(cut)
+    assert verdict.kind is VerdictKind.INCONCLUSIVE
+    assert verdict.conclusion("kkt").holds is None
+
+
+@pytest.mark.parametrize("leak", [0.2, 0.5])
+def test_the_three_closed_form_directions_of_two_neurons_are_kkt(leak):
+    """(1/2)(w*, -w*, 1, -1) has margin (1 + leak) gamma*/4; one neuron alone has leak gamma*/2."""
+    data = load(f"lyu-symmetric:leak={leak}")
+    separator = linear_separator(data)
+    pair = Network(0.5 * np.stack([separator.w, -separator.w]), [0.5, -0.5], leak=leak)
+    single = Network(separator.w[None] / np.sqrt(2.0), [1.0 / np.sqrt(2.0)], leak=leak)
+    for network, margin in ((pair, 0.25 * (1.0 + leak)), (single, 0.5 * leak)):
+        certificate = kkt_certificate(network, data)
+        assert certificate.residual <= 1e-12
+        assert certificate.margin == pytest.approx(margin * separator.margin, rel=1e-12)
+        assert certificate.multipliers.sum() == pytest.approx(1.0 / (2.0 * certificate.margin), rel=1e-9)
+    unbalanced = Network(separator.w[None], [0.5], leak=leak)
+    assert kkt_certificate(unbalanced, data).residual > 0.1
