@@ -7,11 +7,10 @@ under `also`, and exactly those must fail. A conclusion without a forgery is non
 
 from __future__ import annotations
 
-import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -19,7 +18,6 @@ import pytest
 
 from forging import Forgery
 from forging import with_network as replace_network
-from legacy_forging import forge as forge_in_words
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.experiments.check import check, example_problem
 from reluflow.experiments.evidence import gather
@@ -62,30 +60,20 @@ class TheoremCase:
 
 def folder_of(paper: str) -> Path:
     """The tests of what is known of a paper."""
-    tables = Path(__file__).parent / "theory" / paper
-    return tables if tables.is_dir() else Path(__file__).parent / "papers" / paper
+    return Path(__file__).parent / "papers" / paper
 
 
 def unforged_of(paper: str) -> Mapping[tuple[str, str], str]:
     """The conclusions, by result and name, that no tampering with the evidence can make fail, with the reason."""
-    if (folder_of(paper) / "forgeries.toml").is_file():
-        return {}
     return getattr(import_module(f"papers.{paper}.forgeries"), "UNFORGED", {})
 
 
 @cache
 def forgeries_of(paper: str) -> dict[str, dict[str, Forgery]]:
     """Theorem key to conclusion name to forgery."""
-    tables = folder_of(paper) / "forgeries.toml"
     found: dict[str, dict[str, Forgery]] = {}
-    if not tables.is_file():
-        for (result, conclusion), forgery in import_module(f"papers.{paper}.forgeries").FORGERIES.items():
-            found.setdefault(f"{paper}:{result}", {})[conclusion] = forgery
-        return found
-    for key, conclusions in tomllib.loads(tables.read_text()).items():
-        for name, line in conclusions.items():
-            text, also = (line, ()) if isinstance(line, str) else (line["forge"], tuple(line["also"]))
-            found.setdefault(f"{paper}:{key}", {})[name] = Forgery(partial(forge_in_words, text=text), also)
+    for (result, conclusion), forgery in import_module(f"papers.{paper}.forgeries").FORGERIES.items():
+        found.setdefault(f"{paper}:{result}", {})[conclusion] = forgery
     return found
 
 

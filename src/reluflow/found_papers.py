@@ -15,7 +15,6 @@ package as its value: `smith2025 = "smith_experiments.smith2025"`.
 
 from __future__ import annotations
 
-import tomllib
 import warnings
 from dataclasses import dataclass, replace
 from functools import cache
@@ -30,7 +29,6 @@ from reluflow.errors import BrokenPaperWarning
 
 GROUP = "reluflow.papers"
 _FOLDER = Path(__file__).parent / "papers"
-_TABLES = Path(__file__).parent / "theory"  # of papers whose results are still tables
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,6 @@ class Paper:
         """Authors and title."""
         return f"{self.authors}, {self.title}"
 
-    @property
-    def is_tables(self) -> bool:
-        """Whether its results are still the tables of `theory/<key>/`."""
-        return self.package.startswith("reluflow.") and (_TABLES / self.key / "results.toml").is_file()
-
     def module(self, name: str) -> ModuleType | None:
         """The module of this name in the paper's package, or None where it has none or, in another's package, fails."""
         return _module(self.package, name, self.key)
@@ -109,9 +102,6 @@ def found_papers() -> dict[str, Paper]:
 
 def _own(key: str) -> Paper:
     package = f"{GROUP}.{key}"
-    if (_TABLES / key / "results.toml").is_file():  # its paper.py is not asked: it may load anything
-        row = tomllib.loads((_TABLES / "bibliography.toml").read_text(encoding="utf-8"))[key]
-        return Paper(key, **row, package=package)
     paper = getattr(import_module(f"{package}.paper"), "PAPER")  # noqa: B009
     assert isinstance(paper, Paper)
     return replace(paper, package=package)

@@ -12,13 +12,12 @@ from typing import Any
 from reluflow.data.dataset import Dataset
 from reluflow.data.given import as_dataset
 from reluflow.errors import InvalidInputError
-from reluflow.found_papers import Paper, found_papers
+from reluflow.found_papers import found_papers
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.processor_time import ProcessorTime
 from reluflow.tables import RowsToFrame, html_table
 from reluflow.theory.comparison import Comparison, undecided
 from reluflow.theory.condition import Assumption, Condition, DataHypotheses
-from reluflow.theory.data_files import reference, tables_of
 from reluflow.theory.facts import DatasetFacts
 
 NOT_JUDGED = "not judged, for the time was spent"
@@ -34,7 +33,7 @@ def assumptions() -> tuple[Assumption, ...]:
     """Every assumption on data of the papers, each once: separability first, then in the papers' order."""
     found: dict[str, Assumption] = {}
     for paper in found_papers().values():
-        for assumption in _assumptions_of(paper):
+        for assumption in paper.values("assumptions", "ASSUMPTIONS"):
             found.setdefault(assumption.key, assumption)
     return tuple(sorted(found.values(), key=_separability_first))
 
@@ -45,13 +44,6 @@ def assumption_named(key: str) -> Assumption:
     if key not in found:
         raise InvalidInputError(f"`key` must be one of {', '.join(found)}, got {key!r}.")
     return found[key]
-
-
-def _assumptions_of(paper: Paper) -> tuple[Assumption, ...]:
-    if not paper.is_tables:
-        return paper.values("assumptions", "ASSUMPTIONS")
-    rows = tables_of(paper.key, "conditions")["assumptions"].items()
-    return tuple(Assumption(key, paper.key, row["says"], reference(paper.key, row["judge"])) for key, row in rows)
 
 
 @cache

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 from reluflow.errors import InvalidInputError
 from reluflow.found_papers import found_papers
 from reluflow.theory.comparison import Comparison
-from reluflow.theory.data_files import as_line, named, tables_of
 
 Case = Callable[[], Comparison]
 
@@ -69,24 +67,7 @@ def errata_of(paper: str) -> tuple[Erratum, ...]:
     """Every erratum of a paper, in the order of its codes."""
     if paper not in found_papers():
         raise InvalidInputError(f"`paper` must be one of {', '.join(found_papers())}, got {paper!r}.")
-    if not found_papers()[paper].is_tables:
-        return found_papers()[paper].values("errata", "ERRATA")
-    found = []
-    for code, row in tables_of(paper, "errata").items():
-        told = {name: as_line(row[name]) for name in row if name not in ("case", "values")}
-        failing, holding = _cases(paper, row)
-        found.append(Erratum(f"{paper}:{code}", failing, holding, **told))
-    return tuple(found)
-
-
-def _cases(paper: str, row: Mapping[str, Any]) -> tuple[Case | None, Case | None]:
-    """The failing and the holding case: a measure of the two `values` the forms differ in, or of which form it is."""
-    if "case" not in row:
-        return None, None
-    measure = named(paper, row["case"])
-    if "values" in row:
-        return partial(measure, row["values"][0]), partial(measure, row["values"][1])
-    return partial(measure, printed=True), partial(measure, printed=False)
+    return found_papers()[paper].values("errata", "ERRATA")
 
 
 def codes_in(text: str) -> tuple[str, ...]:

@@ -38,9 +38,6 @@ class Evidence:
         by its type.
     companions
         The runs of the plan's companions, by name.
-    witnesses
-        Objects that take the place of those a check would draw by itself (random cones, random outputs), by name, or
-        of what a `computed_once` function would compute, by function.
     """
 
     problem: TrainingProblem
@@ -49,7 +46,6 @@ class Evidence:
     sweep: tuple[Evidence, ...] = ()
     record: object = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
-    witnesses: Mapping[Any, Any] = field(default_factory=dict)
     _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -112,14 +108,6 @@ class Evidence:
         """The value of a number the result leaves to its reader."""
         return float(self.parameters[name])
 
-    def witness(self, name: str, draw: Callable[[], Value]) -> Value:
-        """The given witness of this name, or the one drawn here at the first asking."""
-        if name in self.witnesses:
-            return cast(Value, self.witnesses[name])
-        if name not in self._computed:
-            self._computed[name] = draw()
-        return cast(Value, self._computed[name])
-
     def with_parameters(self, parameters: Mapping[str, float]) -> Evidence:
         """The same evidence with other parameters, also in its sweep; nothing computed is carried over."""
         if dict(parameters) == dict(self.parameters):
@@ -142,29 +130,9 @@ def computed_once(
 
     @wraps(compute)
     def asked(evidence: Evidence, /, *args: More.args, **kwargs: More.kwargs) -> Value:
-        if asked in evidence.witnesses:
-            return cast(Value, evidence.witnesses[asked])
         key = (asked, args, tuple(kwargs.items()))
         if key not in evidence._computed:
             evidence._computed[key] = compute(evidence, *args, **kwargs)
         return cast(Value, evidence._computed[key])
 
     return asked
-
-
-def given(name: str, value: Value) -> Callable[[Evidence], Value]:
-    """What the evidence has as the witness of this name, or else the value."""
-    return lambda evidence: evidence.witness(name, lambda: value)
-
-
-def drawn(name: str) -> Callable[[Callable[[Evidence], Value]], Callable[[Evidence], Value]]:
-    """A function of evidence whose value is a witness: the given one of this name, else drawn at the first asking."""
-
-    def decorate(draw: Callable[[Evidence], Value]) -> Callable[[Evidence], Value]:
-        @wraps(draw)
-        def asked(evidence: Evidence) -> Value:
-            return evidence.witness(name, lambda: draw(evidence))
-
-        return asked
-
-    return decorate

@@ -22,11 +22,6 @@ def results_of(paper: str) -> tuple[Theorem | Elsewhere, ...]:
     """Every result of a paper in the paper's order."""
     if paper not in found_papers():
         raise InvalidInputError(f"`paper` must be one of {', '.join(papers())}, got {paper!r}.")
-    if found_papers()[paper].is_tables:
-        from reluflow.theory.data_files import tables_of
-        from reluflow.theory.statements import result_stated
-
-        return tuple(result_stated(paper, result) for result in tables_of(paper, "results")["results"])
     return found_papers()[paper].values("theorems", "RESULTS")
 
 

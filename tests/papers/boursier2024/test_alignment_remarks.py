@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
 from legacy_forging import forge
+
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
