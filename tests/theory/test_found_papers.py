@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -18,76 +18,24 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named, theorems
 
 SOURCES = Path(reluflow.__file__).parent
-IN_PYTHON = [paper.key for paper in found_papers().values() if not paper.is_tables]
-
-SMITH = {
-    "__init__.py": "",
-    "paper.py": """
-        from reluflow.found_papers import Paper
-        PAPER = Paper("smith2025", "Smith", 2025, "On losses", "losses")
-        """,
-    "data.py": """
-        from reluflow.data import Dataset, RegisteredDataset, SuggestedSettings, Task
-
-        def two():
-            return Dataset([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0])
-
-        DATASETS = (
-            RegisteredDataset(
-                "smith-two", 2, 2, "two points", two, task=Task.CLASSIFICATION, paper="smith2025",
-                settings=SuggestedSettings("logistic"),
-            ),
-        )
-        """,
-    "assumptions.py": """
-        from reluflow.theory.comparison import positive
-        from reluflow.theory.condition import Assumption
-
-        def even(facts):
-            return positive(0.5 - facts.dataset.n % 2, f"{facts.dataset.n} samples")
-
-        EVEN = Assumption("smith-even", "smith2025", "an even number of samples", even)
-        ASSUMPTIONS = (EVEN,)
-        """,
-    "theorems.py": """
-        from smith_experiments.smith2025.assumptions import EVEN
-        from reluflow.theory.flow_plan import FlowPlan
-        from reluflow.theory.hypotheses import assumed
-        from reluflow.theory.measures import AtMost
-        from reluflow.theory.setting import Setting
-        from reluflow.theory.theorem import Conclusion, Reference, Theorem
-
-        def last_over_first(evidence):
-            return evidence.run.loss / evidence.problem.initial_loss
-
-        def plan(evidence):
-            return FlowPlan(times=(0.0, 1.0))
-
-        THM_1 = Theorem(
-            "smith2025:thm1", Reference("smith2025", "Theorem 1"), "The loss of an even number of samples never rises.",
-            hypotheses=(assumed(EVEN),),
-            conclusions=(Conclusion("fall", "L(1) <= L(0)", AtMost(last_over_first, 1.0)),),
-            plan=plan, setting=Setting(loss="logistic"), example="smith-two",
-        )
-        RESULTS = (THM_1,)
-        """,
-}
+EXAMPLE = SOURCES.parents[1] / "examples" / "own_paper"
 
 
 @pytest.fixture
 def smith(tmp_path):
-    """A package of somebody else, installed in a folder: its files, and the entry point of a paper."""
+    """The example of a package by somebody else, in a folder, with some files changed and an entry point."""
 
-    def install(files, key="smith2025"):
-        package = tmp_path / "smith_experiments" / key
-        package.mkdir(parents=True)
+    def install(changed, key="smith2025"):
+        package = tmp_path / "own_paper" / key
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(EXAMPLE / "own_paper" / "smith2025", package, ignore=ignored)
         (package.parent / "__init__.py").write_text("")
-        for name, text in files.items():
-            (package / name).write_text(textwrap.dedent(text))
-        metadata = tmp_path / "smith_experiments-1.dist-info"
+        for name, text in changed.items():
+            (package / name).write_text(text)
+        metadata = tmp_path / "own_paper-1.dist-info"
         metadata.mkdir()
-        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: smith_experiments\nVersion: 1\n")
-        (metadata / "entry_points.txt").write_text(f"[reluflow.papers]\n{key} = smith_experiments.{key}\n")
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own_paper\nVersion: 1\n")
+        (metadata / "entry_points.txt").write_text(f"[reluflow.papers]\n{key} = own_paper.{key}\n")
         return tmp_path
 
     return install
@@ -100,13 +48,22 @@ def run(*words, paths=(SOURCES.parent,)):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-def test_a_paper_of_another_package_is_there(smith):
-    paths = (smith(SMITH), SOURCES.parent)
+def test_the_example_of_a_paper_by_others_is_installed_and_there(tmp_path):
+    """`pip install` of a package of sixty lines: its dataset, its theorem and its figure stand beside ours."""
+    copy = tmp_path / "copy"
+    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    place = tmp_path / "installed"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place), str(copy)]
+    subprocess.run(install, check=True, timeout=300)
+    paths = (place, SOURCES.parent)
     assert "smith2025:thm1" in run("theorems", "smith2025", paths=paths).stdout
-    assert "smith-two" in run("datasets", paths=paths).stdout
-    assert "smith-even" in run("diagnose", "smith-two", "--all", paths=paths).stdout
+    assert "smith-two-points" in run("datasets", paths=paths).stdout
     checked = run("check", "smith2025:thm1", paths=paths)
     assert "Verdict: holds" in checked.stdout, checked.stderr
+    drawn = run("reproduce", "smith2025/fig1", "--quick", "--json", "--out", str(tmp_path / "out"), paths=paths)
+    (figure,) = json.loads(drawn.stdout)["figures"]
+    assert [claim["holds"] for claim in figure["claims"]] == [True]
+    assert Path(figure["files"][0]).is_file()
 
 
 @pytest.mark.parametrize(
@@ -118,23 +75,23 @@ def test_a_paper_of_another_package_is_there(smith):
     ],
 )
 def test_a_broken_one_is_named_in_one_sentence_and_the_others_are_there(smith, broken, why):
-    found = run("datasets", paths=(smith({**SMITH, **broken}), SOURCES.parent))
+    found = run("datasets", paths=(smith(broken), SOURCES.parent))
     assert found.returncode == 0
     assert "three-points" in found.stdout
     (sentence,) = found.stderr.strip().splitlines()
-    assert sentence.startswith("The paper `smith2025` of `smith_experiments.smith2025` is left out: ")
+    assert sentence.startswith("Note: The paper `smith2025` of `own_paper.smith2025` is left out: ")
     assert why in sentence
 
 
 def test_a_key_that_is_taken_is_left_out(smith):
-    files = {"__init__.py": "", "paper.py": SMITH["paper.py"].replace("smith2025", "phuong2021")}
-    found = run("datasets", paths=(smith(files, key="phuong2021"), SOURCES.parent))
+    paper = (EXAMPLE / "own_paper" / "smith2025" / "paper.py").read_text().replace("smith2025", "phuong2021")
+    found = run("datasets", paths=(smith({"paper.py": paper}, key="phuong2021"), SOURCES.parent))
     assert "there is a paper of this key already" in found.stderr
     assert "phuong-toy" in found.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("paper", IN_PYTHON)
+@pytest.mark.parametrize("paper", found_papers())
 def test_without_its_folder_a_paper_is_gone_and_everything_else_works(tmp_path, paper):
     shutil.copytree(SOURCES, tmp_path / "reluflow", ignore=shutil.ignore_patterns("__pycache__", paper))
     for words in (["theorems"], ["theorems", "--coverage"], ["datasets"], ["reproduce"], ["diagnose", "three-points"]):
@@ -156,7 +113,7 @@ def test_listing_datasets_loads_no_drawing_and_no_theorem():
     assert found.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("theorem", theorems(IN_PYTHON), ids=lambda theorem: theorem.key)
+@pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.key)
 def test_a_theorem_and_its_plan_pickle(theorem):
     """So that a verdict can come back from another process."""
     again = pickle.loads(pickle.dumps(theorem))

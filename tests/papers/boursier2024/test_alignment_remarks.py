@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from legacy_forging import forge
 
+from forging import in_companion
+from forging import with_networks as with_other_networks
 from reluflow.data.registry import load
 from reluflow.dynamics.flow.event_driven import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
@@ -81,7 +82,11 @@ CASES = (
     ),
     TheoremCase(
         "boursier2024:example1",
-        forge=lambda evidence: forge(evidence, "companion:staying/network[last] | w-plus 1e-6"),
+        forge=lambda evidence: in_companion(
+            evidence,
+            "staying",
+            lambda run: with_other_networks(run, lambda network: network.replace(w=network.w + 1e-6)),
+        ),
         failing="one-sample",
         inapplicable=lambda: example_problem(EXAMPLE_1, "three-points"),
     ),
