@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
+
+from reluflow.compilation.clock import computing_thread_time
 
 _SECONDS_A_BLOCK = 0.3  # of work between two looks at the clock
 
@@ -19,7 +20,7 @@ class ProcessorTime:
     seconds
         What may be spent; infinite where there is no bound.
     clock
-        What tells the time.
+        What tells the time; by default what this thread computes, and does not compile.
 
     Examples
     --------
@@ -29,10 +30,10 @@ class ProcessorTime:
     (False, True)
     """
 
-    def __init__(self, seconds: float = math.inf, *, clock: Callable[[], float] = time.thread_time) -> None:
+    def __init__(self, seconds: float = math.inf, *, clock: Callable[[], float] | None = None) -> None:
         self.seconds = float(seconds)
-        self._clock = clock
-        self._start = clock()
+        self._clock = computing_thread_time if clock is None else clock
+        self._start = self._clock()
 
     @property
     def used(self) -> float:

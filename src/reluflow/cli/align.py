@@ -21,7 +21,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import share_bar
+from reluflow.cli.progress import compile_first, share_bar
 
 
 def command(
@@ -45,11 +45,13 @@ def command(
     Example: reluflow align three-points --width 200 --json
     """
     from reluflow.geometry.alignment import alignment_of
+    from reluflow.warm_up import Work
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
     chosen = loss_from(data, loss, reduction, factor)
+    compile_first(Work.ALIGNMENT)
     with share_bar(f"following {network.num_neurons} neurons past {data.n} samples") as progress:
         result = alignment_of(data, chosen, network.w, network.a, leak=leak, max_seconds=max_seconds, progress=progress)
     names, vectors = result.end_names, result.vectors

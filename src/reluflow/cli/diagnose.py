@@ -22,7 +22,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table
-from reluflow.cli.progress import share_bar
+from reluflow.cli.progress import compile_first, share_bar
 
 if TYPE_CHECKING:
     from reluflow.theory.condition import Condition
@@ -55,10 +55,12 @@ def command(
     Example: reluflow diagnose three-points --json
     """
     from reluflow.theory.diagnosis import diagnose
+    from reluflow.warm_up import Work
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     chosen = loss_from(data, loss, reduction, factor)
+    compile_first(Work.EXTREMAL_VECTORS)
     with share_bar("checking every assumption") as progress:
         diagnosis = diagnose(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
     if json:

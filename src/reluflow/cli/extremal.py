@@ -19,7 +19,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, note, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import share_bar
+from reluflow.cli.progress import compile_first, share_bar
 
 if TYPE_CHECKING:
     from reluflow.arrays import SignArray
@@ -47,10 +47,12 @@ def command(
     """
     from reluflow.geometry.extremal import extremal_vectors
     from reluflow.geometry.thresholds import subgradient_range
+    from reluflow.warm_up import Work
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     chosen = loss_from(data, loss, reduction, factor)
+    compile_first(Work.EXTREMAL_VECTORS)
     with share_bar("following neurons to where they settle") as progress:
         found = extremal_vectors(data, chosen, leak=leak, max_seconds=max_seconds, progress=progress)
     d_max, d_min = subgradient_range(data, chosen, leak=leak) or (None, None)

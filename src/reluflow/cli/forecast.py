@@ -25,7 +25,7 @@ from reluflow.cli.arguments import (
 )
 from reluflow.cli.inputs import dataset_from, loss_from, network_from, note_suggested_leak
 from reluflow.cli.output import number, print_json, print_table, vector
-from reluflow.cli.progress import stage_spinner
+from reluflow.cli.progress import compile_first, stage_spinner
 
 if TYPE_CHECKING:
     from reluflow.jump_process.process import Jump, JumpProcess, Saddle
@@ -61,11 +61,13 @@ def command(
     """
     from reluflow.dynamics.problem import TrainingProblem
     from reluflow.jump_process.forecast import forecast
+    from reluflow.warm_up import Work
 
     data = dataset_from(dataset, bias=bias, seed=seed)
     note_suggested_leak(dataset, leak)
     network = network_from(data, init=init, width=width, scale="1", seed=seed, leak=leak)
     problem = TrainingProblem(data, loss_from(data, loss, reduction, factor), network)
+    compile_first(Work.ALIGNMENT, Work.EVENT_DRIVEN_FLOW)
     with stage_spinner() as on_stage:
         on_stage(f"aligning {network.num_neurons} neurons")
         process = forecast(problem, rtol=rtol, max_seconds=max_seconds, progress=on_stage)

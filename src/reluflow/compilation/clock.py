@@ -18,17 +18,26 @@ class _Compiling(numba.core.event.Listener):
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.own = threading.local()  # what this thread has spent of its processor time
         self._depth = 0
         self._began = 0.0
         self._lock = threading.Lock()
 
     def on_start(self, event: Any) -> None:
+        own = self.own
+        own.depth = getattr(own, "depth", 0) + 1
+        if own.depth == 1:
+            own.began = time.thread_time()
         with self._lock:
             if self._depth == 0:
                 self._began = time.monotonic()
             self._depth += 1
 
     def on_end(self, event: Any) -> None:
+        own = self.own
+        own.depth -= 1
+        if own.depth == 0:
+            own.seconds = getattr(own, "seconds", 0.0) + time.thread_time() - own.began
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
@@ -47,6 +56,11 @@ numba.core.event.register("numba:compile", _COMPILING)  # type: ignore[no-untype
 def computing_time() -> float:
     """Seconds on a clock that stands still while machine code is made; only differences mean something."""
     return time.monotonic() - _COMPILING.so_far()
+
+
+def computing_thread_time() -> float:
+    """Processor time of this thread, without what it has spent making machine code."""
+    return time.thread_time() - float(getattr(_COMPILING.own, "seconds", 0.0))
 
 
 def compiling_seconds() -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
@@ -93,11 +93,11 @@ def descend_from(
     flow.problem.refuse_variant("going on by descent", "run GradientDescent on the problem itself.")
     loss = flow.problem.loss
     is_scaled = loss.fades and loss.is_classification
-    end = time.monotonic() + max_seconds
+    end = computing_time() + max_seconds
     parts: list[Trajectory] = []
     steps: list[float] = []
     network, used, length = flow.network, 0, FIRST_STAGE
-    while used < max_iterations and (not parts or time.monotonic() < end):
+    while used < max_iterations and (not parts or computing_time() < end):
         problem = TrainingProblem(flow.problem.dataset, loss, network)
         step = stable_step(problem)
         for _ in range(_MOST_CUTS):
@@ -106,7 +106,7 @@ def descend_from(
                 GradientDescent(lr=step, iterations=min(length, max_iterations - used), loss_scaled=is_scaled),
                 until=until,
                 keep=keep,
-                max_seconds=max(end - time.monotonic(), 1e-3),
+                max_seconds=max(end - computing_time(), 1e-3),
                 progress=progress,
             )
             if part.outcome is not Outcome.DIVERGED and part.loss <= problem.initial_loss:

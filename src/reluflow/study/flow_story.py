@@ -11,6 +11,7 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
+from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
@@ -181,11 +182,11 @@ class _RoomForDescent(AbstractStoppingRule):
         return self.rule.time_limit
 
     def start(self) -> Check:
-        own, end = self.rule.start(), time.monotonic() + self.seconds
+        own, end = self.rule.start(), computing_time() + self.seconds
 
         def check(run: AbstractRun) -> Outcome | None:
             outcome = own(run)
-            if outcome is not None or time.monotonic() < end:
+            if outcome is not None or computing_time() < end:
                 return outcome
             helps = run.log_time < LATEST_DESCENT and _descent_helps(run.problem, run.outputs())
             return Outcome.MAX_SECONDS if helps else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reluflow.compilation.clock import computing_time
 from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
@@ -79,10 +79,10 @@ class FlowPlan:
 
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The run, then that at each scale of the sweep, then the companions; after one cut short no other is made."""
-        problem, end = evidence.problem, time.monotonic() + options.max_seconds
+        problem, end = evidence.problem, computing_time() + options.max_seconds
 
         def left() -> RunOptions:
-            return replace(options, times=(), max_seconds=max(end - time.monotonic(), 1e-3))
+            return replace(options, times=(), max_seconds=max(end - computing_time(), 1e-3))
 
         trajectory: Trajectory | None = None
         sweep: list[Evidence] = []
