@@ -30,8 +30,10 @@ ALPHA_0 = Parameter(
     low=0.0,
     high=1.0000000000000002,
 )
+
 TOO_MANY = "the constants are minima over more cones than can be visited"
 AT_TAU = 1e-9  # relative; a snapshot this close to tau is the one at tau
+
 More = ParamSpec("More")
 Found = TypeVar("Found")
 
@@ -252,6 +254,7 @@ SETTLED_WITH_SADDLES = Hypothesis(
     partial(_settles_before_tau, saddles=True),
     is_regime=True,
 )
+
 GENERIC_DATA = (assumed(SMOOTH_LOSS), assumed(GENERAL_POSITION), POSITIVE_CONSTANTS)
 ALIGNMENT_SETTING = (*GENERIC_DATA, NONZERO, DOMINATED)
 NO_SADDLES = (assumed(NO_SADDLE), assumed(NO_DEAD_SADDLE))

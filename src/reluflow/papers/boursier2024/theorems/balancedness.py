@@ -22,6 +22,7 @@ from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 UNTIL = Parameter("until", 30.0, "time up to which the run is followed", low=0.0)
 RTOL = Parameter("rtol", 1e-12, "allowed relative change, for rounding", low=0.0)
 LR = Parameter("lr", 0.1, "step size of the descent the flow is compared with", low=0.0)
+
 NUM_TIMES = 9
 STEP_ROUNDING = 1e-14  # relative; measured below 6e-16
 

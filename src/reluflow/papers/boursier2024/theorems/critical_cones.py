@@ -34,6 +34,7 @@ from reluflow.theory.measures import AtMost
 from reluflow.theory.theorem import Conclusion, Parameter, Reference, Theorem
 
 OUTPUT_DRAWS = Parameter("draws", 12.0, "number of random outputs", low=0.5, high=10000.5)
+
 FILLED = 0.999  # fraction of the allowed budget that the random outputs use up
 
 

@@ -35,6 +35,7 @@ from reluflow.theory.measures import Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 
 EPS_3_LARGE = Parameter("eps_3", 0.4, "distance of the positive neurons' line to beta* where Phase 2b ends", low=0.0)
+
 ROUNDING = 1e-13  # of D^t and of beta_I, in units of the data; measured below 1e-15
 
 

@@ -144,7 +144,9 @@ SMALL_STEPS = Hypothesis(
     is_regime=True,
     needs_trajectory=True,
 )
+
 LATE = (*RESIDUAL, PLANE, FITTING_ENDED, SMALL_STEPS)
+
 ACROSS = "across"
 _ANGLES = np.radians([0.0, 2.0, 4.0, 6.0, 10.0, 20.0, 30.0, 180.0, 183.0, 186.0, 190.0, -5.0, -20.0])
 

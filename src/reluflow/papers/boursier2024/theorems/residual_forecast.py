@@ -29,6 +29,7 @@ DEGREES = Parameter("degrees", 1.0, "largest angle between the growing neuron an
 RATE_TOLERANCE = Parameter(
     "rtol", 0.05, "largest relative difference between its rate and the forecast", low=0.0, high=1.0
 )
+
 NEGLIGIBLE = 1e-4  # pulls below this share of sum |r_k| |x_k| are what is left of a fit, not a direction to grow in
 NEAR_THE_LINE = 0.01  # outputs within this share of |y| of the least-squares line are at the plateau
 LEAST_FOLDS = 3.0  # a plateau shorter than this, in e-folds of the fastest escape, leaves no time to align on it

@@ -41,6 +41,7 @@ POSITIVE_NEURON = Hypothesis(
     "some neuron starts with a_j > 0 and <w_j, x_k> > 0 for some k: I is not empty (E8)",
     _has_positive_active_neuron,
 )
+
 BASIC = (MEAN_HALF_SQUARE, RELU, DOMINATED, POSITIVE_NEURON)
 ACUTE = (*BASIC, assumed(ACUTE_POSITIVE_DATA))
 FACETS = (*ACUTE, assumed(FACET_CONDITION))
@@ -217,6 +218,7 @@ FITTING_ENDED = Hypothesis(
     is_regime=True,
     needs_trajectory=True,
 )
+
 SMALLER = "smaller"
 SETTLED_RTOL = 1e-6  # of the largest label: runs at lambda and lambda^2 that end this close are one limit
 
