@@ -76,14 +76,6 @@ def last_snapshot(change: Callable[[Network], Network]) -> Callable[[Evidence], 
     return forge
 
 
-def backwards(evidence: Evidence) -> Evidence:
-    """The same times with the networks in reverse order."""
-    run = evidence.run
-    networks = [s.network for s in reversed(run.snapshots)]
-    snapshots = tuple(replace_network(s, n, run) for s, n in zip(run.snapshots, networks, strict=True))
-    return replace(evidence, trajectory=replace(run, snapshots=snapshots))
-
-
 def slower_clock(factor: float) -> Callable[[Evidence], Evidence]:
     """Every event and snapshot after the start is said to have happened `factor` times later."""
 
@@ -95,13 +87,6 @@ def slower_clock(factor: float) -> Callable[[Evidence], Evidence]:
         return replace(evidence, trajectory=replace(run, events=events, snapshots=snapshots), sweep=sweep)
 
     return forge
-
-
-def repeated_events(evidence: Evidence) -> Evidence:
-    """Every neuron is said to cross back at once what it has crossed."""
-    log, run = evidence.run.events, evidence.run
-    doubled = EventLog(*(np.repeat(part, 2) for part in (log.neurons, log.samples, log.times, log.codes)))
-    return replace(evidence, trajectory=replace(run, events=doubled))
 
 
 def turned(degrees: float) -> Callable[[Network], Network]:

@@ -33,6 +33,7 @@ from forging import (
     with_record,
     with_snapshots,
 )
+from papers.min2024.cases import at_times
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.extremal import ExtremalVectors
@@ -178,15 +179,6 @@ def lightest(group: Group) -> np.ndarray:
     """The neuron of the group with the smallest norm at t_1, as a mask."""
     neuron = np.flatnonzero(group.neurons)[np.argmin(group.moments[0].log_norms[group.neurons])]
     return np.arange(len(group.neurons)) == neuron
-
-
-def at_times(evidence: Evidence, is_chosen: Callable[[float], bool], change: Callable[[Network], Network]) -> Evidence:
-    """Other networks at the chosen times."""
-    return with_snapshots(
-        evidence,
-        lambda s: with_network(s, change(s.network), evidence.run) if is_chosen(s.time) else s,
-        at=ALL,
-    )
 
 
 def while_growing(evidence: Evidence, change: Callable[[Network], Network]) -> Evidence:
@@ -437,6 +429,7 @@ FORGERIES: Forgeries = {
     ("eq39", "upper"): Forgery(lambda e: scaled_clock(e, 100.0), also=("slope",)),
     ("eq39", "slope"): Forgery(lambda e: scaled_clock(e, 2.0)),
     ("eq40", "forces"): Forgery(lambda e: outputs_before_fit(e, -1.0, -1)),
+    # a pull that vanishes has no direction; within a class of the example no other is far from x_+
     ("eq40", "cosine"): Forgery(lambda e: outputs_before_fit(e, 1e4, 1), also=("forces", "length")),
     ("eq40", "length"): Forgery(lambda e: outputs_before_fit(e, 1.0, 1), also=("forces",)),
     ("eq37", "turning"): Forgery(one_turns_back),

@@ -7,17 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from forging import events_twice, in_reverse
 from papers.min2024.cases import (
     EXPONENTIAL,
     TWICE_LOGISTIC,
     averaged,
-    backwards,
     dead_cone_dataset,
     deterministic_problem,
     drawn_problem,
     leaky,
     not_separated,
-    repeated_events,
     unbalanced,
 )
 from reluflow.data.registry import load
@@ -39,11 +38,11 @@ from theorem_cases import TheoremCase, contract
 
 STRICT = "orthogonally-separable-strict"
 CASES = (
-    TheoremCase("min2024:eq7", backwards, STRICT, not_separated),
-    TheoremCase("min2024:def1", backwards, "relu", leaky),
-    TheoremCase("min2024:lemma12", backwards, "summed-loss", averaged),
-    TheoremCase("min2024:appE.2", repeated_events, "balanced", unbalanced),
-    TheoremCase("min2024:orthogonal-comparison", backwards, "orthogonal", drawn_problem),
+    TheoremCase("min2024:eq7", in_reverse, STRICT, not_separated),
+    TheoremCase("min2024:def1", in_reverse, "relu", leaky),
+    TheoremCase("min2024:lemma12", in_reverse, "summed-loss", averaged),
+    TheoremCase("min2024:appE.2", events_twice, "balanced", unbalanced),
+    TheoremCase("min2024:orthogonal-comparison", in_reverse, "orthogonal", drawn_problem),
 )
 
 
@@ -54,7 +53,7 @@ def test_repeated_events_break_the_one_way_rule():
     equation = theorem_named("min2024:eq7")
     evidence = gather(equation, deterministic_problem(np.log(1e-6)))
     assert equation.check(evidence).kind is VerdictKind.HOLDS
-    failing = equation.check(repeated_events(evidence)).failing_conclusions
+    failing = equation.check(events_twice(evidence)).failing_conclusions
     assert "one-way" in failing
     assert "event-log" in failing
 

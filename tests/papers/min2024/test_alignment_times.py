@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import events_twice, with_record
 from papers.min2024.cases import (
     TWICE_LOGISTIC,
     averaged,
@@ -16,7 +16,6 @@ from papers.min2024.cases import (
     leaky,
     not_separated,
     plain_logistic,
-    repeated_events,
     slower_clock,
     unbalanced,
 )
@@ -62,7 +61,7 @@ CASES = (
     TheoremCase("min2024:eq29", everywhere(_large), "scale-28", large_scale),
     TheoremCase("min2024:boundary-speed", everywhere(_sluggish), "relu", leaky),
     TheoremCase("min2024:dwell-time", slower_clock(1e4), "summed-loss", averaged),
-    TheoremCase("min2024:paths", repeated_events, "balanced", unbalanced),
+    TheoremCase("min2024:paths", events_twice, "balanced", unbalanced),
     TheoremCase("min2024:eq30", slower_clock(1e4), "two-samples", _one_sample),
     TheoremCase("min2024:sharp-alignment", slower_clock(1e4), "min-loss", plain_logistic),
 )

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forging import with_record
+from forging import events_twice, with_record
 from papers.min2024.cases import (
     TWICE_LOGISTIC,
-    at_times,
     averaged,
     dead_cone_dataset,
     deterministic_problem,
@@ -18,14 +17,13 @@ from papers.min2024.cases import (
     large_scale,
     last_snapshot,
     not_separated,
-    repeated_events,
     slower_clock,
     turned,
 )
+from papers.min2024.forgeries import one_looks_away
 from reluflow.data.dataset import Dataset
 from reluflow.experiments.check import check
 from reluflow.experiments.evidence import gather
-from reluflow.papers.min2024.theorems.class_groups import groups
 from reluflow.papers.min2024.theorems.constants import data_constants
 from reluflow.papers.min2024.theorems.low_rank import stable_rank
 from reluflow.papers.min2024.theorems.moving_neurons import moments
@@ -35,14 +33,6 @@ from reluflow.theory.verdict import VerdictKind
 from theorem_cases import TheoremCase, contract
 
 
-def _one_looks_away(evidence):
-    """From t_2 on the lightest positive neuron is said to point away from x_+."""
-    group = groups(evidence)[0]
-    lightest = np.flatnonzero(group.neurons)[np.argmin(group.moments[0].log_norms[group.neurons])]
-    flipped = np.where(np.arange(len(group.neurons)) == lightest, -1.0, 1.0)[:, None]
-    return at_times(evidence, lambda t: t >= group.fitted, lambda network: network.replace(w=flipped * network.w))
-
-
 def _inactive_draws(evidence):
     away = -data_constants(evidence).X[:1]
     return with_record(evidence, directions=np.vstack([np.tile(away, (180, 1)), np.tile(-away, (20, 1))]))
@@ -50,7 +40,7 @@ def _inactive_draws(evidence):
 
 CASES = (
     TheoremCase("min2024:thm1", None, "orthogonally-separable-strict", not_separated),
-    TheoremCase("min2024:refined-alignment", _one_looks_away, "scale-28", large_scale),
+    TheoremCase("min2024:refined-alignment", one_looks_away, "scale-28", large_scale),
     TheoremCase("min2024:random-start", _inactive_draws, "summed-loss", averaged),
 )
 
@@ -83,7 +73,7 @@ def test_theorem_1_at_the_explicit_scale(explicit):
     [
         (slower_clock(200.0), "aligned"),
         (slower_clock(50.0), "aligned-sharp"),
-        (repeated_events, "one-way"),
+        (events_twice, "one-way"),
         (last_snapshot(turned(90.0)), "trapped"),
         (last_snapshot(lambda network: network.scaled(-1.5)), "loss"),
     ],

@@ -55,11 +55,11 @@ NONZERO_NEURONS = Hypothesis("nonzero-neurons", "no column of W_0 is zero (Remar
 
 def _scale_at_most(evidence: Evidence, *, bound: Callable[[Evidence], float]) -> Comparison:
     """log eps against a bound, which a scale set equal to it may miss by the rounding of the sum of two logarithms."""
-    log_bound = bound(evidence)
-    log_scale, size = evidence.network.log_scale, max(abs(log_bound), 1.0)
-    rounding = 4.0 * float(np.spacing(size)) if np.isfinite(log_bound) else 0.0
-    detail = f"log eps = {log_scale:.8g} against at most {log_bound:.8g}"
-    return judgement(log_scale <= log_bound + rounding, log_bound - log_scale, detail)
+    largest = bound(evidence)
+    log_scale, size = evidence.network.log_scale, max(abs(largest), 1.0)
+    rounding = 4.0 * float(np.spacing(size)) if np.isfinite(largest) else 0.0
+    detail = f"log eps = {log_scale:.8g} against at most {largest:.8g}"
+    return judgement(log_scale <= largest + rounding, largest - log_scale, detail)
 
 
 SMALL_SCALE = Hypothesis(
