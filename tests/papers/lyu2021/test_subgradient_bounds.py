@@ -24,12 +24,19 @@ def _false_outputs(evidence):
     return with_record(evidence, states=tuple(State(s.network, 1e6 * s.outputs) for s in states(evidence)))
 
 
+def _false_forces(evidence):
+    return with_record(evidence, forces=tuple(np.ones_like(forces) for forces in evidence.record.forces))
+
+
 _ALIKE = ("eq2", "lemmaB.10", "lemmaB.11", "lemmaB.12", "corB.13", "lemmaB.14")
 
 CASES = (
     *(
         TheoremCase(
-            f"lyu2021:{name}", forge=_false_outputs, failing="loss", inapplicable=_with_square_loss(f"lyu2021:{name}")
+            f"lyu2021:{name}",
+            forge=_false_forces if name == "lemmaB.14" else _false_outputs,
+            failing="loss",
+            inapplicable=_with_square_loss(f"lyu2021:{name}"),
         )
         for name in _ALIKE
     ),

@@ -39,7 +39,7 @@ def _wrong_slopes(evidence):
 
 def _lopsided(evidence):
     """A direction that is no KKT direction, claimed to be one."""
-    return with_record(evidence, networks=(Network([[0.6, 0.0], [-0.4, 0.0]], [0.6, -0.33], leak=evidence.leak),))
+    return with_record(evidence, found=(Network([[0.6, 0.0], [-0.4, 0.0]], [0.6, -0.33], leak=evidence.leak),))
 
 
 CASES = (

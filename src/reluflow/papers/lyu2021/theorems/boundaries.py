@@ -25,8 +25,6 @@ from reluflow.theory.separability import ORTHOGONALLY_SEPARABLE
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-_NUM_TIMES = 30
-
 
 class BoundaryKind(StrEnum):
     """The three pictures of Fig. 3, and the two in which a side does not move."""
@@ -80,6 +78,11 @@ def boundary_at(problem: TrainingProblem, network: Network, neuron: int, sample:
     if above == 0.0 or below == 0.0:
         return Boundary(above, below, BoundaryKind.STILL, np.nan)
     return Boundary(above, below, BoundaryKind.VALLEY if above < 0.0 else BoundaryKind.RIDGE, -rest / own)
+
+
+# Appendix I.2 ---------------------------------------------------------------------------------------------------------
+
+_NUM_TIMES = 30
 
 
 def _plan(evidence: Evidence) -> FlowPlan:

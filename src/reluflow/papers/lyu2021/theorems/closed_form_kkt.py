@@ -98,6 +98,8 @@ def closed_form_direction(leak: float, cosine: float | None = None) -> ClosedFor
 
 ALG_6 = ours("lyu2021:alg6", "App. I.1.1", closed_form_direction, "KKT directions in closed form")
 
+# Appendix I.1.1 -------------------------------------------------------------------------------------------------------
+
 
 def cosine_of(X: FloatArray, y: FloatArray) -> float | None:
     """cos b where the samples are the six points of I.1.1 in the order stated there, None otherwise."""
@@ -172,6 +174,58 @@ def _nonlinear(evidence: Evidence) -> float:
     units = np.column_stack([np.cos(angles), np.sin(angles)])
     network = _direction(evidence).network
     return float(np.max(np.abs(network.outputs(units) + network.outputs(-units))))
+
+
+def _smallest_cosine(evidence: Evidence) -> float:
+    return symmetric_angle(evidence.leak)[0]
+
+
+def _direction_constants(evidence: Evidence) -> Constants:
+    direction = _direction(evidence)
+    return {
+        "c_star": _smallest_cosine(evidence),
+        "lambda_1": float(direction.multipliers[0]),
+        "lambda_5": float(direction.multipliers[4]),
+        "slope": direction.slope,
+        "margin": direction.margin,
+    }
+
+
+APP_I_1_1 = Theorem(
+    "lyu2021:appI.1.1",
+    Reference("lyu2021", "Appendix I.1.1"),
+    "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for "
+    "every cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
+    hypotheses=(SIX_POINTS,),
+    conclusions=(
+        Conclusion(
+            "stated",
+            "the stated multipliers satisfy the KKT equations",
+            AtMost(
+                _stated_residual,
+                1e-8,
+                words="largest residual of the KKT equations {measured:.2g}, b read off the samples",
+            ),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "kkt",
+            "a linear program finds multipliers as well",
+            AtMost(_direction_residual, 1e-8, words="smallest residual over all multipliers {measured:.2g}"),
+            Level.EXACT,
+        ),
+        Conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", _margin_formula, Level.EXACT),
+        Conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger", _suboptimal),
+        Conclusion("nonlinear", "the function is not linear", AtLeast(_nonlinear, 1e-6)),
+    ),
+    constants=_direction_constants,
+    record=_closed_form,
+    setting=BALANCED_SETTING,
+    example=EXAMPLE,
+    departs="The paper's quadratic for b has the spurious root leak = 1; c* is from the other factor.",
+)
+
+# Appendix I.1.2 -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -284,7 +338,7 @@ APP_I_1_2 = Theorem(
         Conclusion(
             "kkt",
             "the single neuron is a KKT direction",
-            AtMost(_single_neuron_residual, 1e-08, words="KKT residual {measured:.2g}"),
+            AtMost(_single_neuron_residual, 1e-8, words="KKT residual {measured:.2g}"),
             Level.EXACT,
         ),
         Conclusion("suboptimal", "some network has a larger margin", _middle_is_suboptimal),
@@ -294,54 +348,4 @@ APP_I_1_2 = Theorem(
     setting=BALANCED_SETTING,
     example="lyu-middle",
     departs="The paper asks for c < eps and eps/eps' much below the leak; the exact condition is derived.",
-)
-
-
-def _smallest_cosine(evidence: Evidence) -> float:
-    return symmetric_angle(evidence.leak)[0]
-
-
-def _direction_constants(evidence: Evidence) -> Constants:
-    direction = _direction(evidence)
-    return {
-        "c_star": _smallest_cosine(evidence),
-        "lambda_1": float(direction.multipliers[0]),
-        "lambda_5": float(direction.multipliers[4]),
-        "slope": direction.slope,
-        "margin": direction.margin,
-    }
-
-
-APP_I_1_1 = Theorem(
-    "lyu2021:appI.1.1",
-    Reference("lyu2021", "Appendix I.1.1"),
-    "On (1, cot b), (1, 0), (1, -cot b) and their negatives a three-neuron network is a KKT direction for "
-    "every cos b >= c*, nonlinear and of margin (1 + leak) c/(2(1 + c)), below the best, (1 + leak)/4.",
-    hypotheses=(SIX_POINTS,),
-    conclusions=(
-        Conclusion(
-            "stated",
-            "the stated multipliers satisfy the KKT equations",
-            AtMost(
-                _stated_residual,
-                1e-08,
-                words="largest residual of the KKT equations {measured:.2g}, b read off the samples",
-            ),
-            Level.EXACT,
-        ),
-        Conclusion(
-            "kkt",
-            "a linear program finds multipliers as well",
-            AtMost(_direction_residual, 1e-08, words="smallest residual over all multipliers {measured:.2g}"),
-            Level.EXACT,
-        ),
-        Conclusion("margin", "the margin is (1 + leak) c/(2(1 + c))", _margin_formula, Level.EXACT),
-        Conclusion("suboptimal", "the best margin, (1 + leak)/4, is larger", _suboptimal),
-        Conclusion("nonlinear", "the function is not linear", AtLeast(_nonlinear, 1e-06)),
-    ),
-    constants=_direction_constants,
-    record=_closed_form,
-    setting=BALANCED_SETTING,
-    example=EXAMPLE,
-    departs="The paper's quadratic for b has the spurious root leak = 1; c* is from the other factor.",
 )

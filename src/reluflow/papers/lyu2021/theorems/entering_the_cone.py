@@ -31,6 +31,21 @@ from reluflow.theory.measures import AtLeast, AtMost, Constants, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 
+@where_cone_serves
+def _is_off_the_rays(evidence: Evidence) -> Comparison:
+    """No neuron starts on the ray it would shrink along."""
+    longest = float(np.max(row_norms(evidence.network.w)))
+    relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
+    return judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
+
+
+OFF_RAYS = Hypothesis(
+    "off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)", _is_off_the_rays
+)
+
+# Lemma G.1 ------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class PrincipalDirection:
     """The unit w with the best margin in Assumption A.1 among the separator and the means."""
@@ -110,6 +125,8 @@ LEMMA_G_1 = Theorem(
     erratum="E15: A.1 is the stronger assumption; the half-angle is arctan(gamma/max|P x|), not arcsin(gamma/max|x|).",
 )
 
+# Lemma G.2 ------------------------------------------------------------------------------------------------------------
+
 
 def _slopes(evidence: Evidence) -> FloatArray:
     """beta, one row per vertex of the zonotope."""
@@ -155,21 +172,7 @@ LEMMA_G_2 = Theorem(
     example="lyu-hinted",
 )
 
-
-_NUM_TIMES = 40
-
-
-@where_cone_serves
-def _is_off_the_rays(evidence: Evidence) -> Comparison:
-    """No neuron starts on the ray it would shrink along."""
-    longest = float(np.max(row_norms(evidence.network.w)))
-    relative = constants_of(evidence).ray_distance / longest if longest > 0.0 else 0.0
-    return judgement(relative > 1e-12, relative, f"smallest distance to the excluded rays, relative: {relative:.3g}")
-
-
-OFF_RAYS = Hypothesis(
-    "off-rays", "no positive neuron starts along -mu^-, no negative one along mu^+ (erratum E7)", _is_off_the_rays
-)
+# Lemma G.3 ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +205,32 @@ def _stays(evidence: Evidence) -> Comparison:
     time, cone = _idealised_time(evidence), correct_cone(evidence)
     later = (time + k / cone.growth(1) for k in (1.0, 5.0, 20.0)) if np.isfinite(time) else ()
     return at_least(_depth_at(evidence, [idealised_state(evidence, late) for late in later]), 0.5 * cone.delta)
+
+
+def _idealised_time(evidence: Evidence) -> float:
+    return evidence.recorded(IdealisedEntry).time
+
+
+LEMMA_G_3 = Theorem(
+    "lyu2021:lemmaG.3",
+    Reference("lyu2021", "Lemma G.3"),
+    "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
+    hypotheses=(BINARY_LABELS, LOGISTIC_LOSS, LEAKY, assumed(A_2), BALANCED, OFF_RAYS),
+    conclusions=(
+        Conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)", _enters),
+        Conclusion("stays", "and at later times too", _stays),
+    ),
+    constants=Quantities({"delta": cone_delta, "T0": _idealised_time}),
+    record=_idealised_entry,
+    setting=BALANCED_SETTING,
+    example="lyu-hinted",
+    erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
+    departs="The idealised flow is followed in closed form, neuron by neuron.",
+)
+
+# Lemma G.4 ------------------------------------------------------------------------------------------------------------
+
+_NUM_TIMES = 40
 
 
 def _plan(evidence: Evidence) -> FlowPlan:
@@ -301,28 +330,6 @@ def _log_scale(evidence: Evidence) -> float:
     return min(0.0, constants_of(evidence).log_scale - evidence.network.log_scale - 1.0)
 
 
-def _idealised_time(evidence: Evidence) -> float:
-    return evidence.recorded(IdealisedEntry).time
-
-
-LEMMA_G_3 = Theorem(
-    "lyu2021:lemmaG.3",
-    Reference("lyu2021", "Lemma G.3"),
-    "Under A.2 every neuron of the idealised flow that starts off its excluded ray enters C_(delta/2).",
-    hypotheses=(BINARY_LABELS, LOGISTIC_LOSS, LEAKY, assumed(A_2), BALANCED, OFF_RAYS),
-    conclusions=(
-        Conclusion("enters", "at T0 every sign(a) w lies in C_(delta/2)", _enters),
-        Conclusion("stays", "and at later times too", _stays),
-    ),
-    constants=Quantities({"delta": cone_delta, "T0": _idealised_time}),
-    record=_idealised_entry,
-    setting=BALANCED_SETTING,
-    example="lyu-hinted",
-    erratum="E7: the excluded rays are -mu^- for a > 0 and +mu^+ for a < 0.",
-    departs="The idealised flow is followed in closed form, neuron by neuron.",
-)
-
-
 @where_cone_serves
 def _is_below_sigma_max(evidence: Evidence) -> Comparison:
     scale, largest = evidence.network.log_scale, constants_of(evidence).log_scale
@@ -330,7 +337,6 @@ def _is_below_sigma_max(evidence: Evidence) -> Comparison:
 
 
 PROOF_SCALE = Hypothesis("scale", "the scale is below sigma_max of the proof", _is_below_sigma_max, is_regime=True)
-
 
 LEMMA_G_4 = Theorem(
     "lyu2021:lemmaG.4",

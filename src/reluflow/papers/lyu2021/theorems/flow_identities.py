@@ -29,46 +29,7 @@ from reluflow.theory.measures import AtLeast, AtMost
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-
-
-def _subgradient_bound(evidence: Evidence) -> Values:
-    """|grad L|_2 / |theta|_2 over the drawn networks."""
-    data = evidence.dataset.replace(X=unit_ball(evidence).X)
-    for s in states(evidence):
-        yield np.linalg.norm(velocity(s.network, s.outputs, data, evidence.loss)) / np.linalg.norm(s.rows)
-
-
-def _steps_bound(evidence: Evidence) -> Values:
-    """|theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
-    for one, two in pairwise(evidence.run.snapshots):
-        first, second = neuron_rows(one.network), neuron_rows(two.network)
-        second = second * np.exp(two.network.log_scale - one.network.log_scale)
-        growth = np.expm1((two.time - one.time) * unit_ball(evidence).radius)
-        yield np.linalg.norm(second - first) / (growth * np.linalg.norm(first))
-
-
-LEMMA_E_10 = Theorem(
-    "lyu2021:lemmaE.10",
-    Reference("lyu2021", "Lemma E.10"),
-    "Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
-    hypotheses=(MEAN_LOSS,),
-    conclusions=(
-        Conclusion("subgradient", "|g| over |theta|", AtMost(_subgradient_bound, 1.0)),
-        Conclusion(
-            "steps", "|theta(t + h) - theta(t)| over its bound", AtMost(_steps_bound, 1.0, allowance=INTEGRATION)
-        ),
-    ),
-    parameters=(UNTIL_40,),
-    plan=partial(even_times, num_intervals=24),
-    record=drawn_networks,
-    setting=SETTING,
-    example=EXAMPLE,
-)
-
-
 NUM_INTERVALS = 240  # of the quadrature, an even number
-
 DRIFT = 1e-9  # relative change of a^2 - |w|^2 that counts as integration error; 1e-14 was seen
 
 
@@ -81,6 +42,9 @@ def _integral(values: FloatArray, step: float) -> tuple[FloatArray, FloatArray]:
     integral = step * (values.sum(axis=0) - 0.5 * (values[0] + values[-1]))
     changes = 0.5 * step * np.abs(values[:-2:2] - 2.0 * values[1:-1:2] + values[2::2])
     return integral, changes.sum(axis=0)
+
+
+# Lemma B.15 -----------------------------------------------------------------------------------------------------------
 
 
 def _energy(evidence: Evidence) -> Comparison:
@@ -107,6 +71,8 @@ LEMMA_B_15 = Theorem(
     example=EXAMPLE,
     departs="The integral is a trapezoidal sum over the snapshots; its own error bound is the tolerance.",
 )
+
+# Lemma B.16 -----------------------------------------------------------------------------------------------------------
 
 
 @computed_once
@@ -156,7 +122,7 @@ LEMMA_B_16 = Theorem(
     "|w_k|^2/2 and a_k^2/2 grow at the same rate sum_i r_i a_k phi(<w_k, x_i>); |w_k|^2 - a_k^2 is constant.",
     hypotheses=(MEAN_LOSS, NO_RIDGE),
     conclusions=(
-        Conclusion("rates", "<w_k, dw_k/dt> = a_k da_k/dt", AtMost(_equal_rates, 1e-08), Level.EXACT),
+        Conclusion("rates", "<w_k, dw_k/dt> = a_k da_k/dt", AtMost(_equal_rates, 1e-8), Level.EXACT),
         Conclusion("integral", "a_k^2 grows by twice the integral of the rate", _rate_integral, Level.EXACT),
         Conclusion("conserved", "|w_k|^2 - a_k^2 does not change", AtMost(_drift, DRIFT), Level.EXACT),
     ),
@@ -165,6 +131,8 @@ LEMMA_B_16 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
 )
+
+# Lemma B.17 -----------------------------------------------------------------------------------------------------------
 
 
 def _with_zero_neuron(network: Network) -> Network:
@@ -216,6 +184,8 @@ LEMMA_B_17 = Theorem(
     departs="The rate e^-t of the second half is the proof's, for samples in the unit ball.",
 )
 
+# Cor. B.18 ------------------------------------------------------------------------------------------------------------
+
 
 def _keeps_balance(evidence: Evidence) -> Values:
     """||a_k| - |w_k|| / |z_k| over the snapshots."""
@@ -244,5 +214,44 @@ COR_B_18 = Theorem(
     parameters=(UNTIL_60,),
     plan=partial(even_times, num_intervals=24),
     setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6, scale="1e-2"),
+    example=EXAMPLE,
+)
+
+# Lemma E.10 -----------------------------------------------------------------------------------------------------------
+
+INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
+
+
+def _subgradient_bound(evidence: Evidence) -> Values:
+    """|grad L|_2 / |theta|_2 over the drawn networks."""
+    data = evidence.dataset.replace(X=unit_ball(evidence).X)
+    for s in states(evidence):
+        yield np.linalg.norm(velocity(s.network, s.outputs, data, evidence.loss)) / np.linalg.norm(s.rows)
+
+
+def _steps_bound(evidence: Evidence) -> Values:
+    """|theta(t + h) - theta(t)| / ((e^h - 1) |theta(t)|) between snapshots, h in unit-ball time."""
+    for one, two in pairwise(evidence.run.snapshots):
+        first, second = neuron_rows(one.network), neuron_rows(two.network)
+        second = second * np.exp(two.network.log_scale - one.network.log_scale)
+        growth = np.expm1((two.time - one.time) * unit_ball(evidence).radius)
+        yield np.linalg.norm(second - first) / (growth * np.linalg.norm(first))
+
+
+LEMMA_E_10 = Theorem(
+    "lyu2021:lemmaE.10",
+    Reference("lyu2021", "Lemma E.10"),
+    "Every Clarke subgradient g of L has |g| <= |theta|: |theta(t + h) - theta(t)| <= (e^h - 1)|theta(t)|.",
+    hypotheses=(MEAN_LOSS,),
+    conclusions=(
+        Conclusion("subgradient", "|g| over |theta|", AtMost(_subgradient_bound, 1.0)),
+        Conclusion(
+            "steps", "|theta(t + h) - theta(t)| over its bound", AtMost(_steps_bound, 1.0, allowance=INTEGRATION)
+        ),
+    ),
+    parameters=(UNTIL_40,),
+    plan=partial(even_times, num_intervals=24),
+    record=drawn_networks,
+    setting=SETTING,
     example=EXAMPLE,
 )

@@ -14,6 +14,8 @@ from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import AtMost
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
+# Lemma B.1, (11) and (12) ---------------------------------------------------------------------------------------------
+
 _GRID = np.linspace(0.0, 3.0, 301)
 
 
@@ -84,7 +86,7 @@ LEMMA_B_1 = Theorem(
     conclusions=(
         Conclusion("integral-form", "u over the bound (11)", AtMost(_over_integral_form, 1.0)),
         Conclusion(
-            "attained", "the solution of u = alpha + int beta u equals (11)", AtMost(_attained, 1e-08), Level.EXACT
+            "attained", "the solution of u = alpha + int beta u equals (11)", AtMost(_attained, 1e-8), Level.EXACT
         ),
         Conclusion("closed-form", "u over the bound (12), alpha non-decreasing", AtMost(_over_closed_form, 1.0)),
     ),

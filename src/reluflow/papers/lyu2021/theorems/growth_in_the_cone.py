@@ -51,11 +51,7 @@ from reluflow.theory.measures import AtMost, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 _NUM_TIMES = 12
-
 SMALLEST_LOG = -600.0  # ln of the scale below which a neuron at its true size is no double
-
-_TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
-
 _NO_ENTRY = "the run has no snapshot at T0 with neurons that a double holds"
 
 
@@ -158,92 +154,10 @@ def _window_scale(evidence: Evidence) -> float:
 
 RESOLVED = 1e-9  # error relative to r that is more than that of the integration
 
+# Lemma G.5 ------------------------------------------------------------------------------------------------------------
+
+_TOO_SMALL = "at this scale neurons at their true size are below a double; take a larger one"
 _UNRESOLVED = "the error is that of the integration; C_2 r^3 is below it at this scale"
-
-
-@dataclass(frozen=True, eq=False)
-class LinearisedGrowth:
-    """The linearised flow from the state at T0, in the unit ball, at each snapshot's time; none without a state."""
-
-    rows: tuple[FloatArray, ...]
-
-
-def _linearised_growth(evidence: Evidence) -> LinearisedGrowth:
-    cone, network = correct_cone(evidence), _at_entry(evidence)
-    if network is None:
-        return LinearisedGrowth(())
-    times, z = (s.time - entry_time(evidence) for s in evidence.run.snapshots), stacked(network, cone)
-    return LinearisedGrowth(tuple(boosted(z, cone, elapsed) for elapsed in times))
-
-
-@requires(_at_entry, _NO_ENTRY)
-def _growth_ratio(evidence: Evidence, network: Network) -> Values:
-    """|linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
-    cone = correct_cone(evidence)
-    z = stacked(network, cone)
-    for snapshot, moved in zip(evidence.run.snapshots, evidence.recorded(LinearisedGrowth).rows, strict=True):
-        elapsed = snapshot.time - entry_time(evidence)
-        yield m_norm(moved) / (np.exp(cone.growth(1) * elapsed) * m_norm(z))
-
-
-LEMMA_G_6 = Theorem(
-    "lyu2021:lemmaG.6",
-    Reference("lyu2021", "Lemma G.6"),
-    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
-    hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
-    conclusions=(
-        Conclusion(
-            "growth",
-            "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M",
-            AtMost(_growth_ratio, 1.0, allowance=1e-12),
-        ),
-    ),
-    constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth}),
-    parameters=(FOLDS,),
-    plan=_window_plan,
-    record=_linearised_growth,
-    log_scale=_window_scale,
-    setting=BALANCED_SETTING,
-    example="lyu-counterexample-sharp",
-    erratum="E2: lambda_0^+ = |mu^+|/2.",
-)
-
-
-@requires(_at_entry, _NO_ENTRY)
-def _linearisation(evidence: Evidence, network: Network) -> Comparison:
-    """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
-    cone = correct_cone(evidence)
-    z, m = stacked(network, cone), evidence.network.num_neurons
-    size, rate = m_norm(z), cone.growth(1)
-    length, ratios = window(evidence, float(np.log(size))), []
-    for snapshot in evidence.run.snapshots:
-        elapsed = snapshot.time - entry_time(evidence)
-        if 0.0 < elapsed <= length:
-            grown = size * np.exp(rate * elapsed)
-            error = m_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
-            bound = 4.0 * m * cone.factor / rate * grown**2
-            if bound < error < RESOLVED:
-                return missing("the error is that of the integration; its bound is below it at this scale")
-            ratios.append(error / bound)
-    require(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
-    return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
-
-
-LEMMA_G_7 = Theorem(
-    "lyu2021:lemmaG.7",
-    Reference("lyu2021", "Lemma G.7"),
-    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
-    "linearisation, until the window closes.",
-    hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
-    conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
-    constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth, "eps": force_tolerance}),
-    parameters=(FOLDS,),
-    plan=_window_plan,
-    log_scale=_window_scale,
-    setting=BALANCED_SETTING,
-    example="lyu-counterexample-sharp",
-    erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
-)
 
 
 @computed_once
@@ -372,4 +286,93 @@ LEMMA_G_5 = Theorem(
     example="lyu-counterexample-sharp",
     erratum="E2: lambda_0^+ = |mu^+|/2; E16: A_bar, r_max and C_1 as corrected there.",
     departs="T0, A and B are those of the limit flow, which are smaller than the proof's and serve it as well.",
+)
+
+# Lemma G.6 ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LinearisedGrowth:
+    """The linearised flow from the state at T0, in the unit ball, at each snapshot's time; none without a state."""
+
+    rows: tuple[FloatArray, ...]
+
+
+def _linearised_growth(evidence: Evidence) -> LinearisedGrowth:
+    cone, network = correct_cone(evidence), _at_entry(evidence)
+    if network is None:
+        return LinearisedGrowth(())
+    times, z = (s.time - entry_time(evidence) for s in evidence.run.snapshots), stacked(network, cone)
+    return LinearisedGrowth(tuple(boosted(z, cone, elapsed) for elapsed in times))
+
+
+@requires(_at_entry, _NO_ENTRY)
+def _growth_ratio(evidence: Evidence, network: Network) -> Values:
+    """|linearised(t)|_M / (e^(lambda_0^+ (t - T0)) |theta(T0)|_M) over the snapshots' times."""
+    cone = correct_cone(evidence)
+    z = stacked(network, cone)
+    for snapshot, moved in zip(evidence.run.snapshots, evidence.recorded(LinearisedGrowth).rows, strict=True):
+        elapsed = snapshot.time - entry_time(evidence)
+        yield m_norm(moved) / (np.exp(cone.growth(1) * elapsed) * m_norm(z))
+
+
+LEMMA_G_6 = Theorem(
+    "lyu2021:lemmaG.6",
+    Reference("lyu2021", "Lemma G.6"),
+    "From T0 on the linearised flow grows at most like e^(lambda_0^+ (t - T0)) in the M-norm.",
+    hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
+    conclusions=(
+        Conclusion(
+            "growth",
+            "|linearised|_M <= e^(lambda_0^+ (t - T0)) |theta(T0)|_M",
+            AtMost(_growth_ratio, 1.0, allowance=1e-12),
+        ),
+    ),
+    constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth}),
+    parameters=(FOLDS,),
+    plan=_window_plan,
+    record=_linearised_growth,
+    log_scale=_window_scale,
+    setting=BALANCED_SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E2: lambda_0^+ = |mu^+|/2.",
+)
+
+# Lemma G.7 ------------------------------------------------------------------------------------------------------------
+
+
+@requires(_at_entry, _NO_ENTRY)
+def _linearisation(evidence: Evidence, network: Network) -> Comparison:
+    """Largest error of the linearised flow over its bound, over the snapshots inside the window."""
+    cone = correct_cone(evidence)
+    z, m = stacked(network, cone), evidence.network.num_neurons
+    size, rate = m_norm(z), cone.growth(1)
+    length, ratios = window(evidence, float(np.log(size))), []
+    for snapshot in evidence.run.snapshots:
+        elapsed = snapshot.time - entry_time(evidence)
+        if 0.0 < elapsed <= length:
+            grown = size * np.exp(rate * elapsed)
+            error = m_norm(stacked(snapshot.network, cone) - boosted(z, cone, elapsed)) / grown
+            bound = 4.0 * m * cone.factor / rate * grown**2
+            if bound < error < RESOLVED:
+                return missing("the error is that of the integration; its bound is below it at this scale")
+            ratios.append(error / bound)
+    require(ratios, f"no snapshot lies in the window of length {length:.3g} after T0; the scale is too large")
+    return at_most(max(ratios), 1.0, detail=f"largest error/bound {max(ratios):.3g} over {len(ratios)} snapshots")
+
+
+LEMMA_G_7 = Theorem(
+    "lyu2021:lemmaG.7",
+    Reference("lyu2021", "Lemma G.7"),
+    "After T0 the flow stays within (4 m |theta(T0)|_M^3/lambda_0^+) e^(3 lambda_0^+ (t - T0)) of its "
+    "linearisation, until the window closes.",
+    hypotheses=(*CONE_DATA, BALANCED, OFF_RAYS, INSIDE_AT_ENTRY),
+    conclusions=(Conclusion("error", "the error of the linearised flow is below its bound", _linearisation),),
+    constants=Quantities({"T0": entry_time, "lambda_0_plus": positive_growth, "eps": force_tolerance}),
+    parameters=(FOLDS,),
+    plan=_window_plan,
+    log_scale=_window_scale,
+    setting=BALANCED_SETTING,
+    example="lyu-counterexample-sharp",
+    erratum="E2: lambda_0^+ = |mu^+|/2; E16: the window starts at T0 and its exponent carries lambda_0^+.",
 )

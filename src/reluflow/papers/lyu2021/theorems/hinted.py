@@ -44,6 +44,8 @@ from reluflow.theory.measures import AtMost, Constants, Quantities
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
+# Theorem 6.2 ----------------------------------------------------------------------------------------------------------
+
 _NO_HINTS = "no hints found"
 
 

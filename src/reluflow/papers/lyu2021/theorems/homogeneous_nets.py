@@ -35,11 +35,7 @@ from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
 ROUNDING = 1e-12  # relative; 4e-15 was the largest seen over the datasets of the tests
-
-GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
-
 TINY = np.finfo(float).tiny
-
 FACTORS = (0.01, 0.3, 7.0)  # c of Theorem B.2
 
 
@@ -65,50 +61,43 @@ def _rescaled(network: Network, factor: float) -> Network:
     return network.replace(w=factor * network.w, a=factor * network.a)
 
 
-def _homogeneous_gradient(evidence: Evidence) -> Values:
-    """|grad f(c theta) - c grad f(theta)| / |grad f(c theta)| over the drawn networks and factors."""
-    record = evidence.recorded(OutputGradients)
-    for gradient, rescaled in zip(record.gradients, record.rescaled, strict=True):
-        for factor, there in zip(FACTORS, rescaled, strict=True):
-            yield np.abs(there - factor * gradient) / max(float(np.max(np.abs(there))), TINY)  # leak 0: dead networks
+def _potential(evidence: Evidence, w: FloatArray) -> FloatArray:
+    """G(w) = (1/2n) sum_i y_i phi(<w, x_i>) on the unit ball."""
+    ball = unit_ball(evidence)
+    return alignment_potential(w, ball.X, ball.y / (2.0 * len(ball.y)), leak=evidence.leak)
 
 
-THM_B_2 = Theorem(
-    "lyu2021:thmB.2",
-    Reference("lyu2021", "Thm B.2"),
-    "The Clarke subdifferential of a 2-homogeneous output at c theta is c times that at theta.",
-    hypotheses=(),
-    conclusions=(
-        Conclusion(
-            "homogeneous", "grad f(c theta) = c grad f(theta)", AtMost(_homogeneous_gradient, ROUNDING), Level.EXACT
-        ),
-    ),
-    record=_output_gradients,
-    setting=SETTING,
-    example=EXAMPLE,
-    departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
-)
+def _potential_gradient(evidence: Evidence, w: FloatArray) -> FloatArray:
+    ball = unit_ball(evidence)
+    slopes = np.where(ball.X @ w > 0.0, 1.0, evidence.leak)
+    return np.asarray((slopes * ball.y) @ ball.X / (2.0 * len(ball.y)))
 
 
-def _euler(evidence: Evidence) -> Values:
-    """|<grad f(x_i), theta> - 2 f(x_i)| / |theta|^2."""
-    record = evidence.recorded(OutputGradients)
-    for s, gradient in zip(record.states, record.gradients, strict=True):
-        euler = np.einsum("ikp,kp->i", gradient, s.rows)
-        yield np.abs(euler - 2.0 * s.outputs) / np.sum(s.rows**2)
+@dataclass(frozen=True, eq=False)
+class StatedMaximiser:
+    """The unit vector that the lemma states to maximise |G| on the sphere."""
+
+    direction: FloatArray
 
 
-THM_B_3 = Theorem(
-    "lyu2021:thmB.3",
-    Reference("lyu2021", "Thm B.3"),
-    "Euler's identity: <g, theta> = 2 f(theta) for every Clarke subgradient g of a 2-homogeneous output.",
-    hypotheses=(),
-    conclusions=(Conclusion("euler", "<grad f(x_i), theta> = 2 f(x_i)", AtMost(_euler, ROUNDING), Level.EXACT),),
-    record=_output_gradients,
-    setting=SETTING,
-    example=EXAMPLE,
-    departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
-)
+def _mean_direction(evidence: Evidence) -> StatedMaximiser:
+    """mu-bar, for symmetric data."""
+    return StatedMaximiser(symmetric_flow(evidence).mean_direction)
+
+
+def _direction(evidence: Evidence) -> FloatArray:
+    return evidence.recorded(StatedMaximiser).direction
+
+
+def _is_maximiser(evidence: Evidence) -> Comparison:
+    """Largest |G(w)| over 2000 random unit vectors over |G(mu-bar)|."""
+    w = np.random.default_rng(DRAW_SEED).standard_normal((2000, evidence.dataset.d))
+    values = np.abs(_potential(evidence, w / np.linalg.norm(w, axis=1, keepdims=True)))
+    here = abs(float(_potential(evidence, _direction(evidence))))
+    return at_most(float(np.max(values)) / here, 1.0, allowance=ROUNDING)
+
+
+# Sec. 3, on |x_i| <= 1 ------------------------------------------------------------------------------------------------
 
 
 def _outputs_scale(evidence: Evidence) -> Values:
@@ -159,6 +148,10 @@ DATA_SCALING = Theorem(
     setting=SETTING,
     example=EXAMPLE,
 )
+
+# Sec. 3, problems (M) and (P) -----------------------------------------------------------------------------------------
+
+GAP = 1e-7  # relative duality gap of the cone program that is forgiven; below 1e-8 was seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,48 +246,59 @@ PROBLEM_M = Theorem(
     example=EXAMPLE,
 )
 
+PROBLEM_P = part("lyu2021:problemP", "Sec. 3, (P)", PROBLEM_M, "least norm subject to q_i >= 1; equivalent to (M)")
 
-def _potential(evidence: Evidence, w: FloatArray) -> FloatArray:
-    """G(w) = (1/2n) sum_i y_i phi(<w, x_i>) on the unit ball."""
-    ball = unit_ball(evidence)
-    return alignment_potential(w, ball.X, ball.y / (2.0 * len(ball.y)), leak=evidence.leak)
+# Thm B.2 --------------------------------------------------------------------------------------------------------------
 
 
-def _potential_gradient(evidence: Evidence, w: FloatArray) -> FloatArray:
-    ball = unit_ball(evidence)
-    slopes = np.where(ball.X @ w > 0.0, 1.0, evidence.leak)
-    return np.asarray((slopes * ball.y) @ ball.X / (2.0 * len(ball.y)))
+def _homogeneous_gradient(evidence: Evidence) -> Values:
+    """|grad f(c theta) - c grad f(theta)| / |grad f(c theta)| over the drawn networks and factors."""
+    record = evidence.recorded(OutputGradients)
+    for gradient, rescaled in zip(record.gradients, record.rescaled, strict=True):
+        for factor, there in zip(FACTORS, rescaled, strict=True):
+            yield np.abs(there - factor * gradient) / max(float(np.max(np.abs(there))), TINY)  # leak 0: dead networks
 
 
-@dataclass(frozen=True, eq=False)
-class StatedMaximiser:
-    """The unit vector that the lemma states to maximise |G| on the sphere."""
+THM_B_2 = Theorem(
+    "lyu2021:thmB.2",
+    Reference("lyu2021", "Thm B.2"),
+    "The Clarke subdifferential of a 2-homogeneous output at c theta is c times that at theta.",
+    hypotheses=(),
+    conclusions=(
+        Conclusion(
+            "homogeneous", "grad f(c theta) = c grad f(theta)", AtMost(_homogeneous_gradient, ROUNDING), Level.EXACT
+        ),
+    ),
+    record=_output_gradients,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
+)
 
-    direction: FloatArray
-
-
-def _mean_direction(evidence: Evidence) -> StatedMaximiser:
-    """mu-bar, for symmetric data."""
-    return StatedMaximiser(symmetric_flow(evidence).mean_direction)
-
-
-def _direction(evidence: Evidence) -> FloatArray:
-    return evidence.recorded(StatedMaximiser).direction
-
-
-def _is_maximiser(evidence: Evidence) -> Comparison:
-    """Largest |G(w)| over 2000 random unit vectors over |G(mu-bar)|."""
-    w = np.random.default_rng(DRAW_SEED).standard_normal((2000, evidence.dataset.d))
-    values = np.abs(_potential(evidence, w / np.linalg.norm(w, axis=1, keepdims=True)))
-    here = abs(float(_potential(evidence, _direction(evidence))))
-    return at_most(float(np.max(values)) / here, 1.0, allowance=ROUNDING)
+# Thm B.3 --------------------------------------------------------------------------------------------------------------
 
 
-def _radial_gradient(evidence: Evidence) -> float:
-    """|grad G(w) - G(w) w| / |G(w)| at the maximiser."""
-    w = _direction(evidence)
-    value = float(_potential(evidence, w))
-    return float(np.linalg.norm(_potential_gradient(evidence, w) - value * w)) / abs(value)
+def _euler(evidence: Evidence) -> Values:
+    """|<grad f(x_i), theta> - 2 f(x_i)| / |theta|^2."""
+    record = evidence.recorded(OutputGradients)
+    for s, gradient in zip(record.states, record.gradients, strict=True):
+        euler = np.einsum("ikp,kp->i", gradient, s.rows)
+        yield np.abs(euler - 2.0 * s.outputs) / np.sum(s.rows**2)
+
+
+THM_B_3 = Theorem(
+    "lyu2021:thmB.3",
+    Reference("lyu2021", "Thm B.3"),
+    "Euler's identity: <g, theta> = 2 f(theta) for every Clarke subgradient g of a 2-homogeneous output.",
+    hypotheses=(),
+    conclusions=(Conclusion("euler", "<grad f(x_i), theta> = 2 f(x_i)", AtMost(_euler, ROUNDING), Level.EXACT),),
+    record=_output_gradients,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="Tried where the output is differentiable; elsewhere the statement follows by taking limits.",
+)
+
+# Lemma B.4 ------------------------------------------------------------------------------------------------------------
 
 
 def _pair_gradient(evidence: Evidence) -> float:
@@ -327,6 +331,15 @@ LEMMA_B_4 = Theorem(
     departs="Applied to F(w, a) = a G(w) of one neuron on symmetric data, whose maximiser is known.",
 )
 
+# Lemma B.5 ------------------------------------------------------------------------------------------------------------
+
+
+def _radial_gradient(evidence: Evidence) -> float:
+    """|grad G(w) - G(w) w| / |G(w)| at the maximiser."""
+    w = _direction(evidence)
+    value = float(_potential(evidence, w))
+    return float(np.linalg.norm(_potential_gradient(evidence, w) - value * w)) / abs(value)
+
 
 def _growth_rate(evidence: Evidence) -> float:
     """|G(mu-bar)/lambda_0 - 1|."""
@@ -354,6 +367,3 @@ LEMMA_B_5 = Theorem(
     example=EXAMPLE,
     erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
 )
-
-
-PROBLEM_P = part("lyu2021:problemP", "Sec. 3, (P)", PROBLEM_M, "least norm subject to q_i >= 1; equivalent to (M)")

@@ -45,13 +45,9 @@ from reluflow.theory.measures import AtLeast, AtMost, Constants
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 LOG_RADII = {"wide": float(np.log(1e-2)), "narrow": float(np.log(1e-3))}  # of the runs that show the order in r
-
 LOG_LIMIT = float(np.log(1e-6))  # at most ln r of the run that stands for the limit r -> 0; its error is of order r^2
-
 STEPS = tuple(-k * float(np.log(10.0)) for k in (1, 2))  # of the scale, below the problem's own
-
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-
 ORDER_ATOL = 0.1  # of the first order in sigma; one-dimensional data show the second
 
 
@@ -158,6 +154,15 @@ def _order_in_scale(evidence: Evidence, errors: FloatArray) -> Comparison:
     return at_least(worst, 1.0 - ORDER_ATOL, detail=words)
 
 
+def _log_scale(evidence: Evidence) -> float:
+    """Factor that makes sqrt(m) sigma |theta-bar_0|_M small: 1e-3, and T12 + t >= 0 at every recorded t."""
+    flow = symmetric_flow(evidence)
+    return min(-7.0, flow.growth * joint_threshold(evidence) - 3.0) - flow.log_size
+
+
+# Lemma 5.4, (4) and (5) -----------------------------------------------------------------------------------------------
+
+
 def _order_in_radius(evidence: Evidence) -> Comparison:
     """Smallest order in r, over the recorded t >= 0, at which phi(r theta-hat, T2(r) + t) tends to theta~(t)."""
     wide, narrow, limit = (_pair_rows(evidence, name) for name in ("wide", "narrow", "limit"))
@@ -175,65 +180,6 @@ def _limit_is_not_zero(evidence: Evidence) -> Values:
     rows, flow = require(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
     for t, row in zip(_early(evidence), rows, strict=False):
         yield m_norm(row) / (np.exp(flow.growth * t) * m_norm(flow.aligned_pair))
-
-
-def _limit_is_exponential(evidence: Evidence) -> Values:
-    """|theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
-    rows, flow = require(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
-    pair = flow.aligned_pair
-    for t, row in zip(_early(evidence), rows, strict=True):
-        bound = 8.0 * m_norm(pair) ** 3 / flow.growth * np.exp(3.0 * flow.growth * t)
-        yield m_norm(row - np.exp(flow.growth * t) * pair) / (bound + INTEGRATION * m_norm(row))
-
-
-def _log_scale(evidence: Evidence) -> float:
-    """Factor that makes sqrt(m) sigma |theta-bar_0|_M small: 1e-3, and T12 + t >= 0 at every recorded t."""
-    flow = symmetric_flow(evidence)
-    return min(-7.0, flow.growth * joint_threshold(evidence) - 3.0) - flow.log_size
-
-
-LEMMA_E_9 = Theorem(
-    "lyu2021:lemmaE.9",
-    Reference("lyu2021", "Lemma E.9"),
-    "If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
-    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
-    conclusions=(
-        Conclusion(
-            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
-        ),
-    ),
-    constants=_joint_constants,
-    plan=partial(_joint_plan, late=True, early=False),
-    log_scale=_log_scale,
-    setting=SETTING,
-    example=EXAMPLE,
-    departs="As Lemma 5.4, at four times after t0.",
-)
-
-
-LEMMA_E_8 = Theorem(
-    "lyu2021:lemmaE.8",
-    Reference("lyu2021", "Lemma E.8"),
-    "For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
-    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
-    conclusions=(
-        Conclusion(
-            "exponential",
-            "distance of theta~ to e^(lambda_0 t) theta-hat over its bound",
-            AtMost(_limit_is_exponential, 1.0),
-        ),
-        Conclusion(
-            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
-        ),
-    ),
-    constants=_joint_constants,
-    plan=partial(_joint_plan, late=False, early=True),
-    log_scale=_log_scale,
-    setting=SETTING,
-    example=EXAMPLE,
-    erratum="E1, E10, as Lemma 5.4.",
-    departs="As Lemma 5.4.",
-)
 
 
 LEMMA_5_4 = Theorem(
@@ -261,6 +207,67 @@ LEMMA_5_4 = Theorem(
     erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E10: theta-hat is (b_+ mu-bar, b_- mu-bar, b_+, b_-).",
     departs="theta~ is taken at r <= 1e-6, whose error is of order r^2; the paper proves limits, orders are measured.",
 )
+
+EQ_4 = part("lyu2021:eq4", "Eq. (4)", LEMMA_5_4, "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero")
+EQ_5 = part("lyu2021:eq5", "Eq. (5)", LEMMA_5_4, "theta(T12 + t) tends to pi_b(theta~(t))")
+
+# Lemma E.8 ------------------------------------------------------------------------------------------------------------
+
+
+def _limit_is_exponential(evidence: Evidence) -> Values:
+    """|theta~(t) - e^(lambda_0 t) theta-hat|_M over (8 |theta-hat|_M^3/lambda_0) e^(3 lambda_0 t)."""
+    rows, flow = require(_pair_rows(evidence, "limit"), _MISSING), symmetric_flow(evidence)
+    pair = flow.aligned_pair
+    for t, row in zip(_early(evidence), rows, strict=True):
+        bound = 8.0 * m_norm(pair) ** 3 / flow.growth * np.exp(3.0 * flow.growth * t)
+        yield m_norm(row - np.exp(flow.growth * t) * pair) / (bound + INTEGRATION * m_norm(row))
+
+
+LEMMA_E_8 = Theorem(
+    "lyu2021:lemmaE.8",
+    Reference("lyu2021", "Lemma E.8"),
+    "For t <= t0 theta~(t) is near e^(lambda_0 t) theta-hat, and theta(T12 + t) tends to pi_b(theta~(t)).",
+    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
+    conclusions=(
+        Conclusion(
+            "exponential",
+            "distance of theta~ to e^(lambda_0 t) theta-hat over its bound",
+            AtMost(_limit_is_exponential, 1.0),
+        ),
+        Conclusion(
+            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
+        ),
+    ),
+    constants=_joint_constants,
+    plan=partial(_joint_plan, late=False, early=True),
+    log_scale=_log_scale,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E1, E10, as Lemma 5.4.",
+    departs="As Lemma 5.4.",
+)
+
+# Lemma E.9 ------------------------------------------------------------------------------------------------------------
+
+LEMMA_E_9 = Theorem(
+    "lyu2021:lemmaE.9",
+    Reference("lyu2021", "Lemma E.9"),
+    "If the limit (5) holds at t0 and the flow is unique from there, it holds for every t > t0.",
+    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, SMALL_START, NO_RIDGE),
+    conclusions=(
+        Conclusion(
+            "scale-order", "order in sigma of theta(T12 + t) to pi_b(theta~(t))", _order_in_scale, Level.SCALING
+        ),
+    ),
+    constants=_joint_constants,
+    plan=partial(_joint_plan, late=True, early=False),
+    log_scale=_log_scale,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="As Lemma 5.4, at four times after t0.",
+)
+
+# Lemma E.11 -----------------------------------------------------------------------------------------------------------
 
 
 def _lipschitz_plan(evidence: Evidence) -> FlowPlan:
@@ -295,8 +302,3 @@ LEMMA_E_11 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
 )
-
-
-EQ_4 = part("lyu2021:eq4", "Eq. (4)", LEMMA_5_4, "theta~(t) = lim phi(r theta-hat, T2(r) + t) exists and is not zero")
-
-EQ_5 = part("lyu2021:eq5", "Eq. (5)", LEMMA_5_4, "theta(T12 + t) tends to pi_b(theta~(t))")

@@ -36,13 +36,8 @@ from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 KKT_RTOL = 1e-9  # residual of a solved limit relative to |theta|; 1e-15 to 1e-11 were seen
-
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
-
-ROUNDING = 1e-12
-
 NUM_TIMES = 25
-
 LOG_HORIZON = 1e4  # ln t at which the search for a limit is given up
 
 
@@ -63,6 +58,8 @@ LIMIT_IDENTIFIED = Hypothesis(
     "limit", "the limit of the run's direction is identified", _limit_identified, needs_trajectory=True
 )
 
+# Thm 3.1 --------------------------------------------------------------------------------------------------------------
+
 
 def _classified(evidence: Evidence) -> list[Snapshot]:
     """The snapshots with n L < ln 2."""
@@ -79,9 +76,7 @@ def _tail(evidence: Evidence) -> list[tuple[float, float]]:
 
 
 _TOO_FEW = "fewer than two snapshots have n L < ln 2"
-
 _NO_CHANGE = "snapshots late enough for a change that a double can show"
-
 _ROUNDING = 1e-10  # gains of |theta|^2 below this fraction of it are lost in rounding
 
 
@@ -195,6 +190,10 @@ THM_3_1 = Theorem(
     departs="Convergence is read off a finite run: the limit is solved for and the run is near it and closing in.",
 )
 
+# Lemma B.9 ------------------------------------------------------------------------------------------------------------
+
+ROUNDING = 1e-12
+
 
 @computed_once
 def _kkt(evidence: Evidence) -> KKTCertificate:
@@ -252,7 +251,7 @@ LEMMA_B_9 = Theorem(
         Conclusion(
             "multiplier-sum",
             "|2 gamma sum_i lambda_i - 1|, by Euler's identity",
-            AtMost(_multiplier_sum_error, 1e-08),
+            AtMost(_multiplier_sum_error, 1e-8),
             Level.EXACT,
         ),
         Conclusion("run", "the run's own direction grows balanced", _run_is_less_unbalanced),

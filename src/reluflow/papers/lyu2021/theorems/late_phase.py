@@ -28,6 +28,8 @@ from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
+# Thm 5.5 --------------------------------------------------------------------------------------------------------------
+
 _NO_PAIR = "no run of the pair was made"
 
 
@@ -108,7 +110,7 @@ THM_5_5 = Theorem(
         PAIR_LIMIT,
     ),
     conclusions=(
-        Conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)", AtMost(_limit_is_the_pair, 1e-06)),
+        Conclusion("pair", "distance of the limit to (1/2)(w*, -w*, 1, -1)", AtMost(_limit_is_the_pair, 1e-6)),
         Conclusion("run", "the run's own direction closes in", _run_closes_in),
         Conclusion(
             "margin",
@@ -124,6 +126,7 @@ THM_5_5 = Theorem(
     departs="The start is made of the first two neurons of the draw: balanced and put on their sides of w*.",
 )
 
+# Thm 5.6 --------------------------------------------------------------------------------------------------------------
 
 _SIZES = (0.1, 0.01, 0.001)
 

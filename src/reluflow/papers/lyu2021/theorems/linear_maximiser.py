@@ -26,19 +26,27 @@ from reluflow.theory.measures import AtLeast, AtMost, Quantities
 from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
-MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
-
 ROUNDING = 1e-12
-
-
-def linear_coefficient(evidence: Evidence) -> FloatArray:
-    """((1 + leak)/4) w*, the linear function every max-margin network of norm 1 computes, shape (d,)."""
-    return np.asarray(0.25 * (1.0 + evidence.leak) * separator_of(evidence).w)
 
 
 def best_margin(evidence: Evidence) -> float:
     """((1 + leak)/4) gamma*."""
     return 0.25 * (1.0 + evidence.leak) * separator_of(evidence).margin
+
+
+def relative_margin(evidence: Evidence, network: Network) -> float:
+    """Its margin over ((1 + leak)/4) gamma*."""
+    return normalized_margin(network, evidence.dataset) / best_margin(evidence)
+
+
+# Thm 4.2 --------------------------------------------------------------------------------------------------------------
+
+MARGIN_RTOL = 1e-7  # the cone program's duality gap and Newton's method; below 1e-9 was seen
+
+
+def linear_coefficient(evidence: Evidence) -> FloatArray:
+    """((1 + leak)/4) w*, the linear function every max-margin network of norm 1 computes, shape (d,)."""
+    return np.asarray(0.25 * (1.0 + evidence.leak) * separator_of(evidence).w)
 
 
 def symmetrized(network: Network) -> Network:
@@ -101,6 +109,40 @@ def _symmetrized_is_shorter(evidence: Evidence) -> Values:
     return [np.sqrt(pair.squared_norm() / network.squared_norm()) for network, pair in _with_pairs(evidence)]
 
 
+def _maximiser_is_linear(evidence: Evidence) -> FloatArray:
+    return differences_from_linear(evidence, evidence.recorded(MaximiserAndPairs).best.network)
+
+
+THM_4_2 = Theorem(
+    "lyu2021:thm4.2",
+    Reference("lyu2021", "Thm 4.2"),
+    "On symmetric data the max-margin network of norm 1 is ((1 + leak)/4) <w*, x>, for every width >= 2.",
+    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES), TWO_NEURONS_OR_MORE),
+    conclusions=(
+        Conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*", _bracket_value),
+        Conclusion(
+            "linear",
+            "the maximiser is linear",
+            AtMost(_maximiser_is_linear, 1e-5, words="largest relative difference {measured:.2g} on the sphere"),
+        ),
+        Conclusion(
+            "symmetrized",
+            "the symmetrised pair of any network has no smaller q_min",
+            AtLeast(_symmetrized_is_better, 0.0, allowance=ROUNDING),
+        ),
+        Conclusion("shorter", "and no larger norm", AtMost(_symmetrized_is_shorter, 1.0, allowance=ROUNDING)),
+    ),
+    predictions=Quantities({"global_margin": best_margin}),
+    record=_maximiser_and_pairs,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="Leak 0 is allowed too: the proof covers it.",
+    diagnosed=DataHypotheses(losses=("logistic", "exponential")),
+)
+
+# App. C ---------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class ActivationValues:
     """Numbers z with phi(z) and phi(-z)."""
@@ -150,41 +192,4 @@ APP_C = Theorem(
     record=_activation_values,
     setting=SETTING,
     example=EXAMPLE,
-)
-
-
-def relative_margin(evidence: Evidence, network: Network) -> float:
-    """Its margin over ((1 + leak)/4) gamma*."""
-    return normalized_margin(network, evidence.dataset) / best_margin(evidence)
-
-
-def _maximiser_is_linear(evidence: Evidence) -> FloatArray:
-    return differences_from_linear(evidence, evidence.recorded(MaximiserAndPairs).best.network)
-
-
-THM_4_2 = Theorem(
-    "lyu2021:thm4.2",
-    Reference("lyu2021", "Thm 4.2"),
-    "On symmetric data the max-margin network of norm 1 is ((1 + leak)/4) <w*, x>, for every width >= 2.",
-    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES), TWO_NEURONS_OR_MORE),
-    conclusions=(
-        Conclusion("margin", "the global max margin is ((1 + leak)/4) gamma*", _bracket_value),
-        Conclusion(
-            "linear",
-            "the maximiser is linear",
-            AtMost(_maximiser_is_linear, 1e-05, words="largest relative difference {measured:.2g} on the sphere"),
-        ),
-        Conclusion(
-            "symmetrized",
-            "the symmetrised pair of any network has no smaller q_min",
-            AtLeast(_symmetrized_is_better, 0.0, allowance=ROUNDING),
-        ),
-        Conclusion("shorter", "and no larger norm", AtMost(_symmetrized_is_shorter, 1.0, allowance=ROUNDING)),
-    ),
-    predictions=Quantities({"global_margin": best_margin}),
-    record=_maximiser_and_pairs,
-    setting=SETTING,
-    example=EXAMPLE,
-    departs="Leak 0 is allowed too: the proof covers it.",
-    diagnosed=DataHypotheses(losses=("logistic", "exponential")),
 )

@@ -32,6 +32,8 @@ from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
+# Lemma G.10 -----------------------------------------------------------------------------------------------------------
+
 
 def _restricted(evidence: Evidence) -> NetworkMargin:
     """The best network of negative neurons on S^+, with the multipliers that bound it."""
@@ -76,9 +78,29 @@ def _dual_bounds_gains(evidence: Evidence) -> Comparison:
     return at_most(_dual_value(evidence), found.upper, allowance=1e-7 * scale)
 
 
+def _dual_bound(evidence: Evidence) -> float:
+    return evidence.recorded(NetworkMargin).upper
+
+
+LEMMA_G_10 = Theorem(
+    "lyu2021:lemmaG.10",
+    Reference("lyu2021", "Lemma G.10"),
+    "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of "
+    "half the best gain of a negative neuron.",
+    hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
+    conclusions=(
+        Conclusion("no-gap", "an explicit network attains what explicit multipliers allow", _no_gap, Level.EXACT),
+        Conclusion("dual", "no sampled negative neuron gains more than the multipliers allow", _dual_bounds_gains),
+    ),
+    constants=Quantities({"V": _dual_bound, "gamma_plus_half": half_margin}),
+    record=_restricted,
+    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6),
+    example="lyu-counterexample",
+)
+
+# Theorem G.11 ---------------------------------------------------------------------------------------------------------
+
 NUM_SOLVED = 10  # of each kind of perturbation
-
-
 EQUAL_MARGIN, SAME_OUTPUTS = 1e-9, 1e-6  # relative; the programs are solved to 1e-12 or better
 
 
@@ -167,27 +189,6 @@ def _same_function(evidence: Evidence) -> Comparison:
     gaps = (np.abs(other.outputs(points) - centre.outputs(points)) for other in others)
     words = f"outputs of {len(others)} maximisers nearby differ by up to {{measured:.3g}}"
     return worst_compared(gaps, "at_most", SAME_OUTPUTS, words=words)
-
-
-def _dual_bound(evidence: Evidence) -> float:
-    return evidence.recorded(NetworkMargin).upper
-
-
-LEMMA_G_10 = Theorem(
-    "lyu2021:lemmaG.10",
-    Reference("lyu2021", "Lemma G.10"),
-    "The best margin on S^+ of networks with all a_k <= 0 equals the smallest, over multipliers on S^+, of "
-    "half the best gain of a negative neuron.",
-    hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
-    conclusions=(
-        Conclusion("no-gap", "an explicit network attains what explicit multipliers allow", _no_gap, Level.EXACT),
-        Conclusion("dual", "no sampled negative neuron gains more than the multipliers allow", _dual_bounds_gains),
-    ),
-    constants=Quantities({"V": _dual_bound, "gamma_plus_half": half_margin}),
-    record=_restricted,
-    setting=Setting(loss="logistic", leak=None, init="lyu-balanced", width=6),
-    example="lyu-counterexample",
-)
 
 
 def _dual_value_of_winner(evidence: Evidence) -> float:

@@ -29,6 +29,9 @@ def _separator(evidence: Evidence) -> tuple[FloatArray, float]:
     return found.w, found.margin
 
 
+# Thm B.19 -------------------------------------------------------------------------------------------------------------
+
+
 def _separator_margin(evidence: Evidence) -> float:
     return _separator(evidence)[1]
 
@@ -147,6 +150,8 @@ THM_B_19 = Theorem(
     example=EXAMPLE,
     erratum="E14: the rate is c (leak gamma*/2n)^2, not c^2 (...)^2, and w* is a unit vector.",
 )
+
+# Lemma B.20 -----------------------------------------------------------------------------------------------------------
 
 
 def _pull_along_separator(evidence: Evidence) -> Values:

@@ -49,8 +49,6 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 _Pair = tuple[Snapshot, MarginState]
 
-_DERIVATIVE = 1e-6  # relative error allowed to a derivative from neighbouring snapshots; 1e-7 was the largest seen
-
 
 def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
     """Three neighbouring late snapshots each, on a smooth piece; undecided where there are fewer than three such."""
@@ -62,6 +60,44 @@ def _triples(evidence: Evidence) -> list[tuple[_Pair, _Pair, _Pair]]:
             found.append(triple)
     require(len(found) >= 3, f"only {len(found)} triples of snapshots lie on smooth pieces")
     return found
+
+
+RISING = 10.0  # a quantity that must fall and has become so many times larger at the end rises, however late it is
+
+
+def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Comparison:
+    """A power of |theta| below 0; else undecided, for nothing is said of any finite time, unless it clearly rises."""
+    values = np.maximum(np.asarray(values, dtype=np.float64), 1e-16)
+    exponent = fitted_slope([np.log(state.norm) for _, state in pairs], np.log(values))
+    words = f"{name} changes like |theta|^{exponent:.4g} at the end, to {values[-1]:.3g}"
+    if exponent >= 0.0 and values[-1] <= RISING * values[0]:
+        return missing(f"{words}; the run is not late enough")
+    return at_most(exponent, 0.0, detail=words)
+
+
+def _late_half(evidence: Evidence) -> list[_Pair]:
+    """The later half of the smooth states."""
+    pairs = smooth_states_of(evidence)
+    pairs = pairs[len(pairs) // 2 :]
+    require(len(pairs) >= 5, SLIDING)
+    return pairs
+
+
+LEMMA_F_4 = left_out(
+    "lyu2021:lemmaF.4",
+    "Lemma F.4",
+    "existence only: the desingularising function is not named, so there is no number to check",
+)
+
+LEMMA_F_5 = left_out(
+    "lyu2021:lemmaF.5",
+    "Lemma F.5",
+    "existence only: the desingularising function is not named, so there is no number to check",
+)
+
+# Lemma F.6 ------------------------------------------------------------------------------------------------------------
+
+_DERIVATIVE = 1e-6  # relative error allowed to a derivative from neighbouring snapshots; 1e-7 was the largest seen
 
 
 def _rate(evidence: Evidence) -> Values:
@@ -96,6 +132,10 @@ LEMMA_F_6 = Theorem(
     departs="The derivative is taken from snapshots a part 1e-4 of the time apart, so to about that squared.",
 )
 
+LEMMA_F_7 = left_out("lyu2021:lemmaF.7", "Lemma F.7", "finitely many asymptotic critical values: no number is given")
+
+# Lemma F.8 ------------------------------------------------------------------------------------------------------------
+
 
 def _cosine_rate(evidence: Evidence) -> Comparison:
     """Smallest d ln gamma~ / (2(1/beta^2 - 1) d ln|theta|): at least 1, hence beta tends to 1 along a sequence."""
@@ -110,27 +150,6 @@ def _cosine_rate(evidence: Evidence) -> Comparison:
     return worst_compared(
         ratios, "at_least", 1.0, allowance=1e-3, words="ratio at least {measured:.6g} on {count} pieces"
     )
-
-
-RISING = 10.0  # a quantity that must fall and has become so many times larger at the end rises, however late it is
-
-
-def _falls(name: str, pairs: list[_Pair], values: ArrayLike) -> Comparison:
-    """A power of |theta| below 0; else undecided, for nothing is said of any finite time, unless it clearly rises."""
-    values = np.maximum(np.asarray(values, dtype=np.float64), 1e-16)
-    exponent = fitted_slope([np.log(state.norm) for _, state in pairs], np.log(values))
-    words = f"{name} changes like |theta|^{exponent:.4g} at the end, to {values[-1]:.3g}"
-    if exponent >= 0.0 and values[-1] <= RISING * values[0]:
-        return missing(f"{words}; the run is not late enough")
-    return at_most(exponent, 0.0, detail=words)
-
-
-def _late_half(evidence: Evidence) -> list[_Pair]:
-    """The later half of the smooth states."""
-    pairs = smooth_states_of(evidence)
-    pairs = pairs[len(pairs) // 2 :]
-    require(len(pairs) >= 5, SLIDING)
-    return pairs
 
 
 def _cosines(evidence: Evidence) -> Comparison:
@@ -159,6 +178,8 @@ LEMMA_F_8 = Theorem(
     departs="The lemma gives no rate; a power of |theta| is fitted over the recorded times.",
 )
 
+# Theorem F.9 ----------------------------------------------------------------------------------------------------------
+
 
 def _critical(evidence: Evidence) -> Comparison:
     """Exponent in |theta| with which (1 + |theta|)|grad gamma~| falls at the end."""
@@ -178,6 +199,43 @@ def _smoothed_margins(evidence: Evidence) -> Values:
 
 def _rounding_of_value(evidence: Evidence) -> float:
     return 1e-9 * _limit_value(evidence)
+
+
+def _limit_residual(evidence: Evidence) -> list[float]:
+    return kkt_residuals(evidence, [proved_limit(evidence).network], rtol=1e-7)
+
+
+THM_F_9 = Theorem(
+    "lyu2021:thmF.9",
+    Reference("lyu2021", "Theorem F.9"),
+    "The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
+    hypotheses=LATE_MARGIN_RUN,
+    conclusions=(
+        Conclusion(
+            "kkt",
+            "the limit direction satisfies the KKT conditions",
+            AtMost(_limit_residual, 1e-7, words="KKT residual {measured:.2g}"),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "value",
+            "gamma~ stays below the limit's margin",
+            AtMost(_smoothed_margins, _limit_value, allowance=_rounding_of_value),
+        ),
+        Conclusion("critical", "(1 + |theta|)|grad gamma~| falls", _critical, Level.SCALING),
+    ),
+    parameters=(LATE_MARGIN_ABOVE_1, LOG_HORIZON),
+    plan=margin_plan,
+    setting=TWELVE_BALANCED_NEURONS,
+    example="lyu-counterexample-sharp",
+    departs="A power of |theta| is fitted over the recorded times.",
+)
+
+LEMMA_F_10 = left_out(
+    "lyu2021:lemmaF.10", "Lemma F.10", "existence of one function for both regimes of Lemma F.11: nothing to compute"
+)
+
+# Lemma F.11 -----------------------------------------------------------------------------------------------------------
 
 
 def _best_margin(evidence: Evidence) -> float:
@@ -252,54 +310,4 @@ LEMMA_F_11 = Theorem(
     setting=TWELVE_BALANCED_NEURONS,
     example="lyu-counterexample-sharp",
     departs="The function of the lemma is not named there; a power is fitted instead.",
-)
-
-
-def _limit_residual(evidence: Evidence) -> list[float]:
-    return kkt_residuals(evidence, [proved_limit(evidence).network], rtol=1e-7)
-
-
-THM_F_9 = Theorem(
-    "lyu2021:thmF.9",
-    Reference("lyu2021", "Theorem F.9"),
-    "The limit of the margin is an asymptotic Clarke critical value: (1 + |theta|)|grad gamma~| tends to 0.",
-    hypotheses=LATE_MARGIN_RUN,
-    conclusions=(
-        Conclusion(
-            "kkt",
-            "the limit direction satisfies the KKT conditions",
-            AtMost(_limit_residual, 1e-07, words="KKT residual {measured:.2g}"),
-            Level.EXACT,
-        ),
-        Conclusion(
-            "value",
-            "gamma~ stays below the limit's margin",
-            AtMost(_smoothed_margins, _limit_value, allowance=_rounding_of_value),
-        ),
-        Conclusion("critical", "(1 + |theta|)|grad gamma~| falls", _critical, Level.SCALING),
-    ),
-    parameters=(LATE_MARGIN_ABOVE_1, LOG_HORIZON),
-    plan=margin_plan,
-    setting=TWELVE_BALANCED_NEURONS,
-    example="lyu-counterexample-sharp",
-    departs="A power of |theta| is fitted over the recorded times.",
-)
-
-
-LEMMA_F_4 = left_out(
-    "lyu2021:lemmaF.4",
-    "Lemma F.4",
-    "existence only: the desingularising function is not named, so there is no number to check",
-)
-
-LEMMA_F_5 = left_out(
-    "lyu2021:lemmaF.5",
-    "Lemma F.5",
-    "existence only: the desingularising function is not named, so there is no number to check",
-)
-
-LEMMA_F_7 = left_out("lyu2021:lemmaF.7", "Lemma F.7", "finitely many asymptotic critical values: no number is given")
-
-LEMMA_F_10 = left_out(
-    "lyu2021:lemmaF.10", "Lemma F.10", "existence of one function for both regimes of Lemma F.11: nothing to compute"
 )

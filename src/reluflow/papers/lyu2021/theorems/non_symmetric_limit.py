@@ -44,26 +44,12 @@ from reluflow.theory.setting import Setting
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 _NUM_TIMES = 24
-
 _EARLY_SHARE = 1e-5
 
 
 def _count_of(evidence: Evidence, sign: int) -> int:
     """Neurons that start with the sign that wins: at least one with probability 1 - 2^-m (erratum E11)."""
     return int(np.sum(np.sign(evidence.network.a) == sign))
-
-
-SOME_NEGATIVE = Hypothesis(
-    "some-negative",
-    "at least one neuron has a negative output weight",
-    Above(partial(_count_of, sign=-1), 0, words="{number} of {evidence.network.num_neurons} neurons are negative"),
-)
-
-SOME_POSITIVE = Hypothesis(
-    "some-positive",
-    "at least one neuron has a positive output weight",
-    Above(partial(_count_of, sign=1), 0, words="{number} of {evidence.network.num_neurons} neurons are positive"),
-)
 
 
 def _scale_is_small(evidence: Evidence) -> Comparison:
@@ -249,50 +235,13 @@ def _limit_predictions(evidence: Evidence, sign: int) -> Constants:
     }
 
 
-THM_A_10 = Theorem(
-    "lyu2021:thmA.10",
-    Reference("lyu2021", "Theorem A.10"),
-    "Under A.2, A.8, A.9 and the mirrored A.6 a small balanced leaky net with a negative neuron ends as "
-    "-(1/2) phi(-<w^-, x>): the margin tends to gamma^-/2.",
-    hypotheses=(
-        LOGISTIC_LOSS,
-        LEAKY,
-        assumed(LINEARLY_SEPARABLE),
-        assumed(A_2),
-        assumed(A_8),
-        assumed(A_9),
-        BALANCED,
-        SOME_NEGATIVE,
-        SMALL_FOR_THE_CONE,
-        NO_RIDGE,
-    ),
-    conclusions=(
-        Conclusion(
-            "margin", "the normalised margin tends to gamma^-/2", partial(_limit_has_half_margin, sign=-1), Level.EXACT
-        ),
-        Conclusion(
-            "one-neuron",
-            "the limit network is one neuron along w^-, shared by the neurons of its sign",
-            AtMost(partial(distance_to_winner, sign=-1), partial(chosen, parameter=RTOL)),
-            Level.EXACT,
-        ),
-        Conclusion("approach", "the run itself has come close to its limit", approach),
-        Conclusion("share-falls", "the other sign's share of the squared norm falls", partial(share_falls, sign=-1)),
-    ),
-    constants=partial(_side_constants, sign=-1),
-    predictions=partial(_limit_predictions, sign=-1),
-    parameters=(RTOL, CLOSE, LATE_MARGIN, LOG_HORIZON),
-    plan=limit_plan,
-    log_scale=partial(factor_to_regime, sign=-1),
-    setting=Setting(loss="logistic", leak=0.7, init="lyu-balanced", width=4),
-    example="orthogonally-separable:n=4,d=3,mu=0.8",
-    erratum="E5: A.9 speaks of a_k >= 0, A.6 is mirrored, and A.9 needs the repair of A.5*.",
-    departs="The paper gives no sigma_max for the whole theorem; the one of its early phase (Lemma G.4) is asked for. "
-    "The limit is identified and certified, not waited for. The foretold exponent of the losing share is that "
-    "of very late times, when the losing neurons have turned.",
-    diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
-)
+# Theorem A.7 ----------------------------------------------------------------------------------------------------------
 
+SOME_POSITIVE = Hypothesis(
+    "some-positive",
+    "at least one neuron has a positive output weight",
+    Above(partial(_count_of, sign=1), 0, words="{number} of {evidence.network.num_neurons} neurons are positive"),
+)
 
 THM_A_7 = Theorem(
     "lyu2021:thmA.7",
@@ -339,6 +288,57 @@ THM_A_7 = Theorem(
     diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )
 
+# Theorem A.10 ---------------------------------------------------------------------------------------------------------
+
+SOME_NEGATIVE = Hypothesis(
+    "some-negative",
+    "at least one neuron has a negative output weight",
+    Above(partial(_count_of, sign=-1), 0, words="{number} of {evidence.network.num_neurons} neurons are negative"),
+)
+
+THM_A_10 = Theorem(
+    "lyu2021:thmA.10",
+    Reference("lyu2021", "Theorem A.10"),
+    "Under A.2, A.8, A.9 and the mirrored A.6 a small balanced leaky net with a negative neuron ends as "
+    "-(1/2) phi(-<w^-, x>): the margin tends to gamma^-/2.",
+    hypotheses=(
+        LOGISTIC_LOSS,
+        LEAKY,
+        assumed(LINEARLY_SEPARABLE),
+        assumed(A_2),
+        assumed(A_8),
+        assumed(A_9),
+        BALANCED,
+        SOME_NEGATIVE,
+        SMALL_FOR_THE_CONE,
+        NO_RIDGE,
+    ),
+    conclusions=(
+        Conclusion(
+            "margin", "the normalised margin tends to gamma^-/2", partial(_limit_has_half_margin, sign=-1), Level.EXACT
+        ),
+        Conclusion(
+            "one-neuron",
+            "the limit network is one neuron along w^-, shared by the neurons of its sign",
+            AtMost(partial(distance_to_winner, sign=-1), partial(chosen, parameter=RTOL)),
+            Level.EXACT,
+        ),
+        Conclusion("approach", "the run itself has come close to its limit", approach),
+        Conclusion("share-falls", "the other sign's share of the squared norm falls", partial(share_falls, sign=-1)),
+    ),
+    constants=partial(_side_constants, sign=-1),
+    predictions=partial(_limit_predictions, sign=-1),
+    parameters=(RTOL, CLOSE, LATE_MARGIN, LOG_HORIZON),
+    plan=limit_plan,
+    log_scale=partial(factor_to_regime, sign=-1),
+    setting=Setting(loss="logistic", leak=0.7, init="lyu-balanced", width=4),
+    example="orthogonally-separable:n=4,d=3,mu=0.8",
+    erratum="E5: A.9 speaks of a_k >= 0, A.6 is mirrored, and A.9 needs the repair of A.5*.",
+    departs="The paper gives no sigma_max for the whole theorem; the one of its early phase (Lemma G.4) is asked for. "
+    "The limit is identified and certified, not waited for. The foretold exponent of the losing share is that "
+    "of very late times, when the losing neurons have turned.",
+    diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
+)
 
 THM_G_12 = left_out(
     "lyu2021:thmG.12",

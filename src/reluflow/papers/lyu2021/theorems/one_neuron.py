@@ -12,7 +12,7 @@ from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.theorems.limits import kkt_residuals
 from reluflow.papers.lyu2021.theorems.non_symmetric_limit import approach, distance_to_winner, limit_margin, side_of
-from reluflow.papers.lyu2021.theorems.parameters import CLOSE, RTOL, RTOL_OF_LIMIT, chosen
+from reluflow.papers.lyu2021.theorems.parameters import CLOSE, RTOL_OF_LIMIT, chosen
 from reluflow.papers.lyu2021.theorems.settings import ONE_POSITIVE_NEURON
 from reluflow.theory.comparison import Comparison, Level, at_least, equals, judgement, require
 from reluflow.theory.evidence import Evidence
@@ -21,6 +21,19 @@ from reluflow.theory.hypotheses import BALANCED, LEAKY, LOGISTIC_LOSS, NO_RIDGE,
 from reluflow.theory.measures import AtMost, Constants
 from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
+
+
+def half_margin(evidence: Evidence) -> float:
+    """gamma^+/2."""
+    return 0.5 * side_of(evidence, 1).margin
+
+
+def _width_one_constants(evidence: Evidence) -> Constants:
+    plus, minus = side_of(evidence, 1).margin, side_of(evidence, -1).margin
+    return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
+
+
+# Lemma A.4 ------------------------------------------------------------------------------------------------------------
 
 _NUM_DIRECTIONS = 150
 
@@ -47,11 +60,6 @@ def _one_neuron(evidence: Evidence) -> OneNeuron:
     )
 
 
-def half_margin(evidence: Evidence) -> float:
-    """gamma^+/2."""
-    return 0.5 * side_of(evidence, 1).margin
-
-
 def _margin(evidence: Evidence) -> Comparison:
     expected = half_margin(evidence)
     return equals(
@@ -75,9 +83,34 @@ def _nothing_else(evidence: Evidence) -> Comparison:
     )
 
 
-def _width_one_constants(evidence: Evidence) -> Constants:
-    plus, minus = side_of(evidence, 1).margin, side_of(evidence, -1).margin
-    return {"gamma_plus": plus, "gamma_minus": minus, "width_one_optimum": 0.5 * max(plus, minus)}
+def _one_neuron_residual(evidence: Evidence) -> list[float]:
+    return kkt_residuals(evidence, [evidence.recorded(OneNeuron).network])
+
+
+LEMMA_A_4 = Theorem(
+    "lyu2021:lemmaA.4",
+    Reference("lyu2021", "Lemma A.4"),
+    "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; "
+    "the best single neuron of either sign has max(gamma^+, gamma^-)/2.",
+    hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
+    conclusions=(
+        Conclusion(
+            "kkt",
+            "(w^+, 1)/sqrt 2 satisfies the KKT conditions",
+            AtMost(_one_neuron_residual, 1e-9, words="KKT residual {measured:.2g} (rounding leaves about 1e-15)"),
+            Level.EXACT,
+        ),
+        Conclusion("margin", "its margin is gamma^+/2", _margin, Level.EXACT),
+        Conclusion("unique", "no other direction with a_1 > 0 does", _nothing_else),
+    ),
+    constants=_width_one_constants,
+    record=_one_neuron,
+    setting=ONE_POSITIVE_NEURON,
+    example="lyu-hinted",
+    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
+)
+
+# Theorem G.9 ----------------------------------------------------------------------------------------------------------
 
 
 def _points_ahead(evidence: Evidence) -> Comparison:
@@ -119,7 +152,7 @@ THM_G_9 = Theorem(
         Conclusion(
             "direction",
             "the limit is (w^+, 1)/sqrt 2",
-            AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL)),
+            AtMost(partial(distance_to_winner, sign=1), partial(chosen, parameter=RTOL_OF_LIMIT)),
             Level.EXACT,
         ),
         Conclusion("approach", "the run itself has come close to its limit", approach),
@@ -127,34 +160,6 @@ THM_G_9 = Theorem(
     constants=_width_one_constants,
     parameters=(RTOL_OF_LIMIT, CLOSE),
     plan=_limit_plan,
-    setting=ONE_POSITIVE_NEURON,
-    example="lyu-hinted",
-    erratum='E6: "global max margin" holds among a_1 >= 0 only.',
-)
-
-
-def _one_neuron_residual(evidence: Evidence) -> list[float]:
-    return kkt_residuals(evidence, [evidence.recorded(OneNeuron).network])
-
-
-LEMMA_A_4 = Theorem(
-    "lyu2021:lemmaA.4",
-    Reference("lyu2021", "Lemma A.4"),
-    "For one neuron with a_1 >= 0 the only KKT-margin direction is (w^+, 1)/sqrt 2, with margin gamma^+/2; "
-    "the best single neuron of either sign has max(gamma^+, gamma^-)/2.",
-    hypotheses=(LEAKY, assumed(LINEARLY_SEPARABLE)),
-    conclusions=(
-        Conclusion(
-            "kkt",
-            "(w^+, 1)/sqrt 2 satisfies the KKT conditions",
-            AtMost(_one_neuron_residual, 1e-09, words="KKT residual {measured:.2g} (rounding leaves about 1e-15)"),
-            Level.EXACT,
-        ),
-        Conclusion("margin", "its margin is gamma^+/2", _margin, Level.EXACT),
-        Conclusion("unique", "no other direction with a_1 > 0 does", _nothing_else),
-    ),
-    constants=_width_one_constants,
-    record=_one_neuron,
     setting=ONE_POSITIVE_NEURON,
     example="lyu-hinted",
     erratum='E6: "global max margin" holds among a_1 >= 0 only.',

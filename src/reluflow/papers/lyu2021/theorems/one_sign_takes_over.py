@@ -44,11 +44,6 @@ from reluflow.theory.hypotheses import BALANCED, LEAKY, NO_RIDGE, assumed
 from reluflow.theory.measures import AtLeast, AtMost, Quantities, ScaledDownTo
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
-_TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
-
-
-_SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))
-
 
 def extended_embedding(two: Network, b: ArrayLike) -> Network:
     """pi_b: spread a positive and a negative neuron over as many as b has entries, in the shares b_k/b_+ and b_k/b_-.
@@ -77,6 +72,11 @@ def extended_embedding(two: Network, b: ArrayLike) -> Network:
 
 
 APP_G_4 = definition("lyu2021:appG.4", "App. G.4", extended_embedding, "the embedding pi_b with zero entries")
+
+# Lemma G.8 ------------------------------------------------------------------------------------------------------------
+
+_TOO_FEW = "three scales with snapshots at T12 - 1/lambda, T12 and T12 + 1/lambda are needed"
+_SWEEP = tuple(-np.log(10.0) * k for k in (1, 2, 3))
 
 
 def _times(evidence: Evidence) -> FloatArray:
@@ -212,7 +212,7 @@ LEMMA_G_8 = Theorem(
     constants=Quantities({"T0": entry_time, "T12": _middle_time, "kappa": _kappa}),
     parameters=(EMBEDDING,),
     plan=_plan,
-    log_scale=ScaledDownTo(-11.512925464970229),
+    log_scale=ScaledDownTo(float(np.log(1e-5))),
     setting=BALANCED_SETTING,
     example="lyu-counterexample-sharp",
     erratum="E2, E11: lambda_0^+ = |mu^+|/2, balanced draw.",

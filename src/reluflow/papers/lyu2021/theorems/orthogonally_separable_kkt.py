@@ -88,6 +88,13 @@ def _directions(evidence: Evidence) -> tuple[Network, ...]:
     return evidence.recorded(KKTDirections).networks
 
 
+def _direction_residuals(evidence: Evidence) -> list[float]:
+    return kkt_residuals(evidence, _directions(evidence), rtol=1e-7)
+
+
+# Theorem H.2 ----------------------------------------------------------------------------------------------------------
+
+
 def _same_function(evidence: Evidence) -> Values:
     """Difference of outputs on random points from margin * (phi(<w_Q^+, x>) - phi(<w_Q^-, x>))."""
     vectors, points = class_vectors(evidence), np.random.default_rng(1).standard_normal((200, evidence.dataset.d))
@@ -104,6 +111,39 @@ def _global_optimum(evidence: Evidence) -> Comparison:
     words = f"formula {class_vectors(evidence).margin:.9g}, KKT directions {lowest:.9g}, best of all {best.upper:.9g}"
     worst = max(abs(class_vectors(evidence).margin - best.upper), abs(lowest - best.upper))
     return at_most(worst, 1e-7 * best.upper, detail=words)
+
+
+THM_H_2 = Theorem(
+    "lyu2021:thmH.2",
+    Reference("lyu2021", "Theorem H.2"),
+    "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to "
+    "scale, so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
+    hypotheses=(RELU, assumed(ORTHOGONALLY_SEPARABLE)),
+    conclusions=(
+        Conclusion(
+            "kkt",
+            "the directions satisfy the KKT conditions",
+            AtMost(_direction_residuals, 1e-7, words="largest KKT residual {measured:.2g} of {count} directions"),
+            Level.EXACT,
+        ),
+        Conclusion(
+            "same-function",
+            "all are the same function",
+            AtMost(_same_function, 1e-7, words="outputs differ by at most {measured:.2g} on 200 random points"),
+            Level.EXACT,
+        ),
+        Conclusion("global", "their margin is the largest of any network", _global_optimum, Level.EXACT),
+    ),
+    constants=_class_constants,
+    record=kkt_directions,
+    setting=RELU_SETTING,
+    example="lyu-orthogonal",
+    erratum="E12: f = phi(<w_Q^+, x>) minus phi(<w_Q^-, x>), and |theta|^2 = 2(|w_Q^+| + |w_Q^-|).",
+    departs="KKT directions are built with random shares and searched from random starts.",
+    diagnosed=DataHypotheses(losses=("logistic", "exponential"), leaks="relu"),
+)
+
+# Lemma H.3 ------------------------------------------------------------------------------------------------------------
 
 
 def _scaled_neurons(evidence: Evidence) -> Comparison:
@@ -126,10 +166,6 @@ def _balanced(evidence: Evidence) -> float:
     return max(float(np.max(np.abs(np.abs(n.a) - row_norms(n.w)))) for n in _directions(evidence))
 
 
-def _direction_residuals(evidence: Evidence) -> list[float]:
-    return kkt_residuals(evidence, _directions(evidence), rtol=1e-7)
-
-
 LEMMA_H_3 = Theorem(
     "lyu2021:lemmaH.3",
     Reference("lyu2021", "Lemma H.3"),
@@ -140,13 +176,13 @@ LEMMA_H_3 = Theorem(
         Conclusion(
             "kkt",
             "the points satisfy the KKT conditions",
-            AtMost(_direction_residuals, 1e-07, words="largest KKT residual {measured:.2g} of {count} directions"),
+            AtMost(_direction_residuals, 1e-7, words="largest KKT residual {measured:.2g} of {count} directions"),
             Level.EXACT,
         ),
         Conclusion(
             "balanced",
             "|a_k| = |w_k|",
-            Equals(_balanced, 0.0, allowance=1e-09, words="||a_k| - |w_k|| is at most {measured:.2g}"),
+            Equals(_balanced, 0.0, allowance=1e-9, words="||a_k| - |w_k|| is at most {measured:.2g}"),
             Level.EXACT,
         ),
         Conclusion("class-vector", "every neuron is its class's vector", _scaled_neurons, Level.EXACT),
@@ -157,35 +193,4 @@ LEMMA_H_3 = Theorem(
     example="lyu-orthogonal",
     erratum="E12: w_k/|a_k|, not w_k/a_k.",
     departs="KKT directions are built with random shares and searched from random starts.",
-)
-
-
-THM_H_2 = Theorem(
-    "lyu2021:thmH.2",
-    Reference("lyu2021", "Theorem H.2"),
-    "For ReLU on orthogonally separable data every KKT direction is phi(<w_Q^+, x>) - phi(<w_Q^-, x>) up to "
-    "scale, so all have the best margin, 1/(2(|w_Q^+| + |w_Q^-|)).",
-    hypotheses=(RELU, assumed(ORTHOGONALLY_SEPARABLE)),
-    conclusions=(
-        Conclusion(
-            "kkt",
-            "the directions satisfy the KKT conditions",
-            AtMost(_direction_residuals, 1e-07, words="largest KKT residual {measured:.2g} of {count} directions"),
-            Level.EXACT,
-        ),
-        Conclusion(
-            "same-function",
-            "all are the same function",
-            AtMost(_same_function, 1e-07, words="outputs differ by at most {measured:.2g} on 200 random points"),
-            Level.EXACT,
-        ),
-        Conclusion("global", "their margin is the largest of any network", _global_optimum, Level.EXACT),
-    ),
-    constants=_class_constants,
-    record=kkt_directions,
-    setting=RELU_SETTING,
-    example="lyu-orthogonal",
-    erratum="E12: f = phi(<w_Q^+, x>) minus phi(<w_Q^-, x>), and |theta|^2 = 2(|w_Q^+| + |w_Q^-|).",
-    departs="KKT directions are built with random shares and searched from random starts.",
-    diagnosed=DataHypotheses(losses=("logistic", "exponential"), leaks="relu"),
 )

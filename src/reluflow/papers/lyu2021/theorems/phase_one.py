@@ -31,12 +31,7 @@ from reluflow.theory.measures import Above, AtMost, Equals, Quantities
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 INTEGRATION = 1e-9  # relative to |theta|; the runs have rtol 1e-10
-
 NUM_TIMES = 13
-
-LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
-
-NUM_DRAWS = 20_000
 
 
 def _initial_rows(evidence: Evidence) -> FloatArray:
@@ -57,85 +52,10 @@ def _linear_rows(evidence: Evidence, angle: float) -> FloatArray:
     return relative_linear_flow(_initial_rows(evidence), symmetric_flow(evidence).mean_direction, angle)
 
 
-def _window(evidence: Evidence) -> float:
-    """lambda_0 times the end of Lemma D.2's window: ln(sqrt(lambda_0/4) / (sqrt(m) |theta_0|_M))."""
-    flow = symmetric_flow(evidence)
-    return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
-
-
-OPEN_WINDOW = Hypothesis(
-    "window",
-    "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)",
-    Above(_window, 0.0, words="the window ends at lambda_0 t = {number:.4g}"),
-    is_regime=True,
-)
-
-
-def _window_end(evidence: Evidence) -> float:
-    return _window(evidence) / symmetric_flow(evidence).growth
-
-
-def _window_plan(evidence: Evidence) -> FlowPlan:
-    return _times_up_to(evidence, max(_window(evidence), 1e-3))
-
-
-def _window_log_scale(evidence: Evidence) -> float:
-    """Factor that gives the window the length lambda_0 t = 8."""
-    return _window(evidence) - 8.0
-
-
 def _angles(evidence: Evidence) -> FloatArray:
     """lambda_0 t at the snapshots."""
     flow = symmetric_flow(evidence)
     return np.array([flow.growth * flow.ball.radius * s.time for s in evidence.run.snapshots])
-
-
-def _follows_linear_flow(evidence: Evidence) -> Values:
-    """|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
-    flow = symmetric_flow(evidence)
-    for k, angle in list(enumerate(_angles(evidence)))[1:]:
-        gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
-        # in units of e^(lambda_0 t) |theta_0|_M, with sqrt(m) |theta_0|_M = exp(log_size)
-        yield gap / (4.0 / flow.growth * np.exp(2.0 * (flow.log_size + angle)) + INTEGRATION)
-
-
-def _stays_below_twice(evidence: Evidence) -> Values:
-    """|theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
-    return [0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))]
-
-
-LEMMA_D_2 = Theorem(
-    "lyu2021:lemmaD.2",
-    Reference("lyu2021", "Lemma D.2"),
-    "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
-    hypotheses=(*SYMMETRIC_AT_ANY_WIDTH, OPEN_WINDOW, NO_RIDGE),
-    conclusions=(
-        Conclusion(
-            "gap",
-            "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)",
-            AtMost(_follows_linear_flow, 1.0),
-        ),
-        Conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M", AtMost(_stays_below_twice, 1.0)),
-    ),
-    constants=flow_constants,
-    predictions=Quantities({"window_end": _window_end}),
-    plan=_window_plan,
-    log_scale=_window_log_scale,
-    setting=SETTING,
-    example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearisedFlow:
-    """theta~ at lambda_0 t = 0, 1, ..., 12 in units of e^(lambda_0 t) |theta_0|_M."""
-
-    rows: tuple[FloatArray, ...]
-
-
-def _linearised(evidence: Evidence) -> LinearisedFlow:
-    return LinearisedFlow(tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES)))
 
 
 def _times_up_to(evidence: Evidence, angle: float) -> FlowPlan:
@@ -143,6 +63,11 @@ def _times_up_to(evidence: Evidence, angle: float) -> FlowPlan:
     flow = symmetric_flow(evidence)
     times = np.linspace(0.0, angle / flow.growth, NUM_TIMES)
     return FlowPlan(times=tuple(flow.ball.own_time(float(t)) for t in times))
+
+
+# Eq. (3) --------------------------------------------------------------------------------------------------------------
+
+LAST_ANGLE = 9.0  # lambda_0 t up to which Eq. (3) is followed
 
 
 def _vanishing_scale(evidence: Evidence) -> Comparison:
@@ -193,14 +118,14 @@ EQ_3 = Theorem(
         Conclusion(
             "boost",
             "|theta - exp(t M) theta_0|_M over e^(lambda_0 t) |theta_0|_M",
-            AtMost(_is_boost, 1e-08),
+            AtMost(_is_boost, 1e-8),
             Level.EXACT,
         ),
         Conclusion(
             "direction",
             "rate of every neuron's angle to (mu-bar, 1)",
             AtMost(
-                _alignment_rates, -1.0, allowance=1e-06, words="slowest rate {measured:.6f} per lambda_0 t, against -1"
+                _alignment_rates, -1.0, allowance=1e-6, words="slowest rate {measured:.6f} per lambda_0 t, against -1"
             ),
             Level.SCALING,
         ),
@@ -213,6 +138,8 @@ EQ_3 = Theorem(
     erratum="E1: mu~ = ((1 + leak)/4) mu, not ((1 + leak)/2) mu.",
     departs="Tried at sqrt(m) |theta_0|_M = e^-25, where the outputs are below rounding up to lambda_0 t = 9.",
 )
+
+# Lemma 5.2 ------------------------------------------------------------------------------------------------------------
 
 
 def first_time(evidence: Evidence) -> float:
@@ -279,6 +206,114 @@ LEMMA_5_2 = Theorem(
     erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E9: C depends on the data and r <= sqrt(lambda_0)/2 is needed.",
 )
 
+# Lemma D.1 ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LinearisedFlow:
+    """theta~ at lambda_0 t = 0, 1, ..., 12 in units of e^(lambda_0 t) |theta_0|_M."""
+
+    rows: tuple[FloatArray, ...]
+
+
+def _linearised(evidence: Evidence) -> LinearisedFlow:
+    return LinearisedFlow(tuple(_linear_rows(evidence, float(k)) for k in range(NUM_TIMES)))
+
+
+def _linear_growth(evidence: Evidence) -> Values:
+    """|theta~(t)|_M over e^(lambda_0 t) |theta_0|_M."""
+    return [m_norm(rows) for rows in evidence.recorded(LinearisedFlow).rows[1:]]
+
+
+LEMMA_D_1 = Theorem(
+    "lyu2021:lemmaD.1",
+    Reference("lyu2021", "Lemma D.1"),
+    "The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
+    hypotheses=SYMMETRIC_AT_ANY_WIDTH,
+    conclusions=(
+        Conclusion(
+            "growth",
+            "|theta~(t)|_M over e^(lambda_0 t) |theta~_0|_M, lambda_0 t = 1, ..., 12",
+            AtMost(_linear_growth, 1.0),
+        ),
+    ),
+    constants=flow_constants,
+    record=_linearised,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|.",
+)
+
+# Lemma D.2 ------------------------------------------------------------------------------------------------------------
+
+
+def _window(evidence: Evidence) -> float:
+    """lambda_0 times the end of Lemma D.2's window: ln(sqrt(lambda_0/4) / (sqrt(m) |theta_0|_M))."""
+    flow = symmetric_flow(evidence)
+    return 0.5 * float(np.log(flow.growth / 4.0)) - flow.log_size if flow.growth > 0.0 else -np.inf
+
+
+OPEN_WINDOW = Hypothesis(
+    "window",
+    "sqrt(m) |theta_0|_M < sqrt(lambda_0/4)",
+    Above(_window, 0.0, words="the window ends at lambda_0 t = {number:.4g}"),
+    is_regime=True,
+)
+
+
+def _window_end(evidence: Evidence) -> float:
+    return _window(evidence) / symmetric_flow(evidence).growth
+
+
+def _window_plan(evidence: Evidence) -> FlowPlan:
+    return _times_up_to(evidence, max(_window(evidence), 1e-3))
+
+
+def _window_log_scale(evidence: Evidence) -> float:
+    """Factor that gives the window the length lambda_0 t = 8."""
+    return _window(evidence) - 8.0
+
+
+def _follows_linear_flow(evidence: Evidence) -> Values:
+    """|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t), past the start."""
+    flow = symmetric_flow(evidence)
+    for k, angle in list(enumerate(_angles(evidence)))[1:]:
+        gap = m_norm(_recorded_rows(evidence, k) - _linear_rows(evidence, angle))
+        # in units of e^(lambda_0 t) |theta_0|_M, with sqrt(m) |theta_0|_M = exp(log_size)
+        yield gap / (4.0 / flow.growth * np.exp(2.0 * (flow.log_size + angle)) + INTEGRATION)
+
+
+def _stays_below_twice(evidence: Evidence) -> Values:
+    """|theta(t)|_M / (2 e^(lambda_0 t) |theta_0|_M)."""
+    return [0.5 * m_norm(_recorded_rows(evidence, k)) for k in range(len(_angles(evidence)))]
+
+
+LEMMA_D_2 = Theorem(
+    "lyu2021:lemmaD.2",
+    Reference("lyu2021", "Lemma D.2"),
+    "While sqrt(m) e^(lambda_0 t) |theta_0|_M <= sqrt(lambda_0/4) the flow stays near the linearised one.",
+    hypotheses=(*SYMMETRIC_AT_ANY_WIDTH, OPEN_WINDOW, NO_RIDGE),
+    conclusions=(
+        Conclusion(
+            "gap",
+            "|theta - theta~|_M over (4 m |theta_0|_M^3/lambda_0) e^(3 lambda_0 t)",
+            AtMost(_follows_linear_flow, 1.0),
+        ),
+        Conclusion("norm", "|theta(t)|_M over 2 e^(lambda_0 t) |theta_0|_M", AtMost(_stays_below_twice, 1.0)),
+    ),
+    constants=flow_constants,
+    predictions=Quantities({"window_end": _window_end}),
+    plan=_window_plan,
+    log_scale=_window_log_scale,
+    setting=SETTING,
+    example=EXAMPLE,
+    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|; E18: the proof applies (11), not (12).",
+)
+
+# Lemma E.7 ------------------------------------------------------------------------------------------------------------
+
+NUM_DRAWS = 20_000
+
 
 def _has_mean(evidence: Evidence) -> Comparison:
     growth = symmetric_flow(evidence).growth
@@ -327,29 +362,4 @@ LEMMA_E_7 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     departs="By simulation.",
-)
-
-
-def _linear_growth(evidence: Evidence) -> Values:
-    """|theta~(t)|_M over e^(lambda_0 t) |theta_0|_M."""
-    return [m_norm(rows) for rows in evidence.recorded(LinearisedFlow).rows[1:]]
-
-
-LEMMA_D_1 = Theorem(
-    "lyu2021:lemmaD.1",
-    Reference("lyu2021", "Lemma D.1"),
-    "The linearised flow obeys |theta~(t)|_M <= e^(lambda_0 t) |theta~_0|_M.",
-    hypotheses=SYMMETRIC_AT_ANY_WIDTH,
-    conclusions=(
-        Conclusion(
-            "growth",
-            "|theta~(t)|_M over e^(lambda_0 t) |theta~_0|_M, lambda_0 t = 1, ..., 12",
-            AtMost(_linear_growth, 1.0),
-        ),
-    ),
-    constants=flow_constants,
-    record=_linearised,
-    setting=SETTING,
-    example=EXAMPLE,
-    erratum="E1: lambda_0 = ((1 + leak)/4) |mu|.",
 )

@@ -28,11 +28,8 @@ from reluflow.theory.measures import AtLeast, AtMost, Constants
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 OFFSETS = (3.0, 2.0, 1.0, 0.5, 0.0)  # lambda (t0 - t) at the recorded times
-
 RADII = (3.0, 4.5, 6.0)  # lambda t0 - ln r of the runs, so that T2(r) + t >= 0 at every recorded time
-
 KAPPA = 1.0  # power of the perturbation C r^(1 + kappa)
-
 INTEGRATION = 1e-9  # relative; the runs have rtol 1e-10
 
 
@@ -54,21 +51,10 @@ def is_well_aligned(rows: FloatArray, X: FloatArray, y: FloatArray, leak: float,
     return bool(np.all(attains & balanced) and np.min(np.abs(products)) > 0.0)
 
 
-DEF_E_3 = definition(
-    "lyu2021:defE.3",
-    "Def. E.3",
-    is_well_aligned,
-    "well-aligned: active neurons maximise |G| and are balanced, the others are zero",
-)
-
-
 def threshold_time(rows: FloatArray, ball: UnitBall, growth: float) -> float:
     """t0 = (1/2 lambda) ln(lambda Delta / (16 m |theta|_M^2)), Delta = min |<w_k, x_i>| / |theta|_M (Eq. (14))."""
     size = m_norm(rows)
     return float(np.log(growth * clearance(rows, ball) / (16.0 * len(rows) * size**2)) / (2.0 * growth))
-
-
-EQ_14 = definition("lyu2021:eq14", "Eq. (14)", threshold_time, "t0, up to which Theorem E.4 speaks")
 
 
 def clearance(rows: FloatArray, ball: UnitBall) -> float:
@@ -173,6 +159,22 @@ def _deviation_bound(start: AlignedStart, t: float) -> float:
     return float(4.0 * len(start.rows) * m_norm(start.rows) ** 3 / growth * np.exp(3.0 * growth * t))
 
 
+NO_RIDGE_UP_TO_T0 = Hypothesis(
+    "non-branching", "no ridge was met up to t0", partial(no_companion_met_a_ridge, count=6), needs_trajectory=True
+)
+
+DEF_E_3 = definition(
+    "lyu2021:defE.3",
+    "Def. E.3",
+    is_well_aligned,
+    "well-aligned: active neurons maximise |G| and are balanced, the others are zero",
+)
+
+EQ_14 = definition("lyu2021:eq14", "Eq. (14)", threshold_time, "t0, up to which Theorem E.4 speaks")
+
+# Thm E.4 --------------------------------------------------------------------------------------------------------------
+
+
 def _limit_exists(evidence: Evidence) -> Values:
     """|phi(r theta-hat) - phi(r' theta-hat)|_M over (16 m |theta-hat|_M^3/lambda) r^2 e^(lambda t), r > r'.
 
@@ -199,6 +201,34 @@ def _same_limit(evidence: Evidence) -> float:
     """Order in r at which the perturbed runs join the unperturbed ones at t0."""
     gaps = [np.log(m_norm(_rows(evidence, "near", k)[-1] - _rows(evidence, "base", k)[-1])) for k in range(len(RADII))]
     return fitted_slope([-gap for gap in RADII], gaps)
+
+
+THM_E_4 = Theorem(
+    "lyu2021:thmE.4",
+    Reference("lyu2021", "Thm E.4"),
+    "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to e^(lambda "
+    "t) theta-hat, and nearby starts have the same one.",
+    hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
+    conclusions=(
+        Conclusion("limit", "difference of runs at r and r' over its bound, of order r^2", AtMost(_limit_exists, 1.0)),
+        Conclusion(
+            "exponential", "distance to e^(lambda t) theta-hat over its bound", AtMost(_stays_near_exponential, 1.0)
+        ),
+        Conclusion(
+            "same-limit",
+            "order in r of the perturbed runs' distance",
+            AtLeast(_same_limit, KAPPA, allowance=0.1, words="order {measured:.4f} in r, at least {bound:g} expected"),
+            Level.SCALING,
+        ),
+    ),
+    constants=_constants,
+    plan=_plan,
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="theta-hat is made of the draw: rows b_k (mu-bar, 1), the last one zero.",
+)
+
+# Lemma E.5 ------------------------------------------------------------------------------------------------------------
 
 
 def _patterns_stay(evidence: Evidence) -> Comparison:
@@ -228,34 +258,6 @@ def _part_stays(evidence: Evidence, *, is_active: bool) -> Values:
         yield m_norm((rows - growth * start.rows)[part]) / (bound * (1.0 + INTEGRATION))
 
 
-def _runs_stay_together(evidence: Evidence) -> Values:
-    """|phi(theta_0) - phi(r theta-hat)|_M / (4 C r^kappa e^(lambda t))."""
-    start = aligned_start(evidence)
-    bases = (base for k in range(len(RADII)) for base in _rows(evidence, "base", k))
-    for base, (log_r, t, near) in zip(bases, _near_runs(evidence), strict=True):
-        yield m_norm(near - base) / (4.0 * start.strength * np.exp(KAPPA * log_r + start.flow.growth * t))
-
-
-NO_RIDGE_UP_TO_T0 = Hypothesis(
-    "non-branching", "no ridge was met up to t0", partial(no_companion_met_a_ridge, count=6), needs_trajectory=True
-)
-
-
-LEMMA_E_6 = Theorem(
-    "lyu2021:lemmaE.6",
-    Reference("lyu2021", "Lemma E.6"),
-    "As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
-    hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
-    conclusions=(Conclusion("distance", "distance of the two runs over its bound", AtMost(_runs_stay_together, 1.0)),),
-    constants=_constants,
-    plan=_plan,
-    setting=SETTING,
-    example=EXAMPLE,
-    erratum="E18: the proof combines (23) and (24).",
-    departs="As Lemma E.5.",
-)
-
-
 LEMMA_E_5 = Theorem(
     "lyu2021:lemmaE.5",
     Reference("lyu2021", "Lemma E.5"),
@@ -278,28 +280,27 @@ LEMMA_E_5 = Theorem(
     departs="As Theorem E.4; C is chosen so that the largest r is r_max, and kappa = 1.",
 )
 
+# Lemma E.6 ------------------------------------------------------------------------------------------------------------
 
-THM_E_4 = Theorem(
-    "lyu2021:thmE.4",
-    Reference("lyu2021", "Thm E.4"),
-    "From a well-aligned r theta-hat, phi(r theta-hat, T2(r) + t) has a limit for t <= t0, close to e^(lambda "
-    "t) theta-hat, and nearby starts have the same one.",
+
+def _runs_stay_together(evidence: Evidence) -> Values:
+    """|phi(theta_0) - phi(r theta-hat)|_M / (4 C r^kappa e^(lambda t))."""
+    start = aligned_start(evidence)
+    bases = (base for k in range(len(RADII)) for base in _rows(evidence, "base", k))
+    for base, (log_r, t, near) in zip(bases, _near_runs(evidence), strict=True):
+        yield m_norm(near - base) / (4.0 * start.strength * np.exp(KAPPA * log_r + start.flow.growth * t))
+
+
+LEMMA_E_6 = Theorem(
+    "lyu2021:lemmaE.6",
+    Reference("lyu2021", "Lemma E.6"),
+    "As Lemma E.5: the runs from theta_0 and from r theta-hat differ by 4 C r^kappa e^(lambda t) at most.",
     hypotheses=(*SYMMETRIC, NO_RIDGE_UP_TO_T0),
-    conclusions=(
-        Conclusion("limit", "difference of runs at r and r' over its bound, of order r^2", AtMost(_limit_exists, 1.0)),
-        Conclusion(
-            "exponential", "distance to e^(lambda t) theta-hat over its bound", AtMost(_stays_near_exponential, 1.0)
-        ),
-        Conclusion(
-            "same-limit",
-            "order in r of the perturbed runs' distance",
-            AtLeast(_same_limit, KAPPA, allowance=0.1, words="order {measured:.4f} in r, at least {bound:g} expected"),
-            Level.SCALING,
-        ),
-    ),
+    conclusions=(Conclusion("distance", "distance of the two runs over its bound", AtMost(_runs_stay_together, 1.0)),),
     constants=_constants,
     plan=_plan,
     setting=SETTING,
     example=EXAMPLE,
-    departs="theta-hat is made of the draw: rows b_k (mu-bar, 1), the last one zero.",
+    erratum="E18: the proof combines (23) and (24).",
+    departs="As Lemma E.5.",
 )

@@ -28,10 +28,7 @@ from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 TIME_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
-
 _KINK = 1e-9  # relative pre-activations below this are those of a sliding neuron
-
-SLIDING = "at too few snapshots are all neurons off the boundaries; sliding neurons have no gradient to speak of"
 
 
 def smoothed_margin(margins: ArrayLike) -> float:
@@ -203,6 +200,8 @@ LATE_MARGIN_RUN = (
     SMALL_LOSS_FOR_GOOD,
 )
 
+# Appendix F.2 ---------------------------------------------------------------------------------------------------------
+
 
 def _below_margin(evidence: Evidence) -> Values:
     return [state.smooth_gamma / state.gamma for state in _states(evidence)]
@@ -238,7 +237,7 @@ APP_F_2 = Theorem(
             "gap",
             "gamma - gamma~ is below its bound",
             AtMost(
-                _gap, 1.0, allowance=1e-09, words="the gap is at most {measured:.6g} of its bound, about ln n/|theta|^2"
+                _gap, 1.0, allowance=1e-9, words="the gap is at most {measured:.6g} of its bound, about ln n/|theta|^2"
             ),
         ),
     ),
@@ -249,6 +248,10 @@ APP_F_2 = Theorem(
     example="lyu-counterexample-sharp",
     erratum="E18: alpha(theta) = l^(-1)(n L), with the n.",
 )
+
+# Appendix F.2.1 -------------------------------------------------------------------------------------------------------
+
+SLIDING = "at too few snapshots are all neurons off the boundaries; sliding neurons have no gradient to speak of"
 
 
 def _between(evidence: Evidence) -> Comparison:

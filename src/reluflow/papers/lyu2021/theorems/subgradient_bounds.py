@@ -26,11 +26,73 @@ from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
 SHARP = 0.25  # sup of l'', where the paper uses the bound 1
 
-FORCE_ROUNDING = 5e-16  # of 2 g - 1
-
 
 def _width(evidence: Evidence) -> int:
     return evidence.network.num_neurons
+
+
+def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
+    """grad L - grad L~ for the recorded outputs, rows (w_k, a_k): the forces g_i against their value 1/2 at f = 0."""
+    ball = unit_ball(evidence)
+    loss = LogisticLoss()
+    difference = loss.forces(state.outputs, ball.y) - loss.label_forces(ball.y)
+    return -pull(state.network, ball.X, difference)
+
+
+def _velocity_gap(evidence: Evidence) -> Values:
+    """|v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
+    ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
+    for s in states(evidence):
+        early = pull(s.network, ball.X, evidence.loss.label_forces(ball.y))
+        yield m_norm(velocity(s.network, s.outputs, data, evidence.loss) - early) / (_width(evidence) * s.size**3)
+
+
+# Eq. (2) --------------------------------------------------------------------------------------------------------------
+
+
+def _loss_gap(evidence: Evidence) -> Values:
+    """|L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
+    ball = unit_ball(evidence)
+    for s in states(evidence):
+        potentials = leaky_relu(s.rows[:, :-1] @ ball.X.T, evidence.leak) @ ball.y / (2.0 * len(ball.y))
+        gap = abs(LogisticLoss().total(s.outputs, ball.y) - (np.log(2.0) - s.rows[:, -1] @ potentials))
+        yield max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0)
+
+
+def _loss_gap_order(evidence: Evidence) -> float:
+    """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
+    ball, state = unit_ball(evidence), states(evidence)[-1]
+    outputs, scales = state.outputs / float(np.max(np.abs(state.outputs))), np.geomspace(1e-2, 1e-1, 5)
+    gaps = []
+    for scale in scales:
+        values = scale**2 * outputs
+        gaps.append(abs(LogisticLoss().total(values, ball.y) - np.log(2.0) + ball.y @ values / (2.0 * len(ball.y))))
+    return fitted_slope(np.log(scales), np.log(gaps))
+
+
+EQ_2 = Theorem(
+    "lyu2021:eq2",
+    Reference("lyu2021", "Eq. (2)"),
+    "Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
+    hypotheses=(MEAN_LOSS,),
+    conclusions=(
+        Conclusion("loss", "|L - L~| over max f^2/8", AtMost(_loss_gap, 1.0)),
+        Conclusion(
+            "order",
+            "the gap is of fourth order in the scale",
+            Equals(_loss_gap_order, 4.0, allowance=0.05, words="order {measured:.4f} in the scale, 4 expected"),
+            Level.SCALING,
+        ),
+        Conclusion(
+            "velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", AtMost(_velocity_gap, 1.0)
+        ),
+    ),
+    record=drawn_networks,
+    setting=SETTING,
+    example=EXAMPLE,
+)
+
+# Lemma B.10 -----------------------------------------------------------------------------------------------------------
 
 
 def _output_bound(evidence: Evidence) -> Values:
@@ -59,13 +121,7 @@ LEMMA_B_10 = Theorem(
     example=EXAMPLE,
 )
 
-
-def _gradient_gap(state: State, evidence: Evidence) -> FloatArray:
-    """grad L - grad L~ for the recorded outputs, rows (w_k, a_k): the forces g_i against their value 1/2 at f = 0."""
-    ball = unit_ball(evidence)
-    loss = LogisticLoss()
-    difference = loss.forces(state.outputs, ball.y) - loss.label_forces(ball.y)
-    return -pull(state.network, ball.X, difference)
+# Lemma B.11 -----------------------------------------------------------------------------------------------------------
 
 
 def _by_neuron(evidence: Evidence, *, by_input: bool, factor: float) -> Values:
@@ -97,6 +153,8 @@ LEMMA_B_11 = Theorem(
     erratum="E18: the sign of the remainder integral; the bounds stand, and hold with m/4 since l'' <= 1/4.",
 )
 
+# Lemma B.12 -----------------------------------------------------------------------------------------------------------
+
 
 def _whole_gap(evidence: Evidence, *, factor: float) -> Values:
     """|grad L - grad L~|_M / (m |theta|_M^3)."""
@@ -118,14 +176,7 @@ LEMMA_B_12 = Theorem(
     example=EXAMPLE,
 )
 
-
-def _velocity_gap(evidence: Evidence) -> Values:
-    """|v - v~|_M / (m |theta|_M^3), v the velocity on boundaries included and v~ that of phase I."""
-    ball, data = unit_ball(evidence), evidence.dataset.replace(X=unit_ball(evidence).X)
-    for s in states(evidence):
-        early = pull(s.network, ball.X, evidence.loss.label_forces(ball.y))
-        yield m_norm(velocity(s.network, s.outputs, data, evidence.loss) - early) / (_width(evidence) * s.size**3)
-
+# Cor. B.13 ------------------------------------------------------------------------------------------------------------
 
 COR_B_13 = Theorem(
     "lyu2021:corB.13",
@@ -138,7 +189,9 @@ COR_B_13 = Theorem(
     example=EXAMPLE,
 )
 
+# Lemma B.14 -----------------------------------------------------------------------------------------------------------
 
+FORCE_ROUNDING = 5e-16  # of 2 g - 1
 _NONE_SMALL = "no network is small enough"
 
 
@@ -195,49 +248,6 @@ LEMMA_B_14 = Theorem(
     ),
     parameters=(EPS,),
     record=_small_networks,
-    setting=SETTING,
-    example=EXAMPLE,
-)
-
-
-def _loss_gap(evidence: Evidence) -> Values:
-    """|L - L~| / (max f^2 / 8), L~ = ln 2 - sum_k a_k G(w_k); below rounding where f is tiny."""
-    ball = unit_ball(evidence)
-    for s in states(evidence):
-        potentials = leaky_relu(s.rows[:, :-1] @ ball.X.T, evidence.leak) @ ball.y / (2.0 * len(ball.y))
-        gap = abs(LogisticLoss().total(s.outputs, ball.y) - (np.log(2.0) - s.rows[:, -1] @ potentials))
-        yield max(gap - 1e-15, 0.0) / (float(np.max(s.outputs**2)) / 8.0)
-
-
-def _loss_gap_order(evidence: Evidence) -> float:
-    """Order of |L - L~| in the scale, one network swept over three decades; sup l'' makes it 4 (f^2)."""
-    ball, state = unit_ball(evidence), states(evidence)[-1]
-    outputs, scales = state.outputs / float(np.max(np.abs(state.outputs))), np.geomspace(1e-2, 1e-1, 5)
-    gaps = []
-    for scale in scales:
-        values = scale**2 * outputs
-        gaps.append(abs(LogisticLoss().total(values, ball.y) - np.log(2.0) + ball.y @ values / (2.0 * len(ball.y))))
-    return fitted_slope(np.log(scales), np.log(gaps))
-
-
-EQ_2 = Theorem(
-    "lyu2021:eq2",
-    Reference("lyu2021", "Eq. (2)"),
-    "Near 0 the loss is ln 2 - sum_k a_k G(w_k) up to max f^2/8, so dw/dt ~ a grad G and da/dt ~ G.",
-    hypotheses=(MEAN_LOSS,),
-    conclusions=(
-        Conclusion("loss", "|L - L~| over max f^2/8", AtMost(_loss_gap, 1.0)),
-        Conclusion(
-            "order",
-            "the gap is of fourth order in the scale",
-            Equals(_loss_gap_order, 4.0, allowance=0.05, words="order {measured:.4f} in the scale, 4 expected"),
-            Level.SCALING,
-        ),
-        Conclusion(
-            "velocity", "the velocity differs from (a grad G, G) by m |theta|_M^3 at most", AtMost(_velocity_gap, 1.0)
-        ),
-    ),
-    record=drawn_networks,
     setting=SETTING,
     example=EXAMPLE,
 )

@@ -40,6 +40,8 @@ from reluflow.theory.hypotheses import NO_RIDGE
 from reluflow.theory.measures import AtLeast, AtMost, Equals, Quantities
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 
+# Thm 4.3 --------------------------------------------------------------------------------------------------------------
+
 
 def positive_share(evidence: Evidence) -> float:
     """Part of sum a_k^2 that the positive neurons of the limit hold."""
@@ -78,6 +80,65 @@ def _shares_follow_embedding(evidence: Evidence) -> Comparison:
     return at_least(slope, 0.9, detail=f"order {slope:.3f} in sigma; error {errors[-1]:.2g} at the smallest scale")
 
 
+def _relative_limit_margin(evidence: Evidence) -> float:
+    """Margin of the limit over ((1 + leak)/4) gamma*."""
+    return relative_margin(evidence, limit_of(evidence).network)
+
+
+def _limit_is_linear(evidence: Evidence) -> FloatArray:
+    return differences_from_linear(evidence, limit_of(evidence).network)
+
+
+_TENTHS = tuple(-k * float(np.log(10.0)) for k in (1, 2))  # logarithms of 1/10 and 1/100
+
+
+def _swept_plan(evidence: Evidence) -> FlowPlan:
+    """The run to its limit, also from a tenth and a hundredth of the scale."""
+    return replace(until_limit(evidence), sweep=_TENTHS)
+
+
+THM_4_3 = Theorem(
+    "lyu2021:thm4.3",
+    Reference("lyu2021", "Thm 4.3"),
+    "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in "
+    "direction to f(x) = ((1 + leak)/4) <w*, x>.",
+    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, NO_RIDGE, LIMIT_IDENTIFIED),
+    conclusions=(
+        Conclusion(
+            "margin",
+            "margin of the limit over ((1 + leak)/4) gamma*",
+            Equals(_relative_limit_margin, 1.0, allowance=MARGIN_RTOL),
+        ),
+        Conclusion(
+            "linear",
+            "the limit is linear",
+            AtMost(_limit_is_linear, 1e-5, words="largest relative difference {measured:.2g} on the sphere"),
+        ),
+        Conclusion(
+            "half-positive",
+            "positive neurons hold half of sum a_k^2",
+            Equals(positive_share, 0.5, allowance=MARGIN_RTOL),
+        ),
+        Conclusion(
+            "run",
+            "the run's own smoothed margin never falls on the way there",
+            AtLeast(smoothed_margin_grows, 0.0, allowance=INTEGRATION),
+        ),
+        Conclusion("shares", "shares tend to b_k^2/b_+^2", _shares_follow_embedding, Level.SCALING),
+    ),
+    constants=Quantities({"probability": good_draw_probability, "log_size": log_size}),
+    predictions=Quantities({"margin": best_margin, "coefficient": linear_coefficient, "shares": foretold_shares}),
+    plan=_swept_plan,
+    log_scale=partial(log_scale_for_radius, fraction=0.3),
+    setting=SETTING,
+    example=EXAMPLE,
+    departs="sigma_max is not explicit in the paper; the scale asked for here is that of Lemma 5.2.",
+    diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
+)
+
+# Cor. 4.4 -------------------------------------------------------------------------------------------------------------
+
+
 def _attains_global(evidence: Evidence) -> float:
     """Margin of the limit over the certified upper bound of all networks."""
     return limit_margin(evidence) / evidence.recorded(NetworkMargin).upper
@@ -101,58 +162,4 @@ COR_4_4 = Theorem(
     setting=SETTING,
     example=EXAMPLE,
     departs="As Theorem 4.3.",
-)
-
-
-def _relative_limit_margin(evidence: Evidence) -> float:
-    """Margin of the limit over ((1 + leak)/4) gamma*."""
-    return relative_margin(evidence, limit_of(evidence).network)
-
-
-def _limit_is_linear(evidence: Evidence) -> FloatArray:
-    return differences_from_linear(evidence, limit_of(evidence).network)
-
-
-def _swept_plan(evidence: Evidence) -> FlowPlan:
-    """The run to its limit, also from a tenth and a hundredth of the scale."""
-    return replace(until_limit(evidence), sweep=(-2.302585092994046, -4.605170185988092))
-
-
-THM_4_3 = Theorem(
-    "lyu2021:thm4.3",
-    Reference("lyu2021", "Thm 4.3"),
-    "On symmetric data, from small enough scale and with probability 1 - 2^-(m-1), the flow tends in "
-    "direction to f(x) = ((1 + leak)/4) <w*, x>.",
-    hypotheses=(*SYMMETRIC, GOOD_EMBEDDING, SMALL_SCALE, NO_RIDGE, LIMIT_IDENTIFIED),
-    conclusions=(
-        Conclusion(
-            "margin",
-            "margin of the limit over ((1 + leak)/4) gamma*",
-            Equals(_relative_limit_margin, 1.0, allowance=MARGIN_RTOL),
-        ),
-        Conclusion(
-            "linear",
-            "the limit is linear",
-            AtMost(_limit_is_linear, 1e-05, words="largest relative difference {measured:.2g} on the sphere"),
-        ),
-        Conclusion(
-            "half-positive",
-            "positive neurons hold half of sum a_k^2",
-            Equals(positive_share, 0.5, allowance=MARGIN_RTOL),
-        ),
-        Conclusion(
-            "run",
-            "the run's own smoothed margin never falls on the way there",
-            AtLeast(smoothed_margin_grows, 0.0, allowance=INTEGRATION),
-        ),
-        Conclusion("shares", "shares tend to b_k^2/b_+^2", _shares_follow_embedding, Level.SCALING),
-    ),
-    constants=Quantities({"probability": good_draw_probability, "log_size": log_size}),
-    predictions=Quantities({"margin": best_margin, "coefficient": linear_coefficient, "shares": foretold_shares}),
-    plan=_swept_plan,
-    log_scale=partial(log_scale_for_radius, fraction=0.3),
-    setting=SETTING,
-    example=EXAMPLE,
-    departs="sigma_max is not explicit in the paper; the scale asked for here is that of Lemma 5.2.",
-    diagnosed=DataHypotheses(losses=("logistic",), leaks="leaky"),
 )

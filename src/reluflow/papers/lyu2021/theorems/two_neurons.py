@@ -22,67 +22,7 @@ from reluflow.theory.measures import AtLeast, AtMost, Quantities
 from reluflow.theory.separability import LINEARLY_SEPARABLE
 from reluflow.theory.theorem import Conclusion, Hypothesis, Reference, Theorem
 
-_NUM_PAIRS = 500
-
 _NUM_STARTS = 30
-
-_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
-
-_SOON = 50.0  # e-folds of growth that a run may need before steps relative to the time are too long
-
-
-@dataclass(frozen=True, eq=False)
-class FeasiblePairs:
-    """Pairs (u_1, u_2), shape (N, d) each, with slopes h_1 at <u_1, x_i> and h_2 at -<u_2, x_i>, shape (N, n) each."""
-
-    first: FloatArray
-    second: FloatArray
-    slopes_first: FloatArray
-    slopes_second: FloatArray
-
-
-def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
-    """Random pairs with positive margins, and the slopes of the activation at each sample."""
-    rng, w, X = np.random.default_rng(0), separator_of(evidence).w, evidence.dataset.X
-    shape = (_NUM_PAIRS, w.size)
-    first, second = (
-        rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
-        * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
-        for _ in range(2)
-    )
-    slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
-    return FeasiblePairs(first, second, *slopes)
-
-
-def _crossed_margins(evidence: Evidence) -> FloatArray:
-    """Crossed margin over the smallest margin of its pair, for pairs with a positive margin."""
-    pairs, X, y, leak = evidence.recorded(FeasiblePairs), evidence.dataset.X, evidence.dataset.y, evidence.leak
-    one, two = pairs.first @ X.T, pairs.second @ X.T  # (N, n)
-    margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
-    crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
-    feasible = margins > 1e-9
-    require(np.any(feasible), "no pair with a positive margin was drawn")
-    return np.asarray(crossed[feasible] / margins[feasible])
-
-
-LEMMA_F_1 = Theorem(
-    "lyu2021:lemmaF.1",
-    Reference("lyu2021", "Lemma F.1"),
-    "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then y(h_1 <u_2, x> + h_2 "
-    "<u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>.",
-    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
-    conclusions=(
-        Conclusion(
-            "crossed",
-            "crossing the slopes keeps the margin",
-            AtLeast(_crossed_margins, 1.0, allowance=1e-12, words="ratio at least {measured:.9g} over {count} pairs"),
-        ),
-    ),
-    record=feasible_pairs,
-    setting=TWO_NEURONS,
-    example=EXAMPLE,
-    departs="Drawn pairs; both sides are scaled to smallest margin 1 together.",
-)
 
 
 def named_directions(evidence: Evidence) -> tuple[Network, Network, Network]:
@@ -142,6 +82,67 @@ def _direction_residuals(evidence: Evidence) -> list[float]:
     return kkt_residuals(evidence, _all_directions(evidence), rtol=1e-7)
 
 
+# Lemma F.1 ------------------------------------------------------------------------------------------------------------
+
+_NUM_PAIRS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class FeasiblePairs:
+    """Pairs (u_1, u_2), shape (N, d) each, with slopes h_1 at <u_1, x_i> and h_2 at -<u_2, x_i>, shape (N, n) each."""
+
+    first: FloatArray
+    second: FloatArray
+    slopes_first: FloatArray
+    slopes_second: FloatArray
+
+
+def feasible_pairs(evidence: Evidence) -> FeasiblePairs:
+    """Random pairs with positive margins, and the slopes of the activation at each sample."""
+    rng, w, X = np.random.default_rng(0), separator_of(evidence).w, evidence.dataset.X
+    shape = (_NUM_PAIRS, w.size)
+    first, second = (
+        rng.uniform(0.1, 2.0, (_NUM_PAIRS, 1))
+        * (w + rng.uniform(0.0, 1.5, (_NUM_PAIRS, 1)) * rng.standard_normal(shape))
+        for _ in range(2)
+    )
+    slopes = (np.where(u @ X.T > 0.0, 1.0, evidence.leak) for u in (first, -second))
+    return FeasiblePairs(first, second, *slopes)
+
+
+def _crossed_margins(evidence: Evidence) -> FloatArray:
+    """Crossed margin over the smallest margin of its pair, for pairs with a positive margin."""
+    pairs, X, y, leak = evidence.recorded(FeasiblePairs), evidence.dataset.X, evidence.dataset.y, evidence.leak
+    one, two = pairs.first @ X.T, pairs.second @ X.T  # (N, n)
+    margins = (y * (leaky_relu(one, leak) - leaky_relu(-two, leak))).min(axis=1)
+    crossed = (y * (pairs.slopes_first * two + pairs.slopes_second * one)).min(axis=1)
+    feasible = margins > 1e-9
+    require(np.any(feasible), "no pair with a positive margin was drawn")
+    return np.asarray(crossed[feasible] / margins[feasible])
+
+
+LEMMA_F_1 = Theorem(
+    "lyu2021:lemmaF.1",
+    Reference("lyu2021", "Lemma F.1"),
+    "On symmetric data, if y(phi(<u_1, x>) - phi(-<u_2, x>)) >= 1 for all samples then y(h_1 <u_2, x> + h_2 "
+    "<u_1, x>) >= 1 for all slopes h_1 at <u_1, x> and h_2 at -<u_2, x>.",
+    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
+    conclusions=(
+        Conclusion(
+            "crossed",
+            "crossing the slopes keeps the margin",
+            AtLeast(_crossed_margins, 1.0, allowance=1e-12, words="ratio at least {measured:.9g} over {count} pairs"),
+        ),
+    ),
+    record=feasible_pairs,
+    setting=TWO_NEURONS,
+    example=EXAMPLE,
+    departs="Drawn pairs; both sides are scaled to smallest margin 1 together.",
+)
+
+# Lemma F.2 ------------------------------------------------------------------------------------------------------------
+
+
 def _two_active(evidence: Evidence) -> list[Network]:
     return [n for n in _directions(evidence) if n.a[0] > 1e-6 and n.a[1] < -1e-6]
 
@@ -162,13 +163,13 @@ LEMMA_F_2 = Theorem(
         Conclusion(
             "kkt",
             "the directions satisfy the KKT conditions",
-            AtMost(_direction_residuals, 1e-07, words="largest KKT residual {measured:.2g} of {count} directions"),
+            AtMost(_direction_residuals, 1e-7, words="largest KKT residual {measured:.2g} of {count} directions"),
             Level.EXACT,
         ),
         Conclusion(
             "mirrored",
             "w_1 = -w_2 and a_1 = -a_2 = |w_1|",
-            AtMost(_is_mirrored, 1e-06, words="off by at most {measured:.2g} in {count} directions"),
+            AtMost(_is_mirrored, 1e-6, words="off by at most {measured:.2g} in {count} directions"),
             Level.EXACT,
         ),
     ),
@@ -178,6 +179,8 @@ LEMMA_F_2 = Theorem(
     erratum="E17: in the proof u_2 = a_2 w_2.",
     departs="KKT directions are searched from 30 random starts.",
 )
+
+# Lemma F.3 ------------------------------------------------------------------------------------------------------------
 
 
 @requires(_directions, "no KKT direction was found from random starts")
@@ -193,6 +196,46 @@ def _margins(evidence: Evidence) -> Comparison:
     measured = [normalized_margin(network, evidence.dataset) for network in _named(evidence)]
     worst = float(np.max(np.abs(np.array(measured) - expected))) / gamma
     return at_most(worst, 1e-12, detail=f"margins {', '.join(f'{m:.9g}' for m in measured)}")
+
+
+def _linear_margin(evidence: Evidence) -> float:
+    return separator_of(evidence).margin
+
+
+LEMMA_F_3 = Theorem(
+    "lyu2021:lemmaF.3",
+    Reference("lyu2021", "Lemma F.3"),
+    "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), (w*, "
+    "0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice.",
+    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
+    conclusions=(
+        Conclusion(
+            "kkt",
+            "the three satisfy the KKT conditions",
+            AtMost(_direction_residuals, 1e-7, words="largest KKT residual {measured:.2g} of {count} directions"),
+            Level.EXACT,
+        ),
+        Conclusion("margins", "their margins are as stated", _margins, Level.EXACT),
+        Conclusion(
+            "nothing-else",
+            "random starts find no other",
+            AtMost(
+                _nothing_else, 1e-6, words="{count} different directions, at most {measured:.2g} from one of the three"
+            ),
+        ),
+    ),
+    constants=Quantities({"linear_margin": _linear_margin}),
+    record=_found_directions,
+    setting=TWO_NEURONS,
+    example=EXAMPLE,
+    erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
+    departs="KKT directions are searched from 30 random starts.",
+)
+
+# Appendix F.1, proof of Theorem 5.5 -----------------------------------------------------------------------------------
+
+_STEP = 1e-4  # relative distance in time of the snapshots that a derivative is taken from
+_SOON = 50.0  # e-folds of growth that a run may need before steps relative to the time are too long
 
 
 def _opposite_pair(evidence: Evidence) -> Comparison:
@@ -301,39 +344,4 @@ APP_F_1 = Theorem(
     example=EXAMPLE,
     erratum="E17: (1 - leak)/2, min for max, and cos eps > leak in the use of this quantity.",
     departs="Judged from the first recorded time on, after alignment; the flow is autonomous.",
-)
-
-
-def _linear_margin(evidence: Evidence) -> float:
-    return separator_of(evidence).margin
-
-
-LEMMA_F_3 = Theorem(
-    "lyu2021:lemmaF.3",
-    Reference("lyu2021", "Lemma F.3"),
-    "On symmetric data the KKT directions of two neurons with a_1 >= 0 >= a_2 are (1/2)(w*, -w*, 1, -1), (w*, "
-    "0, 1, 0)/sqrt 2 and (0, -w*, 0, -1)/sqrt 2, of margins (1 + leak) gamma*/4 and leak gamma*/2 twice.",
-    hypotheses=(assumed(LINEARLY_SEPARABLE), assumed(SYMMETRIC_SAMPLES)),
-    conclusions=(
-        Conclusion(
-            "kkt",
-            "the three satisfy the KKT conditions",
-            AtMost(_direction_residuals, 1e-07, words="largest KKT residual {measured:.2g} of {count} directions"),
-            Level.EXACT,
-        ),
-        Conclusion("margins", "their margins are as stated", _margins, Level.EXACT),
-        Conclusion(
-            "nothing-else",
-            "random starts find no other",
-            AtMost(
-                _nothing_else, 1e-06, words="{count} different directions, at most {measured:.2g} from one of the three"
-            ),
-        ),
-    ),
-    constants=Quantities({"linear_margin": _linear_margin}),
-    record=_found_directions,
-    setting=TWO_NEURONS,
-    example=EXAMPLE,
-    erratum="E3: the first has the factor 1/2, not 1/4; E17: the last is (0, -w*, 0, -1)/sqrt 2.",
-    departs="KKT directions are searched from 30 random starts.",
 )
