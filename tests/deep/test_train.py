@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from reluflow.data.published.phuong2021 import filtered_orthants
 
 from dynamics.descent.descents import descend
 from reluflow.data import Dataset
@@ -28,6 +27,7 @@ from reluflow.losses import ExponentialLoss, Formulas, LogisticLoss, SquareLoss
 from reluflow.network.initialization import uniform_fan_in_initialization
 from reluflow.papers.lee2022.data import single_neuron
 from reluflow.papers.lee2022.single_neuron import NeuronParameters, balanced_columns, parameter_flow, sample_descent
+from reluflow.papers.phuong2021.data import filtered_orthants
 
 
 @pytest.fixture(scope="module")
