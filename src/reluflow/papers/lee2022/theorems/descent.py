@@ -51,6 +51,11 @@ def descent_allowance(neuron: BalancedNeuron, eta: float) -> float:
     return 2.0 * eta * largest_step_rate(neuron) * (1.0 + float(np.log(limits.largest / limits.smallest)))
 
 
+def allowance(evidence: Evidence) -> float:
+    """The same for the start and the step size of the evidence."""
+    return descent_allowance(start(evidence), step_size(evidence))
+
+
 def _relative_step(evidence: Evidence) -> float:
     """eta times the fastest rate of the flow."""
     return step_size(evidence) * largest_step_rate(start(evidence))
@@ -76,11 +81,6 @@ def descent_plan(evidence: Evidence) -> DescentPlan:
 def _steps(evidence: Evidence, steps: float) -> DescentPlan:
     """So many steps of descent, and at least 100."""
     return DescentPlan(step_size(evidence), max(steps, 100.0))
-
-
-def allowance(evidence: Evidence) -> float:
-    """The same for the start and the step size of the evidence."""
-    return descent_allowance(start(evidence), step_size(evidence))
 
 
 def _run(evidence: Evidence) -> NeuronDescent:

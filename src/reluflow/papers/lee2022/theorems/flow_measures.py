@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from reluflow.arrays import BoolArray, FloatArray
@@ -127,7 +129,11 @@ def distance_at_end(evidence: Evidence) -> Comparison:
     return at_most(distance, CONVERGED, detail=f"|w - w*| = {distance:.2g} v* at t = {run.times[-1]:.4g}")
 
 
-def vector_against(evidence: Evidence, part: str, reference: str = "two-variable system") -> Comparison:
+def vector_against(
+    evidence: Evidence,
+    part: Literal["magnitude", "gap"],
+    reference: Literal["two-variable system", "closed form"] = "two-variable system",
+) -> Comparison:
     """Largest difference of the vector flow's |w| (relative) or gap from the two-variable system or the closed form."""
     run = evidence.recorded(ParameterTrajectory)
     neuron = start(evidence)
