@@ -50,14 +50,16 @@ def arrangement_rays(
         if chosen[level] > m - (size - level):
             level -= 1
             continue
-        v[:] = U[chosen[level]]
+        for i in range(r):
+            v[i] = U[chosen[level], i]
         norm = _orthogonalise(v, frame, level)
         if exact < norm < near:
             num_close += 1
             closest = min(closest, norm)
         if norm <= rtol:
             continue
-        frame[level] = v / norm
+        for i in range(r):
+            frame[level, i] = v[i] / norm
         if level < size - 1:
             level += 1
             chosen[level] = chosen[level - 1]
@@ -113,7 +115,8 @@ def _complete(v: FloatVector, frame: FloatMatrix, size: int) -> None:
     v[:] = 0.0
     v[best] = 1.0
     norm = _orthogonalise(v, frame, size)
-    v /= norm
+    for i in range(r):
+        v[i] /= norm
 
 
 @kernel()

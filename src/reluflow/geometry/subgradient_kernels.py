@@ -27,7 +27,9 @@ def _remove_frame(v: FloatVector, frame: FloatMatrix, size: int) -> None:
     """Subtract from `v` its projection on the first orthonormal rows, in place; twice, for rounding."""
     for _ in range(2):
         for j in range(size):
-            v -= np.dot(frame[j], v) * frame[j]
+            along = np.dot(frame[j], v)
+            for c in range(v.shape[0]):
+                v[c] -= along * frame[j, c]
 
 
 @kernel()
@@ -36,11 +38,14 @@ def _frame_of_zeros(U: FloatMatrix, signs: SignVector, frame: FloatMatrix, tie: 
     size = 0 * signs.size  # a literal 0 would be compiled for apart
     for t in range(signs.size):
         if signs[t] == 0 and size < U.shape[1]:
-            v = U[t].copy()
+            v = np.empty(U.shape[1])
+            for c in range(v.shape[0]):
+                v[c] = U[t, c]
             _remove_frame(v, frame, size)
             norm = np.sqrt(np.dot(v, v))
             if norm > tie:
-                frame[size] = v / norm
+                for c in range(v.shape[0]):
+                    frame[size, c] = v[c] / norm
                 size += 1
     return size
 
@@ -63,21 +68,28 @@ def critical_faces(
     odd = np.empty((m, r))
     even = np.empty((m, r))
     for t in range(m):
-        odd[t] = 0.5 * (coefficients[t, 0] - coefficients[t, 1]) * U[t]
-        even[t] = 0.5 * (coefficients[t, 0] + coefficients[t, 1]) * U[t]
+        half_jump = 0.5 * (coefficients[t, 0] - coefficients[t, 1])
+        mean = 0.5 * (coefficients[t, 0] + coefficients[t, 1])
+        for c in range(r):
+            odd[t, c] = half_jump * U[t, c]
+            even[t, c] = mean * U[t, c]
     total = np.zeros(r)
     for t in range(m):
-        total += even[t]
+        for c in range(r):
+            total[c] += even[t, c]
     block_size = 256
     block = np.empty((0, r))
     for face in range(num_faces):
         if face % block_size == 0:
             rows = signs[face : face + block_size].astype(np.float64)
             block = rows @ odd
-        base = block[face % block_size] + total
+        base = np.empty(r)
+        for c in range(r):
+            base[c] = block[face % block_size, c] + total[c]
         for t in range(m):
             if signs[face, t] == 0:
-                base -= even[t]
+                for c in range(r):
+                    base[c] -= even[t, c]
         size = _frame_of_zeros(U, signs[face], frame, tie)
         p = base.copy()
         _remove_frame(p, frame, size)
@@ -132,7 +144,8 @@ def _cosine_to_cone(
     bounding = np.flatnonzero(facets)
     rows = np.empty((bounding.size, U.shape[1]))
     for position, t in enumerate(bounding):
-        rows[position] = U[t] * signs[t]
+        for c in range(U.shape[1]):
+            rows[position, c] = U[t, c] * signs[t]
         _remove_frame(rows[position], frame, size)
     nothing, everything = np.zeros(bounding.size), np.full(bounding.size, np.inf)
     nearest, _z = box_minimum_norm(inside, rows, nothing, everything, ROUNDING)
@@ -145,7 +158,9 @@ def _shortest_subgradient(U: FloatMatrix, signs: SignVector, coefficients: Float
     base = np.zeros(U.shape[1])
     for t in range(signs.size):
         if signs[t] != 0:
-            base += (coefficients[t, 0] if signs[t] > 0 else coefficients[t, 1]) * U[t]
+            strength = coefficients[t, 0] if signs[t] > 0 else coefficients[t, 1]
+            for c in range(base.shape[0]):
+                base[c] += strength * U[t, c]
     zeros = np.flatnonzero(signs == 0)
     D, _z = box_minimum_norm(base, U[zeros], coefficients[zeros, 2], coefficients[zeros, 3], ROUNDING * scale)
     return D

@@ -125,15 +125,18 @@ class Telling:
     def compile(self, on_stage: Callable[[str], None]) -> None:
         """Compile what the study needs and this machine has not compiled before; the clock does not run yet."""
         problem = self._problem
-        chosen = choose_flow(problem, to_the_end=may_be_stiff(problem))
-        work = {*work_of(chosen.solver, problem.loss), Work.EVENT_DRIVEN_FLOW, Work.ALIGNMENT, Work.EXTREMAL_VECTORS}
-        if problem.dataset.X.size > LARGEST_GEOMETRY:  # neither geometry nor theorems
-            work = set(work_of(chosen.solver, problem.loss))
 
         def show(done: int, total: int) -> None:
             on_stage(f"compiling numerical kernels, once per machine: {done} of {total}")
 
-        warm_up(*work, on_progress=show)
+        # in one go, since the flow of a classifier to its end is mostly that by collocation, whose kernels take longest
+        first = [Work.COLLOCATION_FLOW, Work.CERTIFICATES] if problem.loss.is_classification else []
+        if problem.dataset.X.size <= LARGEST_GEOMETRY:  # else neither geometry nor theorems
+            first += [Work.EVENT_DRIVEN_FLOW, Work.ALIGNMENT, Work.EXTREMAL_VECTORS]
+        if first:
+            warm_up(*first, on_progress=show)
+        chosen = choose_flow(problem, to_the_end=may_be_stiff(problem))  # may ask a certificate
+        warm_up(*work_of(chosen.solver, problem.loss), on_progress=show)
 
     def begin(self, asked: Sequence[Theorem]) -> None:
         """Start the clock, where there is one, and queue what comes first."""
