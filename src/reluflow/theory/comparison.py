@@ -306,3 +306,12 @@ def fitted_slope(abscissae: ArrayLike, ordinates: ArrayLike) -> float:
     x, y = np.asarray(abscissae, dtype=np.float64), np.asarray(ordinates, dtype=np.float64)
     centred = x - x.mean()
     return float(centred @ (y - y.mean()) / (centred @ centred))
+
+
+def above_rounding(value: float, rounding: float) -> str:
+    """A number in words; of one that is only rounding the bound alone, as its digits differ from machine to machine.
+
+    >>> above_rounding(0.39, 1e-12), above_rounding(4.33e-17, 1e-12)
+    ('0.39', 'less than 1e-12')
+    """
+    return f"{value:.3g}" if abs(value) > rounding else f"less than {rounding:g}"

@@ -16,7 +16,7 @@ from reluflow.network import Network
 from reluflow.papers.boursier2024.assumptions import facet_condition, loss_is_smooth, no_dead_saddle, no_saddle
 from reluflow.papers.boursier2024.theorems.spurious_constants import spurious_constants
 from reluflow.papers.boursier2024.theorems.three_points import box_corners, facet_margins
-from reluflow.theory.comparison import Comparison, at_least, at_most, none_of
+from reluflow.theory.comparison import Comparison, above_rounding, at_least, at_most, none_of
 from reluflow.theory.erratum import Erratum
 from reluflow.theory.facts import DatasetFacts
 
@@ -141,7 +141,8 @@ def _boundary_pull(sign: float) -> Comparison:
     Z = -data.y[1] * data.X[1] / data.n  # l'(0, y) = -y
     eta = float(rest @ data.X[1] / (Z @ data.X[1]))  # the slope of the shortest element, in [0, 1]
     across = abs(float((rest + sign * Z * eta) @ data.X[1])) / float(np.linalg.norm(data.X[1]))
-    return at_most(across, 1e-12, detail=f"D~_u {'+' if sign > 0 else '-'} Z_u eta leaves its boundary by {across:.3g}")
+    left = above_rounding(across, 1e-12)
+    return at_most(across, 1e-12, detail=f"D~_u {'+' if sign > 0 else '-'} Z_u eta leaves its boundary by {left}")
 
 
 E6 = Erratum(

@@ -16,7 +16,7 @@ from reluflow.data.registry import load
 from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.lyu2021.data import table1_split
 from reluflow.papers.lyu2021.errata.cone import LEAK, pulling_gradient, separable
-from reluflow.theory.comparison import Comparison, at_least, at_most, equals
+from reluflow.theory.comparison import Comparison, above_rounding, at_least, at_most, equals
 from reluflow.theory.erratum import Erratum
 
 
@@ -152,7 +152,7 @@ def _smoothed_gradient(sign: float) -> Comparison:
     slope = -1.0 / (1.0 + np.exp(alpha(theta)))  # l'(alpha)
     stated = by_differences(total) / (square * slope) + sign * 2.0 * alpha(theta) * theta / square**2
     gap = float(np.max(np.abs(by_differences(lambda z: alpha(z) / float(z @ z)) - stated)))
-    return at_most(gap, 1e-8, detail=f"the gradient of gamma~ misses the formula by {gap:.3g}")
+    return at_most(gap, 1e-8, detail=f"the gradient of gamma~ misses the formula by {above_rounding(gap, 1e-8)}")
 
 
 E18 = Erratum(
@@ -255,7 +255,7 @@ def _linear_pair(*, printed: bool) -> Comparison:
         Network([separator, -separator], [1.0, -1.0], leak=LEAK), data, active_rtol=1e-6
     ).residual
     name = "Table 1's samples" if printed else "the symmetrised ones"
-    missed = f"{residual:.3g}" if residual > 1e-12 else "less than 1e-12"  # the digits of rounding differ by machine
+    missed = above_rounding(residual, 1e-12)
     return at_most(residual, 1e-6, detail=f"the linear classifier misses KKT by {missed} on {name}")
 
 

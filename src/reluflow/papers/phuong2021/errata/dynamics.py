@@ -15,7 +15,7 @@ from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     exact_death,
     squared_norms,
 )
-from reluflow.theory.comparison import Comparison, at_least, at_most, closes_in, equals
+from reluflow.theory.comparison import Comparison, above_rounding, at_least, at_most, closes_in, equals
 from reluflow.theory.erratum import Erratum
 
 
@@ -131,7 +131,9 @@ def _kkt_sum(*, printed: bool) -> Comparison:
         total += multiplier * y * np.column_stack([np.outer(is_on * a, x), np.maximum(W @ x, 0.0)])
     gap = float(np.linalg.norm(total - np.column_stack([W, a])))
     whose = "sample 1" if printed else "each sample"
-    return at_most(gap, 1e-9, detail=f"with the activations of {whose} the sum misses theta~ by {gap:.3g}")
+    return at_most(
+        gap, 1e-9, detail=f"with the activations of {whose} the sum misses theta~ by {above_rounding(gap, 1e-9)}"
+    )
 
 
 P11 = Erratum(

@@ -19,7 +19,7 @@ from reluflow.papers.phuong2021.theorems.sectors import extremal_sector, sector_
 from reluflow.papers.phuong2021.theorems.two_neuron_limit import (
     class_vectors,
 )
-from reluflow.theory.comparison import Comparison, at_least, at_most, none_of
+from reluflow.theory.comparison import Comparison, above_rounding, at_least, at_most, none_of
 from reluflow.theory.erratum import Erratum
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
@@ -202,7 +202,8 @@ def _linear_on_a_sector(*, printed: bool) -> Comparison:
 
     gap = float(np.max(np.abs(values(middle) - 0.5 * (values(one) + values(other)))))
     space = "inputs" if printed else "weights"
-    return at_most(gap, 1e-12, detail=f"between two {space} of one sector the network is {gap:.3g} from linear")
+    apart = above_rounding(gap, 1e-12)
+    return at_most(gap, 1e-12, detail=f"between two {space} of one sector the network is {apart} from linear")
 
 
 P12 = Erratum(
