@@ -58,7 +58,10 @@ def test_python_blocks_run(block, tmp_path, monkeypatch):
     exec(compile(block, "documentation", "exec"), {})
 
 
-@pytest.mark.parametrize("line", [line for line in LINES if line not in MINUTES and not any(word in line for word in NOT_HERE)])
+RUN = [line for line in LINES if line not in MINUTES and not any(word in line for word in NOT_HERE)]
+
+
+@pytest.mark.parametrize("line", RUN)
 def test_commands_run(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("network.csv").write_text("w1,w2,a\n0.1,0.8,0.8\n")

@@ -18,7 +18,8 @@ from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.endings import limit as endings
-from reluflow.endings.limit import LimitIdentified, certified_limit, direction_distance
+from reluflow.endings.directions import direction_distance
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.endings.takeover import UNFADING, Prospects, Takeover
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss

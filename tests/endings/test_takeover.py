@@ -17,7 +17,8 @@ from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified, certified_limit, nearest_direction
+from reluflow.endings.limit import LimitIdentified, certified_limit
+from reluflow.endings.nearest_direction import nearest_direction
 from reluflow.endings.takeover import NO_PULL, Prospects, Takeover, _keeps_best, prospects
 from reluflow.experiments.check import check
 from reluflow.geometry.alignment import align

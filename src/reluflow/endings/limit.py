@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from reluflow.after_run import Stage
-from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
-from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
-from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.certificates.regularised import certify_variant
-from reluflow.certificates.steepest_ascent import steepest_multipliers
-from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.far_growth import FADED, FAR
-from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.flow.far_growth import FAR
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.takeover import Prospects, prospects
-from reluflow.losses import AbstractLoss
+from reluflow.endings.nearest_direction import nearest_direction, program_size
 from reluflow.network.network import Network
 from reluflow.tables import html_table
 
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
-_MANY_SAMPLES, _FIRST_SAMPLES, _MOST_ROUNDS = 1_000, 250, 6  # from how many on few are tried first, which, how often
-_IS_KKT, _ROUNDING = 1e-9, 1e-9  # residual of a KKT direction, and by how much a margin may be off, relative
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
 _FAR_GROWTH = 1.15  # beyond `FAR`, of its logarithm
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
@@ -105,7 +95,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
         return _variant_limit(trajectory)
     near = None
     if problem.loss.is_classification:
-        near = nearest_direction(trajectory.network, problem, is_hasty=_program_size(problem) > _HOPELESS)
+        near = nearest_direction(trajectory.network, problem, is_hasty=program_size(problem) > _HOPELESS)
     if near is None:
         certificate = certify(trajectory.network, problem.dataset, problem.loss, rtol=_tolerance(trajectory))
         return _as_it_is(trajectory, certificate)
@@ -116,7 +106,7 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
             "has not settled; its last direction is judged as it is."
         )
         other = np.nan
-        if near.kkt.residual <= _IS_KKT:
+        if near.kkt.residual <= IS_KKT:
             other = near.kkt.margin
             words += (
                 f" The other meets the KKT conditions to {near.kkt.residual:.2g}, with normalised margin "
@@ -163,124 +153,6 @@ def _as_it_is(trajectory: Trajectory, certificate: Certificate) -> CertifiedLimi
     words = trajectory.limit.reason if is_proof else f"{trajectory.outcome.sentence} The last state is judged as it is."
     words = " ".join([words, *(f"Not a proof: {point}" for point in certificate.open_points)])
     return CertifiedLimit(trajectory.network, certificate, 0.0, is_proof, words)
-
-
-@dataclass(frozen=True, eq=False)
-class NearestDirection:
-    """The best direction in the present patterns of a classifier, on the samples that it does not ignore.
-
-    Parameters
-    ----------
-    last
-        The classifier at unit norm.
-    solved
-        The direction.
-    kept
-        The samples on which some neuron is active, all of them classified.
-    ignored
-        The others, counted from 0; none in the ordinary case.
-    kkt
-        The certificate of `solved` on `kept`.
-    forces
-        Those of the classifier on `kept`, up to a factor.
-    walls
-        The ignored samples; None where there are none.
-    """
-
-    last: Network
-    solved: Network
-    kept: Dataset
-    ignored: IndexArray
-    kkt: KKTCertificate
-    forces: FloatArray
-    walls: Dataset | None
-
-    @property
-    def distance(self) -> float:
-        """Between the two unit directions."""
-        return direction_distance(self.last, self.solved)
-
-    def prospects(self) -> Prospects:
-        """Which neurons can still change the limit."""
-        return prospects(self.last, self.solved, self.kept, self.kkt, self.forces, self.walls)
-
-
-def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: bool = False) -> NearestDirection | None:
-    """Solve for the direction a classifier is near; None where it does not classify what it acts on.
-
-    Also None where no solver finds a direction with a margin and samples that pull it. With `is_hasty` no cone program
-    is solved: then None as well where a direction cannot be found at once from the forces as they are. Where it can be
-    found only for the heavy neurons, it is that; `prospects` then knows which others grow.
-    """
-    dataset, outputs = problem.dataset, network.outputs(problem.dataset.X)
-    ignored, kept, walls = np.empty(0, dtype=np.intp), dataset, None
-    if not np.all(outputs * dataset.y > 0.0):
-        ignored = ignored_samples(network, dataset)
-        if not ignored.size:
-            return None
-        rest = np.setdiff1d(np.arange(dataset.n), ignored)
-        kept, walls, outputs = dataset.subset(rest), dataset.subset(ignored), outputs[rest]
-    last = unit_norm(network)
-    strengths = _strengths(last, kept, outputs, problem.loss, walls)
-
-    def solutions() -> Iterator[Network | None]:
-        if is_hasty and kept.n > _MANY_SAMPLES:
-            yield _on_few_samples(last, kept, outputs * kept.y, strengths, walls)
-        yield max_margin_nearby(last, kept, strengths, walls=walls)
-        if is_hasty:
-            yield max_margin_nearby(last, kept, strengths, walls=walls, lets_in=False)
-        else:
-            yield max_margin_in_patterns(last, kept, walls=walls)
-
-    best = None
-    for solved in solutions():
-        if solved is None:
-            continue
-        kkt = kkt_certificate(solved, kept, walls=walls)
-        if not np.any(kkt.multipliers):  # a solver too inexact for the margin: no flow tends to such a direction
-            continue
-        if best is None or kkt.residual < best.kkt.residual:
-            best = NearestDirection(last, solved, kept, ignored, kkt, kept.y * strengths, walls)
-        if best.kkt.residual <= _IS_KKT or not is_hasty:
-            break
-    return best
-
-
-def _strengths(
-    last: Network, kept: Dataset, outputs: FloatArray, loss: AbstractLoss, walls: Dataset | None
-) -> FloatArray:
-    """Forces |dl/dh| of a classifier as shares of the strongest, shape (n,); beyond `FAR` those of infinite norm."""
-    if np.min(outputs * kept.y) > FAR:
-        return steepest_multipliers(last, kept, close=2.0 * FADED / FAR, walls=walls)
-    log_force = loss.log_force(outputs, kept.y)
-    return np.asarray(np.exp(log_force - np.max(log_force)))
-
-
-def _on_few_samples(
-    last: Network, kept: Dataset, margins: FloatArray, strengths: FloatArray, walls: Dataset | None
-) -> Network | None:
-    """The best direction near a classifier from the samples of smallest margin, those taken in that it breaks.
-
-    On very many samples hardly two neurons have the same pattern, and few samples carry the direction: among these the
-    neurons are a handful of groups.
-    """
-    chosen = np.argsort(margins)[:_FIRST_SAMPLES]
-    for _ in range(_MOST_ROUNDS):
-        solved = max_margin_nearby(last, kept.subset(chosen), strengths[chosen], walls=walls)
-        if solved is None:
-            return None
-        found = kept.y * solved.outputs(kept.X)
-        broken = np.flatnonzero(found < (1.0 - _ROUNDING) * np.min(found[chosen]))
-        if not broken.size:
-            return solved
-        chosen = np.union1d(chosen, broken)
-    return None
-
-
-def _program_size(problem: TrainingProblem) -> int:
-    """Numbers in the cone program for the best direction in given patterns."""
-    n, d = problem.dataset.n, problem.dataset.d
-    return n * min(n, d) * problem.network.num_neurons
 
 
 def _tolerance(trajectory: Trajectory) -> float:
@@ -332,7 +204,7 @@ class LimitIdentified(AbstractStoppingRule):
     """
 
     close: float = 0.03
-    kkt: float = _IS_KKT
+    kkt: float = IS_KKT
     smallest_margin: float = 10.0
     farthest_margin: float | None = None
     patience: float = 10.0
@@ -360,7 +232,7 @@ class _LimitSearch:
 
     def _found(self, run: AbstractRun) -> Outcome | None:
         rule = self._rule
-        is_costly = _program_size(run.problem) > _COSTLY
+        is_costly = program_size(run.problem) > _COSTLY
         if is_costly:
             self.next_margin = max(self.next_margin, rule.patience * rule.smallest_margin)
         outputs = run.outputs() * run.problem.dataset.y
@@ -389,16 +261,3 @@ class _LimitSearch:
             has_settled = ahead.keeps_patterns or (is_patient and run.gradient().turning <= rule.turning)
             return Outcome.DIRECTION_CONVERGED if is_patient and ahead.is_final and has_settled else None
         return None if ahead.open_points and not is_patient else Outcome.DIRECTION_CONVERGED
-
-
-def unit_norm(network: Network) -> Network:
-    """The same direction with the sum of weight (|w|^2 + a^2) equal to 1."""
-    shape = network.replace(log_scale=0.0)
-    norm = np.sqrt(shape.squared_norm())
-    return shape.replace(w=shape.w / norm, a=shape.a / norm)
-
-
-def direction_distance(one: Network, two: Network) -> float:
-    """|theta_1 - theta_2| with the weights of the neurons."""
-    squares = np.sum((one.w - two.w) ** 2, axis=1) + (one.a - two.a) ** 2
-    return float(np.sqrt(np.sum(one.weight * squares)))

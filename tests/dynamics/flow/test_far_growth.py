@@ -12,7 +12,9 @@ from reluflow.dynamics.flow import collocation_state, sleeping_samples
 from reluflow.dynamics.flow.far_growth import FADED, FAR, head_starts_after
 from reluflow.dynamics.stopping import AtTime, Exhausted
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified, certified_limit, nearest_direction, unit_norm
+from reluflow.endings.directions import unit_norm
+from reluflow.endings.limit import LimitIdentified, certified_limit
+from reluflow.endings.nearest_direction import nearest_direction
 from reluflow.losses import ExponentialLoss
 
 

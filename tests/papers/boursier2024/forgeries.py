@@ -40,7 +40,7 @@ from reluflow.papers.boursier2024.theorems.generic_data import MovedDatasets
 from reluflow.papers.boursier2024.theorems.neuron_states import log_lambda
 from reluflow.papers.boursier2024.theorems.phase_clock import phase_clock
 from reluflow.papers.boursier2024.theorems.spurious_hypotheses import SMALLER
-from reluflow.papers.boursier2024.theorems.spurious_limit import ConePoints
+from reluflow.papers.boursier2024.theorems.spurious_limit import DataConePoints
 from reluflow.papers.boursier2024.theorems.three_points import box_corners
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.facts import DatasetFacts
@@ -183,7 +183,7 @@ def beyond_the_budget(evidence: Evidence) -> Evidence:
 
 def points_off_the_cone(evidence: Evidence) -> Evidence:
     """ReLU is not odd (erratum E7)."""
-    return with_record(evidence, points=-evidence.recorded(ConePoints).points)
+    return with_record(evidence, points=-evidence.recorded(DataConePoints).points)
 
 
 def larger_box(evidence: Evidence) -> Evidence:

@@ -12,7 +12,7 @@ from reluflow.certificates.best_neuron import NeuronOracle
 from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.endings.limit import unit_norm
+from reluflow.endings.directions import unit_norm
 from reluflow.errors import InvalidInputError
 from reluflow.experiments.check import check, example_problem
 from reluflow.network import Network

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reluflow.endings.limit import direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
 from reluflow.experiments.check import check, example_problem
 from reluflow.losses import SquareLoss
 from reluflow.papers.lyu2021.theorems.late_phase import opposite_pair, opposite_start

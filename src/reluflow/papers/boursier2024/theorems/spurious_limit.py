@@ -51,21 +51,21 @@ _RESOLVED_ERROR, _LATE_ERROR = 1e-9, 1e-3  # distances from the line used to fit
 
 
 @dataclass(frozen=True, eq=False)
-class ConePoints:
+class DataConePoints:
     """Points of the cone of the data, shape (k, d)."""
 
     points: FloatArray
 
 
-def cone_points(evidence: Evidence) -> ConePoints:
+def cone_points(evidence: Evidence) -> DataConePoints:
     """Random nonnegative combinations of the samples, and the samples themselves."""
     shares = np.random.default_rng(0).exponential(size=(NUM_CONE_POINTS, evidence.dataset.n))
-    return ConePoints(np.vstack([evidence.dataset.X, shares @ evidence.dataset.X]))
+    return DataConePoints(np.vstack([evidence.dataset.X, shares @ evidence.dataset.X]))
 
 
 @at_the_limit
 def _is_linear_on_the_cone(evidence: Evidence) -> Comparison:
-    points = evidence.recorded(ConePoints).points
+    points = evidence.recorded(DataConePoints).points
     difference = np.abs(evidence.run.network.outputs(points) - points @ evidence.facts.least_squares)
     worst = float(np.max(difference / np.linalg.norm(points, axis=1)))
     words = f"largest |h(x) - <beta*, x>|/|x| {worst:.3g} over {len(points)} points of the data cone"

@@ -22,7 +22,8 @@ from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Exhausted
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot
-from reluflow.endings.limit import LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
+from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.experiments.store import Results
 from reluflow.experiments.workbench import Workbench
 from reluflow.network.initialization import initialization_named

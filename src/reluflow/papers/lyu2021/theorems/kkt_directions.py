@@ -10,7 +10,8 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
 from reluflow.dynamics.stopping import FirstOf, Stationary
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
+from reluflow.endings.limit import LimitIdentified
 from reluflow.network import Network
 from reluflow.papers.lyu2021.paper import EXAMPLE, SETTING
 from reluflow.papers.lyu2021.theorems.hypotheses import MEAN_LOSS

@@ -9,7 +9,8 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.limit import CertifiedLimit, LimitIdentified, certified_limit, direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
+from reluflow.endings.limit import CertifiedLimit, LimitIdentified, certified_limit
 from reluflow.network import Network
 from reluflow.papers.lyu2021.assumptions import SYMMETRIC_SAMPLES
 from reluflow.papers.lyu2021.paper import EXAMPLE

@@ -10,7 +10,8 @@ from reluflow.certificates.kkt import kkt_certificate, normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
-from reluflow.endings.limit import CertifiedLimit, certified_limit, unit_norm
+from reluflow.endings.directions import unit_norm
+from reluflow.endings.limit import CertifiedLimit, certified_limit
 from reluflow.errors import InvalidInputError
 from reluflow.network import Network
 from reluflow.theory.comparison import require

@@ -11,7 +11,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin
-from reluflow.endings.limit import unit_norm
+from reluflow.endings.directions import unit_norm
 from reluflow.network import Network
 from reluflow.network.network import leaky_relu
 from reluflow.papers.lyu2021.assumptions import SYMMETRIC_SAMPLES

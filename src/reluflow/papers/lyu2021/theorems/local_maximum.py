@@ -11,7 +11,7 @@ from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import NetworkMargin, network_margin
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
-from reluflow.endings.limit import unit_norm
+from reluflow.endings.directions import unit_norm
 from reluflow.network.network import Network, leaky_relu
 from reluflow.papers.lyu2021.assumptions import A_5_STAR
 from reluflow.papers.lyu2021.theorems.hypotheses import BINARY_LABELS

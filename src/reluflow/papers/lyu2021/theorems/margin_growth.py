@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.dynamics.trajectory import Snapshot
-from reluflow.endings.limit import direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
 from reluflow.papers.lyu2021.theorems.limits import kkt_residuals, limit_of, proved_limit
 from reluflow.papers.lyu2021.theorems.parameters import KAPPA, LATE_MARGIN_ABOVE_1, LOG_HORIZON
 from reluflow.papers.lyu2021.theorems.settings import TWELVE_BALANCED_NEURONS

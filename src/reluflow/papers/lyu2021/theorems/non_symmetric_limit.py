@@ -10,7 +10,8 @@ from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.network_margin import OppositeSignMargin
 from reluflow.certificates.one_class import LeakyMargin
-from reluflow.endings.limit import LimitIdentified, direction_distance, unit_norm
+from reluflow.endings.directions import direction_distance, unit_norm
+from reluflow.endings.limit import LimitIdentified
 from reluflow.network.network import Network
 from reluflow.papers.lyu2021.assumptions import A_2, A_3, A_5_STAR, A_8, A_9
 from reluflow.papers.lyu2021.theorems.early_constants import (

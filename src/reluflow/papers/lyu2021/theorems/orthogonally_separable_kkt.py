@@ -8,7 +8,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.certificates.kkt import normalized_margin
-from reluflow.endings.limit import unit_norm
+from reluflow.endings.directions import unit_norm
 from reluflow.network.network import Network, row_norms
 from reluflow.papers.lyu2021.theorems.limits import KKTDirections, best_network, kkt_residuals, settled_direction
 from reluflow.papers.lyu2021.theorems.settings import RELU_SETTING

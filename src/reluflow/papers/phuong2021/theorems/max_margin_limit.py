@@ -12,7 +12,7 @@ from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_in_patterns
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.stopping import Exhausted
-from reluflow.endings.limit import unit_norm
+from reluflow.endings.directions import unit_norm
 from reluflow.network import Network
 from reluflow.papers.phuong2021.assumptions import SUPPORT_SPANS
 from reluflow.papers.phuong2021.paper import EXAMPLE, SETTING

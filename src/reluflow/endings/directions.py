@@ -1,0 +1,20 @@
+"""Networks as directions: what counts of one that grows for ever."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.network.network import Network
+
+
+def unit_norm(network: Network) -> Network:
+    """The same direction with the sum of weight (|w|^2 + a^2) equal to 1."""
+    shape = network.replace(log_scale=0.0)
+    norm = np.sqrt(shape.squared_norm())
+    return shape.replace(w=shape.w / norm, a=shape.a / norm)
+
+
+def direction_distance(one: Network, two: Network) -> float:
+    """|theta_1 - theta_2| with the weights of the neurons."""
+    squares = np.sum((one.w - two.w) ** 2, axis=1) + (one.a - two.a) ** 2
+    return float(np.sqrt(np.sum(one.weight * squares)))
