@@ -15,7 +15,7 @@ from reluflow.dynamics.flow.far_growth import FAR
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.nearest_direction import nearest_direction, program_size
+from reluflow.endings.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.network.network import Network
 from reluflow.tables import html_table
 
