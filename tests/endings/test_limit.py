@@ -18,6 +18,7 @@ from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.endings import limit as endings
+from reluflow.endings import nearest_direction as search
 from reluflow.endings.directions import direction_distance
 from reluflow.endings.limit import LimitIdentified, certified_limit
 from reluflow.endings.takeover import UNFADING, Prospects, Takeover
@@ -197,15 +198,15 @@ def test_the_best_direction_is_found_from_few_samples(seed, monkeypatch):
     trajectory = of_many_samples(seed)
     network, problem = trajectory.network, trajectory.problem
     whole = endings.nearest_direction(network, problem)
-    monkeypatch.setattr(endings, "_MANY_SAMPLES", 20)
-    monkeypatch.setattr(endings, "_FIRST_SAMPLES", 6)  # fewer than carry it, so that others must be taken in
+    monkeypatch.setattr(search, "_MANY_SAMPLES", 20)
+    monkeypatch.setattr(search, "_FIRST_SAMPLES", 6)  # fewer than carry it, so that others must be taken in
     asked = []
 
     def watched(last, kept, strengths, **options):
         asked.append(kept.n)
         return max_margin_nearby(last, kept, strengths, **options)
 
-    monkeypatch.setattr(endings, "max_margin_nearby", watched)
+    monkeypatch.setattr(search, "max_margin_nearby", watched)
     few = endings.nearest_direction(network, problem, is_hasty=True)
     assert asked[0] == 6
     assert 6 < asked[-1] < 100, "taken in, and never all of them"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reluflow.endings.limit as limit_module
+import reluflow.endings.nearest_direction as search_module
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.kkt import kkt_certificate
 from reluflow.certificates.pattern_margin import max_margin_nearby
@@ -202,12 +203,12 @@ def test_who_takes_over_is_seen_without_the_samples_that_do_not_pull(seed, monke
 def test_a_direction_of_the_heavy_neurons_alone_names_who_leaves_it(monkeypatch):
     """On 12,665 images no direction was found for seven bundles, two of them heavy, and the run had no end."""
     problem = lopsided(1e-6)
-    real = limit_module.max_margin_nearby
+    real = search_module.max_margin_nearby
 
     def only_heavy(*given, lets_in=True, **settings):
         return None if lets_in else real(*given, lets_in=False, **settings)
 
-    monkeypatch.setattr(limit_module, "max_margin_nearby", only_heavy)
+    monkeypatch.setattr(search_module, "max_margin_nearby", only_heavy)
     near = nearest_direction(problem.network, problem, is_hasty=True)
     assert near.kkt.residual < 1e-12
     assert near.kkt.margin == pytest.approx(0.5)
