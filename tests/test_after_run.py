@@ -180,7 +180,7 @@ def test_nothing_is_said_of_the_margin_of_an_undecided_direction(monkeypatch):
     with pytest.warns(StageFailed, match=ERROR):
         found = study(load("min-toy"), width=8, seeds=0, theorems=())
     words = " ".join(found.verdict())
-    assert "its direction converges to a limit that could not be certified (not a proof)" in words
+    assert "its direction converges to a limit that could not be certified (computed, not proved)" in words
     assert "margin is" not in words
 
 

@@ -54,7 +54,9 @@ def test_callees_are_found_through_modules_and_inlined_functions_and_not_by_the_
 def test_nearly_every_kernel_declares_its_types():
     """One that does not is compiled where it is first called, in one process, while somebody waits."""
     warm_up()
-    open_ones = [name for name, dispatcher in KERNELS.items() if signature_of(dispatcher.py_func) is None]
+    files = {module.__name__ for work in Work for module in work.modules}
+    ours = {name: kernel for name, kernel in KERNELS.items() if name.partition(":")[0] in files}
+    open_ones = [name for name, kernel in ours.items() if signature_of(kernel.py_func) is None]
     assert open_ones == ["reluflow.dynamics.flow.output_kernels:add_changed_outputs"]  # single precision
 
 

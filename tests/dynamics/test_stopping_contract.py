@@ -20,6 +20,7 @@ from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.jump_process.orbit import Arrival
 from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
+from reluflow.study.flow_story import TimeLeftForDescent
 
 SOURCE = Path(reluflow.__file__).parent
 RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows for ever
@@ -35,6 +36,7 @@ RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows
     (SquaredNorm(5.0), Outcome.REACHED),
     (EverySampleRight(1.0), Outcome.REACHED),
     (Arrival(0.7), Outcome.STATIONARY),
+    (TimeLeftForDescent(Stationary(), 1e9), Outcome.HORIZON),
 )
 
 

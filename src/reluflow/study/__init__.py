@@ -1,11 +1,11 @@
-"""The whole story of one dataset: its stages, its findings, its report.
+"""Everything about one dataset: the stages of a study, its findings, its report.
 
-The room can be called: `reluflow.study(X, y)` tells the story of samples and labels, of a data frame, a file or a name.
+The package can be called: `reluflow.study(X, y)` studies samples and labels, a data frame, a file or a named dataset.
 
 >>> import reluflow
 >>> found = reluflow.study("three-points", width=20, seeds=0, theorems=())
->>> print(found.verdict()[1][:59])
-On the samples it is the least-squares linear function (lar
+>>> print(found.verdict()[1][:58])
+On the samples it equals the least-squares linear function
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def follow_flow(
         allowed = affordable_steps(problem) if max_seconds is None else MOST_STEPS
     seconds = np.inf if max_seconds is None else max_seconds
     keep, rule = Keep(thinned=MAX_FRAMES, evenly="change"), end_of_training(problem)
-    until = _RoomForDescent(rule, seconds * (1.0 - DESCENT_SHARE)) if fallback and max_seconds is not None else rule
+    until = TimeLeftForDescent(rule, seconds * (1.0 - DESCENT_SHARE)) if fallback and max_seconds is not None else rule
     try:
         trajectory = train(
             problem,
@@ -171,7 +171,7 @@ def follow_flow(
 
 
 @dataclass(frozen=True)
-class _RoomForDescent(AbstractStoppingRule):
+class TimeLeftForDescent(AbstractStoppingRule):
     """A rule that also ends the flow after some seconds where descent has a chance to go on from there."""
 
     rule: AbstractStoppingRule
