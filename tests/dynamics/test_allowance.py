@@ -8,7 +8,7 @@ import pytest
 from problems import small_problem
 from reluflow.dynamics.checkpoint import Checkpoint
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
@@ -73,3 +73,28 @@ def test_a_run_cut_by_the_clock_goes_on(tmp_path, problem):
 def test_no_allowance_is_refused(problem, bound, words):
     with pytest.raises(InvalidInputError, match=words):
         train(problem, EventDrivenFlow(), **bound)
+
+
+def test_waiting_for_a_core_does_not_cut_a_run_short(problem, monkeypatch):
+    """A study on a busy machine answered "exact until t = 0.027973, from there by gradient descent".
+
+    Its seconds were counted on a clock that went on while other programs had the processor.
+    """
+    from reluflow.compilation import clock
+
+    waited = iter(np.arange(0.0, 1e6, 0.5))  # half a second of waiting before every look at the clock
+    monkeypatch.setattr(clock, "computing_time", lambda: next(waited))
+    whole = train(problem, EventDrivenFlow(), until=Stationary())
+    run = train(problem, EventDrivenFlow(), until=Stationary(), max_seconds=whole.steps)
+    assert run.outcome is Outcome.STATIONARY
+    assert run.steps == whole.steps
+
+
+def test_a_run_that_only_waits_ends(problem, monkeypatch):
+    from reluflow.compilation import clock
+
+    waited = iter(np.arange(0.0, 1e6, 0.5))
+    monkeypatch.setattr(clock, "computing_time", lambda: next(waited))
+    run = train(problem, EventDrivenFlow(), until=Stationary(), max_seconds=1.0)
+    assert run.outcome is Outcome.MAX_SECONDS
+    assert run.steps == 8  # four seconds of the clock for each of the processor, half a second a step

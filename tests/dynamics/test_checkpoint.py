@@ -8,13 +8,13 @@ import pytest
 
 from problems import small_problem
 from reluflow import numerics_version
+from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.dynamics.checkpoint import Checkpoint, settings_of
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.stopping import AtTime, FirstOf, Stationary
 from reluflow.dynamics.train import train
-from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
 

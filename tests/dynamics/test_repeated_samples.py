@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.limits.certified_limit import certified_limit
 from reluflow.certificates.network_margin import network_margin
 from reluflow.data import Dataset
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.train import train
-from reluflow.endings.limit import certified_limit
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.losses import LogisticLoss, SquareLoss

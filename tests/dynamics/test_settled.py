@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import lengths_of, shrinks_for_ever
 from reluflow.dynamics.stopping import Stationary

@@ -14,11 +14,12 @@ from problems import small_problem
 from reluflow import dynamics
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.checkpoint import Checkpoint
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
 from reluflow.dynamics.descent.stochastic_gradient_descent import StochasticGradientDescent
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.event_driven.separated_flow import SeparatedFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.reading import drift_between, gradient_of, misalignment_of, network_of
@@ -32,6 +33,7 @@ from reluflow.network import Network
 
 SOLVERS = [
     EventDrivenFlow(),
+    SeparatedFlow(),
     CollocationFlow(),
     GradientDescent(lr=1e-2, iterations=1500),
     GroupedGradientDescent(lr=1e-2, iterations=1500),
@@ -138,7 +140,7 @@ def test_reading_changes_no_later_number(solver, task):
 def test_resumed_run_equals_the_uninterrupted_one(tmp_path, solver, task, evenly):
     keep = Keep(times=[2.0], iterations=[7], thinned=20, evenly=evenly)
     whole = train(task, solver, until=END, keep=keep)
-    checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.0)
+    checkpoint = Checkpoint(tmp_path / "run.checkpoint", seconds=0.02)  # some on the way, and one where it is ended
     for share in (3, 2):
 
         def interrupt(run, share=share):

@@ -13,14 +13,14 @@ import reluflow
 from problems import small_problem
 from reluflow import EventDrivenFlow, LogisticLoss, SquareLoss, train
 from reluflow.bench.dense import EverySampleRight
+from reluflow.certificates.limits.certified_limit import LimitIdentified
+from reluflow.certificates.limits.levelling import LevelledOff
 from reluflow.dynamics.stopping import Aligned, AtTime, DirectionConverged, Exhausted, FirstOf, LossBelow, Stationary
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.levelling import LevelledOff
-from reluflow.endings.limit import LimitIdentified
 from reluflow.errors import InvalidInputError
-from reluflow.jump_process.orbit import Arrival
 from reluflow.papers.lyu2021.figures.training_run import SquaredNorm
 from reluflow.study.flow_story import TimeLeftForDescent
+from reluflow.vanishing_scale.orbit import Arrival
 
 SOURCE = Path(reluflow.__file__).parent
 RULES = (  # each with the outcome it gives on `min-toy`, whose classifier grows for ever

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import small_problem
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.stopping import AtTime
 from reluflow.dynamics.storage import from_xarray, load_trajectory, save_trajectory, to_xarray
 from reluflow.dynamics.train import train

@@ -8,11 +8,11 @@ import pytest
 
 from problems import small_problem
 from reluflow.data import Dataset, load
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.flow.choice import choose_flow
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
+from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.phases import find_phases
 from reluflow.dynamics.problem import TrainingProblem

@@ -6,9 +6,9 @@ from scipy.integrate import solve_ivp
 
 import reluflow
 from reluflow.dynamics import EventDrivenFlow, GradientDescent, TrainingProblem
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
 from reluflow.dynamics.descent.grouped_descent import GroupedGradientDescent
-from reluflow.dynamics.flow.choice import choose_flow
-from reluflow.dynamics.flow.collocation import CollocationFlow
+from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.reading import gradient_of
 from reluflow.dynamics.stopping import AtTime, Exhausted

@@ -86,12 +86,15 @@ def settings_of(problem: TrainingProblem, solver: AbstractSolver, **others: obje
     """
     network = problem.network
     digest = hashlib.sha256()
-    for array in (problem.dataset.X, problem.dataset.y, network.w, network.a, network.weight):
+    outputs = network.a if network.num_outputs == 1 else network.v
+    bias = () if network.b is None else (network.b,)
+    for array in (problem.dataset.X, problem.dataset.y, network.w, outputs, network.weight, *bias):
         digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
     with np.printoptions(threshold=sys.maxsize, precision=None, floatmode="unique"):
         return {
             "problem": f"{digest.hexdigest()} {network.leak!r} {network.log_scale!r} {problem.loss!r} "
-            f"{problem.weight_decay!r} {problem.trains_output_layer!r}",
+            f"{problem.weight_decay!r} {problem.trains_output_layer!r}"
+            f"{'' if network.b is None else f' output bias {problem.trains_output_bias!r}'}",
             "solver": repr(solver),
             **{name: repr(value) for name, value in others.items()},
             "version": f"{version('reluflow')}, numerics {numerics_version.NUMERICS_VERSION}",

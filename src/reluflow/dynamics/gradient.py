@@ -35,14 +35,28 @@ class Gradient:
 
     @classmethod
     def from_moments(
-        cls, square: float, along: float, size: float, log_rate: float, log_scale: float = 0.0
+        cls,
+        square: float,
+        along: float,
+        size: float,
+        log_rate: float,
+        log_scale: float = 0.0,
+        bias_square: float = 0.0,
     ) -> Gradient:
-        """From |grad L|^2, -<theta, grad L> and |theta|^2, the forces relative to e^log_rate, theta to e^log_scale."""
+        """From |grad L|^2, -<theta, grad L> and |theta|^2, the forces relative to e^log_rate, theta to e^log_scale.
+
+        Those are of the neurons; `bias_square` is the square of the gradient of an output bias, relative to e^log_rate,
+        which has no part in the turning: outputs grow like the square of the neurons, and a bias is left behind.
+        """
         if square == 0.0 or size == 0.0:
-            return cls(-np.inf, 0.0, log_rate)
+            log_bias = 0.5 * float(np.log(bias_square)) + log_rate if bias_square > 0.0 else -np.inf
+            return cls(log_bias, 0.0, log_rate)
         cosine = along / np.sqrt(square) / np.sqrt(size)
         turning = float(np.sqrt(max(0.0, 1.0 - float(cosine) ** 2)))
-        return cls(0.5 * float(np.log(square)) + log_rate + log_scale, turning, log_rate)
+        log_norm = 0.5 * float(np.log(square)) + log_rate + log_scale
+        if bias_square > 0.0:
+            log_norm = 0.5 * float(np.logaddexp(2.0 * log_norm, np.log(bias_square) + 2.0 * log_rate))
+        return cls(log_norm, turning, log_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +66,15 @@ class RelativePulls:
     Parameters
     ----------
     vectors
-        D_j exp(-log_rate), shape (num_neurons, d).
+        D_j exp(-log_rate), shape (num_neurons, d), or (num_neurons, K, d) for K outputs.
     log_rate
         See `Gradient`.
     """
 
     vectors: FloatArray
     log_rate: float
+
+    @property
+    def by_output(self) -> FloatArray:
+        """The same with an axis for the outputs, shape (num_neurons, K, d)."""
+        return self.vectors if self.vectors.ndim == 3 else self.vectors[:, None]

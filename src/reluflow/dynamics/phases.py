@@ -27,7 +27,7 @@ def find_phases(times: FloatArray, losses: FloatArray, outputs: FloatArray, *, l
     times, losses
         Recorded times and losses, shape (T,).
     outputs
-        Outputs there, shape (T, n).
+        Outputs there, shape (T, n) or (T, n, K).
     label_scale
         What an output is compared with: max |y| for the square loss, 1 for a classification loss.
 
@@ -39,7 +39,7 @@ def find_phases(times: FloatArray, losses: FloatArray, outputs: FloatArray, *, l
     ['alignment', 'growth', 'fitting', 'convergence']
     """
     with np.errstate(divide="ignore"):
-        size = np.log(np.max(np.abs(outputs), axis=1) / label_scale)
+        size = np.log(np.max(np.abs(outputs), axis=tuple(range(1, outputs.ndim))) / label_scale)
     fall = losses[0] - losses[-1]
     left = (losses - losses[-1]) / fall if fall > 0 else np.zeros_like(losses)
     grown = _first_time(times, size, np.log(SMALL_OUTPUT))

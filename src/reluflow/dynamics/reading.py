@@ -25,21 +25,33 @@ RESTING_PULL = 1e-6  # share of the pull of all labels together below which a ne
 
 def pulls_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> RelativePulls:
     """What all samples together do to each neuron; exact where forces that fade underflow."""
-    loss, dataset = problem.loss, problem.dataset
-    log_rate = 0.0
-    if loss.fades:
-        logs = loss.log_force(outputs, dataset.y)
-        top = float(np.max(logs))
-        relative = np.exp(logs - top)
-        total = float(np.sum(relative))
-        forces = np.sign(dataset.y) * relative / total
-        log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
-    else:
-        forces = loss.forces(outputs, dataset.y)
+    dataset = problem.dataset
+    forces, log_rate = relative_forces_of(problem, outputs)
     sizes = np.outer(lengths_of(network.w), np.linalg.norm(dataset.X, axis=1))
     is_active = network.pre_activations(dataset.X) > ROUNDING * sizes  # a neuron that died on a wall stands on it
     slopes = np.where(is_active, 1.0, network.leak)
-    return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
+    if forces.ndim == 1:
+        return RelativePulls(np.asarray((slopes * forces) @ dataset.X), log_rate)
+    pulls = [(slopes * forces[:, c]) @ dataset.X for c in range(forces.shape[1])]
+    return RelativePulls(np.stack(pulls, axis=1), log_rate)
+
+
+def relative_forces_of(problem: TrainingProblem, outputs: FloatArray) -> tuple[FloatArray, float]:
+    """Forces of the samples, shape (n,) or (n, K), relative to a rate, and its logarithm; 1 where they do not fade."""
+    loss, dataset = problem.loss, problem.dataset
+    if not loss.fades:
+        return loss.forces(outputs, dataset.y), 0.0
+    logs = loss.log_force(outputs, dataset.y)
+    top = float(np.max(logs))
+    relative = np.exp(logs - top)
+    total = float(np.sum(relative))
+    log_rate = float(np.log(loss.sample_weight(dataset.n))) + top + float(np.log(total))
+    return np.sign(loss.force_signs(dataset.y, problem.num_outputs)) * relative / total, log_rate
+
+
+def bias_square_of(problem: TrainingProblem, forces: FloatArray) -> float:
+    """Square of the gradient of the output bias, where that is trained, from the forces (n,) or (n, K); else 0."""
+    return float(np.sum(np.square(np.sum(forces, axis=0)))) if problem.moves_output_bias else 0.0
 
 
 def lengths_of(rows: FloatArray) -> FloatArray:
@@ -59,8 +71,9 @@ def gradient_of(problem: TrainingProblem, network: Network, outputs: FloatArray)
     """Norms and angles of the gradient of what is minimised, over the weights that are trained."""
     pulls = pulls_of(problem, network, outputs)
     if not problem.is_plain:
-        z = np.column_stack([network.w, network.a])
-        return gradient_of_variant(problem, z, network.weight, pulls, network.log_scale)
+        bias_square = bias_square_of(problem, relative_forces_of(problem, outputs)[0])
+        z = np.column_stack([network.w, network.v])
+        return gradient_of_variant(problem, z, network.weight, pulls, network.log_scale, bias_square)
     # the last iterate before a descent diverges has numbers whose squares overflow
     unit = _unit_of(np.append(network.w, network.a))
     pull = _unit_of(pulls.vectors)
@@ -83,7 +96,7 @@ def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) 
     """Whether every neuron with a pull on it shrinks for ever against that pull, so that none will grow later."""
     pulls, dataset = pulls_of(problem, network, outputs), problem.dataset
     if not problem.is_plain:
-        return is_settled_variant(problem, np.column_stack([network.w, network.a]), pulls, outputs)
+        return is_settled_variant(problem, np.column_stack([network.w, network.v]), pulls, outputs)
     start = np.abs(problem.loss.label_forces(dataset.y)) @ np.linalg.norm(dataset.X, axis=1)
     is_pulled = np.linalg.norm(pulls.vectors, axis=1) * np.exp(pulls.log_rate) > RESTING_PULL * start
     return bool(np.all(shrinks_for_ever(network.w[is_pulled], network.a[is_pulled], pulls.vectors[is_pulled])))
@@ -91,14 +104,21 @@ def is_settled(problem: TrainingProblem, network: Network, outputs: FloatArray) 
 
 def misalignment_of(problem: TrainingProblem, network: Network, outputs: FloatArray) -> float:
     """Largest 1 - cos(w_j, a_j D_j) over the neurons that are pulled."""
-    vectors = pulls_of(problem, network, outputs).vectors
-    return float(1.0 - np.min(cosines_with(network.w, network.a, vectors)[np.any(vectors, axis=1)], initial=1.0))
+    vectors = pulls_of(problem, network, outputs).by_output
+    is_pulled = np.any(vectors, axis=(1, 2))
+    cosines = cosines_with(network.w, pulled_towards(network.v, vectors))
+    return float(1.0 - np.min(cosines[is_pulled], initial=1.0))
 
 
-def cosines_with(w: FloatArray, a: FloatArray, pulls: FloatArray) -> FloatArray:
-    """cos(w_j, a_j D_j), 0 where a factor is zero."""
-    lengths = np.linalg.norm(w, axis=1) * np.linalg.norm(pulls, axis=1)
-    products = np.sign(a) * np.einsum("jd,jd->j", w, pulls)
+def pulled_towards(v: FloatArray, pulls: FloatArray) -> FloatArray:
+    """Where neurons are pulled, up to a factor: D_j v_j from v (m, K) and D (m, K, d), for one output sign(a_j) D_j."""
+    return np.sign(v) * pulls[:, 0] if v.shape[1] == 1 else np.einsum("jc,jcd->jd", v, pulls)
+
+
+def cosines_with(w: FloatArray, towards: FloatArray) -> FloatArray:
+    """cos(w_j, towards_j), 0 where a factor is zero."""
+    lengths = np.linalg.norm(w, axis=1) * np.linalg.norm(towards, axis=1)
+    products = np.einsum("jd,jd->j", w, towards)
     return np.asarray(products / np.where(lengths > 0.0, lengths, 1.0))
 
 
@@ -123,11 +143,11 @@ def shrinks_for_ever(w: FloatArray, a: FloatArray, pulls: FloatArray) -> BoolArr
 
 
 def drift_between(start: Network, now: Network) -> float:
-    """Largest change of a_j^2 - |w_j|^2, relative to the larger of the neuron's two squared norms."""
+    """Largest change of |v_j|^2 - |w_j|^2, relative to the larger of the neuron's two squared norms."""
     top = max(start.log_scale, now.log_scale)  # a descent's is 0
     factors = (np.exp(network.log_scale - top) for network in (start, now))
     ends = [
-        network.replace(w=network.w * factor, a=network.a * factor, log_scale=0.0)
+        network.replace(w=network.w * factor, v=network.v * factor, log_scale=0.0)
         for network, factor in zip((start, now), factors, strict=True)
     ]
     largest = np.maximum(*(_squared_norms(network) for network in ends))
@@ -136,17 +156,27 @@ def drift_between(start: Network, now: Network) -> float:
 
 
 def _squared_norms(network: Network) -> FloatArray:
-    return np.asarray(np.square(network.a) + np.einsum("jd,jd->j", network.w, network.w))
+    return np.asarray(network.squared_output_weights() + np.einsum("jd,jd->j", network.w, network.w))
 
 
-def sizes_beyond_doubles(log_norm: FloatArray) -> FloatArray | None:
-    """The logarithms of the neurons' sizes where `network_of` cannot hold them all, else None."""
+def sizes_beyond_doubles(z: FloatArray, log_norm: FloatArray) -> FloatArray | None:
+    """The logarithms of the sizes of neurons exp(log_norm) z where `network_of` cannot hold them all, else None."""
     top = float(np.max(log_norm))
     lightest = float(np.min(log_norm)) - (0.0 if abs(top) < LARGEST_LOG else top)
-    return log_norm.copy() if lightest < LIGHTEST else None
+    if lightest >= LIGHTEST:
+        return None
+    lengths = lengths_of(z)
+    return np.asarray(log_norm + np.log(np.where(lengths > 0.0, lengths, 1.0)))
 
 
-def network_of(z: FloatArray, log_norm: FloatArray, leak: float, weight: FloatArray) -> Network:
+def network_of(
+    z: FloatArray,
+    log_norm: FloatArray,
+    leak: float,
+    weight: FloatArray,
+    num_outputs: int = 1,
+    b: FloatArray | None = None,
+) -> Network:
     """The network of neurons exp(log_norm) z; its `log_scale` is 0 where they fit a double.
 
     A neuron too light for a double beside the others keeps its direction at the smallest size there is, for zero would
@@ -155,4 +185,5 @@ def network_of(z: FloatArray, log_norm: FloatArray, leak: float, weight: FloatAr
     top = float(np.max(log_norm))
     log_scale = 0.0 if abs(top) < LARGEST_LOG else top
     z = z * np.exp(np.maximum(log_norm - log_scale, LIGHTEST))[:, None]
-    return Network(w=z[:, :-1], a=z[:, -1], leak=leak, weight=weight, log_scale=log_scale)
+    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
+    return Network(w=w, v=v, b=b, leak=leak, weight=weight, log_scale=log_scale)

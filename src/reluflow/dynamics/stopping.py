@@ -69,22 +69,22 @@ class Stationary(AbstractStoppingRule):
         Samples of output 0, on which no neuron is active, pull on nothing: against their constant force a network that
         grows for ever on the others would look stationary.
         """
-        loss = run.problem.loss
-        if not loss.fades:
+        loss, bias = run.problem.loss, run.network().b if run.problem.network.b is not None else None
+        if not loss.fades or run.problem.moves_output_bias:  # every sample pulls on a bias that is trained
             return log_rate
-        labels, outputs = run.problem.dataset.y, run.outputs()
+        labels, outputs = run.problem.dataset.y, run.outputs() - (0.0 if bias is None else bias)
         is_acting = is_acted_on(outputs)
         if is_acting.all() or not is_acting.any():
             return log_rate
-        log_forces = loss.log_force(outputs[is_acting], labels[is_acting])
-        return float(np.log(loss.sample_weight(labels.size)) + np.logaddexp.reduce(log_forces))
+        log_forces = loss.log_force(run.outputs()[is_acting], labels[is_acting])
+        return float(np.log(loss.sample_weight(len(labels))) + np.logaddexp.reduce(log_forces, axis=None))
 
     def _is_fitted(self, run: AbstractRun) -> bool:
-        loss, labels = run.problem.loss, run.problem.dataset.y
+        loss, dataset = run.problem.loss, run.problem.dataset
         if loss.is_classification:
             return False
         # labels that are all 0 leave nothing to fit but the start itself
-        nothing_fitted = loss.total(np.zeros_like(labels), labels) or run.problem.initial_loss
+        nothing_fitted = loss.total(dataset.zero_outputs(), dataset.y) or run.problem.initial_loss
         return run.loss() <= self.loss_rtol * nothing_fitted
 
 
@@ -109,7 +109,7 @@ class DirectionConverged(AbstractStoppingRule):
         return self._check
 
     def _check(self, run: AbstractRun) -> Outcome | None:
-        is_fitted = bool(np.all(run.outputs() * run.problem.dataset.y >= self.margin))
+        is_fitted = bool(np.all(run.problem.loss.margins(run.outputs(), run.problem.dataset.y) >= self.margin))
         return Outcome.DIRECTION_CONVERGED if is_fitted and run.gradient().turning <= self.atol else None
 
 
@@ -203,6 +203,9 @@ class AtTime(AbstractStoppingRule):
         return self.time
 
 
+LONGEST_WAIT = 4.0  # seconds of the clock for each second of processor time that a run is allowed
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What a run may cost; no part of what it computes.
@@ -213,8 +216,9 @@ class Allowance:
     Parameters
     ----------
     seconds
-        Of computing, from the call of `train`; compiling is not counted. A step is not broken off, so the run may take
-        one longer.
+        Processor time of the thread that called `train`, so that a busy machine ends a run where an idle one does;
+        compiling is not counted. By the clock a run may take `LONGEST_WAIT` times as long, for what waits (for an
+        accelerator, or for a core) must end too. A step is not broken off, so the run may take one longer.
     steps
         Of the whole run, those of earlier calls included.
 
@@ -238,20 +242,25 @@ class Allowance:
     def start(self) -> Check:
         """A function that gives the outcome if nothing is left, else None; the clock starts now."""
         from reluflow.compilation.clock import computing_time  # loads Numba, which a run does anyway
+        from reluflow.processor_time import ProcessorTime
 
-        end = computing_time() + self.seconds
+        allowed, end = ProcessorTime(self.seconds), computing_time() + LONGEST_WAIT * self.seconds
 
         def check(run: AbstractRun) -> Outcome | None:
             if run.steps >= self.steps:
                 return Outcome.MAX_STEPS
-            return Outcome.MAX_SECONDS if computing_time() >= end else None
+            return Outcome.MAX_SECONDS if allowed.is_spent or computing_time() >= end else None
 
         return check
 
 
 def is_acted_on(outputs: FloatArray) -> BoolArray:
-    """Which samples have an output beyond rounding; 0 where no neuron is active, or all slide along the boundary."""
-    return np.asarray(np.abs(outputs) > 1e-9 * np.max(np.abs(outputs), initial=0.0))
+    """Which samples have an output beyond rounding; 0 where no neuron is active, or all slide along the boundary.
+
+    Of outputs without their bias, shape (n,) or (n, K).
+    """
+    sizes = np.abs(outputs) if outputs.ndim == 1 else np.max(np.abs(outputs), axis=1)
+    return np.asarray(sizes > 1e-9 * np.max(sizes, initial=0.0))
 
 
 def _check_positive(name: str, value: float) -> None:

@@ -31,12 +31,17 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
     xr = _xarray()
     problem, start, end = trajectory.problem, trajectory.problem.network, trajectory.network
     snapshots, networks = trajectory.snapshots, [snapshot.network for snapshot in trajectory.snapshots]
+    several = ("output",) if problem.num_outputs > 1 else ()
+    letter = "v" if several else "a"
+    labels = ("sample", *several) if problem.dataset.y.ndim == 2 else ("sample",)
     unknown = np.full(start.num_neurons, np.nan)
     sizes = [unknown if s.log_sizes is None else s.log_sizes for s in snapshots]
     places = {
         "record": len(trajectory.times), "sample": problem.dataset.n, "dimension": start.d, "neuron": start.num_neurons,
         "snapshot": len(snapshots), "event": len(trajectory.events.times),
     }  # fmt: skip
+    if several or start.b is not None:
+        places["output"] = problem.num_outputs
 
     def each(values: list[Any], *dimensions: str) -> tuple[tuple[str, ...], FloatArray]:
         """One value for each snapshot, also where there is none."""
@@ -47,21 +52,21 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "time": ("record", trajectory.times),
         "log_time": ("record", trajectory.log_times),
         "loss": ("record", trajectory.losses),
-        "outputs": (("record", "sample"), trajectory.outputs),
+        "outputs": (("record", "sample", *several), trajectory.outputs),
         "X": (("sample", "dimension"), problem.dataset.X),
-        "y": ("sample", problem.dataset.y),
+        "y": (labels, problem.dataset.y),
         "weight": ("neuron", start.weight),
         "initial_w": (("neuron", "dimension"), start.w),
-        "initial_a": ("neuron", start.a),
+        f"initial_{letter}": (("neuron", *several), start.v if several else start.a),
         "final_w": (("neuron", "dimension"), end.w),
-        "final_a": ("neuron", end.a),
+        f"final_{letter}": (("neuron", *several), end.v if several else end.a),
         "snapshot_time": each([s.time for s in snapshots]),
         "snapshot_log_time": each([s.log_time for s in snapshots]),
         "snapshot_step": ("snapshot", np.array([s.step for s in snapshots], dtype=np.int64)),
         "snapshot_loss": each([s.loss for s in snapshots]),
-        "snapshot_outputs": each([s.outputs for s in snapshots], "sample"),
+        "snapshot_outputs": each([s.outputs for s in snapshots], "sample", *several),
         "snapshot_w": each([network.w for network in networks], "neuron", "dimension"),
-        "snapshot_a": each([network.a for network in networks], "neuron"),
+        f"snapshot_{letter}": each([network.v for network in networks], "neuron", *several),
         "snapshot_log_sizes": each(sizes, "neuron"),
         "snapshot_log_scale": each([network.log_scale for network in networks]),
         "event_neuron": ("event", trajectory.events.neurons),
@@ -69,6 +74,9 @@ def to_xarray(trajectory: Trajectory) -> xarray.Dataset:
         "event_time": ("event", trajectory.events.times),
         "event_code": ("event", trajectory.events.codes),
     }
+    if start.b is not None and end.b is not None:
+        variables |= {"initial_b": ("output", start.b), "final_b": ("output", end.b)}
+        variables["snapshot_b"] = each([network.b for network in networks], "output")
     # what plots are drawn over
     along = ("time", "log_time", "snapshot_time", "event_neuron", "event_sample", "event_time")
     coordinates = {name: np.arange(length) for name, length in places.items()}
@@ -89,12 +97,12 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
     values = {str(name): np.asarray(labelled[name].values) for name in labelled.variables}
     start = Network(
         values["initial_w"],
-        values["initial_a"],
+        **_output_layer(values, "initial"),
         leak=scalars["leak"],
         weight=values["weight"],
         log_scale=scalars["initial_log_scale"],
     )
-    end = start.replace(w=values["final_w"], a=values["final_a"], log_scale=scalars["final_log_scale"])
+    end = start.replace(w=values["final_w"], **_output_layer(values, "final"), log_scale=scalars["final_log_scale"])
     data = Dataset(values["X"], values["y"], **scalars["dataset"])
     loss = loss_named(scalars["loss"], reduction=scalars["reduction"], factor=scalars["factor"])
     snapshots = tuple(
@@ -103,7 +111,9 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
             loss=float(values["snapshot_loss"][k]),
             outputs=values["snapshot_outputs"][k],
             network=start.replace(
-                w=values["snapshot_w"][k], a=values["snapshot_a"][k], log_scale=float(values["snapshot_log_scale"][k])
+                w=values["snapshot_w"][k],
+                **{name: value[k] for name, value in _output_layer(values, "snapshot").items()},
+                log_scale=float(values["snapshot_log_scale"][k]),
             ),
             log_time=float(values["snapshot_log_time"][k]),
             step=int(values["snapshot_step"][k]),
@@ -118,6 +128,7 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
             start,
             weight_decay=scalars.get("weight_decay", 0.0),
             trains_output_layer=scalars.get("trains_output_layer", True),
+            trains_output_bias=scalars.get("trains_output_bias", True),
         ),
         method=scalars["method"],
         law=Law(scalars["law"]),
@@ -142,6 +153,11 @@ def from_xarray(labelled: xarray.Dataset) -> Trajectory:
         force_evaluations=scalars["force_evaluations"],
         balancedness_drift=scalars["balancedness_drift"],
     )
+
+
+def _output_layer(values: dict[str, Any], moment: str) -> dict[str, Any]:
+    """Output weights, as `a` or `v`, and the bias where there is one."""
+    return {name: values[key] for name in ("a", "v", "b") if (key := f"{moment}_{name}") in values}
 
 
 def _sizes(values: dict[str, Any], k: int) -> FloatArray | None:
@@ -208,12 +224,14 @@ def _scalars(trajectory: Trajectory) -> dict[str, Any]:
             "task": str(problem.dataset.task),
             "name": problem.dataset.name,
             "provenance": problem.dataset.provenance,
+            **({} if problem.dataset.classes is None else {"classes": list(problem.dataset.classes)}),
         },
         "loss": problem.loss.name,
         "reduction": problem.loss.reduction,
         "factor": problem.loss.factor,
         "weight_decay": problem.weight_decay,
         "trains_output_layer": bool(problem.trains_output_layer),
+        **({} if problem.network.b is None else {"trains_output_bias": bool(problem.trains_output_bias)}),
         "leak": problem.network.leak,
         "initial_log_scale": problem.network.log_scale,
         "final_log_scale": trajectory.network.log_scale,

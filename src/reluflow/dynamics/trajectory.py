@@ -179,7 +179,7 @@ class Trajectory(RowsToFrame):
     steps, force_evaluations
         What it cost.
     balancedness_drift
-        Largest change of a_j^2 - |w_j|^2, relative to the neuron's largest squared norm so far.
+        Largest change of $a_j^2 - |w_j|^2$, relative to the neuron's largest squared norm so far.
     frames
         Networks on the way, thinned; see `Keep.thinned`.
     measured
@@ -225,7 +225,7 @@ class Trajectory(RowsToFrame):
 
     @property
     def predictions(self) -> FloatArray:
-        """h(x_k) at the end point, shape (n,)."""
+        """$h(x_k)$ at the end point, shape (n,)."""
         return self.network.outputs(self.problem.dataset.X)
 
     @property

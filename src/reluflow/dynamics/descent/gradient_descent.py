@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.dynamics.descent.dense_step import Weights, dense_step
 from reluflow.dynamics.descent.descent_kernels import (
     BLOCK,
     Descent,
     descend_on_all_cores,
-    minimum_norm_pull,
     outputs_of_blocks,
 )
 from reluflow.dynamics.descent.descent_kernels import descend as descend_on_one_core
@@ -52,10 +52,12 @@ class AbstractFullBatchDescent(AbstractSolver):
 
 @dataclass(frozen=True)
 class GradientDescent(AbstractFullBatchDescent):
-    """w becomes w + lr a D and a becomes a + lr <w, D>, both from the same (w, a); D = sum_k slope_k r_k x_k.
+    r"""$w$ becomes $w + \eta a D$ and $a$ becomes $a + \eta \langle w, D\rangle$, both from the same $(w, a)$.
 
-    With weight decay lambda the weights on the right are (1 - lr lambda) w and (1 - lr lambda) a; a frozen output layer
-    leaves a as it is (see `TrainingProblem`).
+    Here $\eta$ is the learning rate and $D = \sum_k \eta_k r_k x_k$ with the slopes $\eta_k$ of the activation. With
+    weight decay $\lambda$ the weights on the right are $(1 - \eta \lambda) w$ and $(1 - \eta \lambda) a$; a frozen
+    output layer leaves $a$ as it is (see `TrainingProblem`). With $K$ outputs $v$ stands for $a$ and $D$ is a matrix:
+    $w$ becomes $w + \eta D v$ and $v$ becomes $v + \eta D^\top w$. An output bias $b$ becomes $b + \eta \sum_k r_k$.
 
     A neuron's own weight does not enter its step: a neuron of weight 2 moves like each of two equal neurons. The same
     run gives the same numbers bit for bit, on any number of cores.
@@ -63,16 +65,17 @@ class GradientDescent(AbstractFullBatchDescent):
     Parameters
     ----------
     lr
-        Learning rate; iteration k is at time lr * k of the gradient flow of the same objective. The mean of
-        (h - y)^2 is twice the mean square loss: `SquareLoss(factor=2)`, or the time doubles.
+        Learning rate; iteration $k$ is at time $k$ times `lr` of the gradient flow of the same objective. The mean of
+        $(h - y)^2$ is twice the mean square loss: `SquareLoss(factor=2)`, or the time doubles.
     iterations
         How many.
     slope_at_zero
-        Slope of the activation at <w, x> = 0: a number in [leak, 1], "minimum-norm" for the shortest D, or by
-        default the leak.
+        Slope of the activation at $\langle w, x\rangle = 0$: a number in [leak, 1], "minimum-norm" for the shortest
+        $D$, or by default the leak.
     loss_scaled
         Whether the rate becomes lr c l(0) / L once L is below c l(0), as every sample is then rightly classified
-        (c is the weight of a sample, so c l(0) = ln 2 / n for the mean logistic loss).
+        (c is the weight of a sample, so c l(0) = ln 2 / n for the mean logistic loss, and for softmax, whose l(0) is
+        taken at a tie of two classes).
 
     Examples
     --------
@@ -90,7 +93,8 @@ class GradientDescent(AbstractFullBatchDescent):
     """
 
     def start(self, problem: TrainingProblem) -> DescentRun:
-        kind = FusedRun if problem.dataset.d <= _LARGEST_FUSED_DIMENSION else DenseRun
+        is_fused = problem.has_single_output and problem.dataset.d <= _LARGEST_FUSED_DIMENSION
+        kind = FusedRun if is_fused else DenseRun
         return kind(problem, self._descent(problem), iterations=int(self.iterations))
 
 
@@ -132,11 +136,11 @@ class FusedRun(DescentRun):
 
 
 class DenseRun(DescentRun):
-    """Matrix products over all neurons and samples, for high dimension."""
+    """Matrix products over all neurons and samples, for high dimension, several outputs and an output bias."""
 
     def __init__(self, problem: TrainingProblem, descent: Descent, *, iterations: int) -> None:
         super().__init__(problem, descent, iterations=iterations)
-        self._state = (self.start_network.w, self.start_network.a)
+        self._state = Weights.of(self.start_network)
         self._products = self.start_network.pre_activations(problem.dataset.X)
 
     @property
@@ -144,49 +148,24 @@ class DenseRun(DescentRun):
         return ("_state", "_products")
 
     def _iterate(self, count: int) -> None:
-        loss, dataset = self.problem.loss, self.problem.dataset
+        loss, dataset, moves_bias = self.problem.loss, self.problem.dataset, self.problem.moves_output_bias
         for _ in range(count):
             if (rate := self.rate()) == 0.0:
                 break
             forces = loss.forces(self.outputs(), dataset.y)
-            state = dense_step(*self._state, self._products, forces, dataset.X, rate, self._descent)
-            products = state[0] @ dataset.X.T
+            state = dense_step(
+                self._state, self._products, forces, dataset.X, rate, self._descent, moves_bias=moves_bias
+            )
+            products = state.w @ dataset.X.T
             iteration = self._clock[0] + 1.0
             elapsed = self._clock[1] + rate if self.loss_threshold > 0.0 else self.lr * iteration
             self._state, self._products, self._clock = state, products, np.array([iteration, elapsed])
 
     def outputs(self) -> FloatArray:
-        return network_outputs(self._products, self._state[1], self.start_network)
+        return self._state.outputs(self._products, self.start_network)
 
     def network(self) -> Network:
-        return self.start_network.replace(w=self._state[0], a=self._state[1])
-
-
-def dense_step(
-    w: FloatArray,
-    a: FloatArray,
-    products: FloatArray,
-    forces: FloatArray,
-    samples: FloatArray,
-    rate: float,
-    descent: Descent,
-) -> tuple[FloatArray, FloatArray]:
-    """One simultaneous step of (w, a) from the products <w_j, x_k>, shape (num_neurons, n)."""
-    pulls = (np.where(products > 0, 1.0, descent.leak) * forces) @ samples  # (num_neurons, d)
-    if descent.slope_at_zero != descent.leak:
-        for j in np.flatnonzero(np.any(products == 0, axis=1)):
-            if np.isnan(descent.slope_at_zero):
-                minimum_norm_pull(w[j], forces, samples, descent.leak, pulls[j])
-            else:
-                pulls[j] += (descent.slope_at_zero - descent.leak) * (forces * (products[j] == 0)) @ samples
-    kept = 1.0 - rate * descent.weight_decay
-    new_a = kept * a + rate * np.einsum("jd,jd->j", w, pulls) if descent.trains_output_layer else a
-    return kept * w + rate * (a[:, None] * pulls), new_a
-
-
-def network_outputs(products: FloatArray, a: FloatArray, network: Network) -> FloatArray:
-    """h(x_k) from the products <w_j, x_k> and the output weights."""
-    return np.asarray((network.weight * a) @ np.maximum(products, network.leak * products))
+        return self._state.network(self.start_network)
 
 
 def check_descent(lr: float, iterations: int, slope_at_zero: SlopeAtZero) -> None:
@@ -229,7 +208,7 @@ def descent_of(
             f"`lr` must be below 1 / weight decay = {1.0 / problem.weight_decay:g}, got {lr:g}: a step would turn "
             "every neuron around."
         )
-    at_origin = float(loss.value(np.zeros(1), np.ones(1))[0])
+    tie = loss.value(np.zeros((1, 2)), np.zeros(1)) if loss.is_coupled else loss.value(np.zeros(1), np.ones(1))
     return Descent(
         samples=np.array(dataset.X),
         labels=np.array(dataset.y),
@@ -238,7 +217,7 @@ def descent_of(
         leak=leak,
         slope_at_zero=slope_value(slope_at_zero, leak),
         lr=float(lr),
-        loss_threshold=loss.sample_weight(dataset.n) * at_origin if loss_scaled else 0.0,
+        loss_threshold=loss.sample_weight(dataset.n) * float(tie[0]) if loss_scaled else 0.0,
         trains_output_layer=trains_output_layer and problem.trains_output_layer,
         weight_decay=float(problem.weight_decay),
     )

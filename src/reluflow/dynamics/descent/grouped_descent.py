@@ -13,6 +13,7 @@ from reluflow.dynamics.descent.descent_run import DescentRun
 from reluflow.dynamics.descent.gradient_descent import AbstractFullBatchDescent, to_blocks
 from reluflow.dynamics.descent.grouped_descent_kernels import descend_in_groups, neurons_as_they_are, place_in_table
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.errors import InvalidInputError
 from reluflow.losses.compiled import compiled
 from reluflow.network import Network
 
@@ -41,6 +42,11 @@ class GroupedGradientDescent(AbstractFullBatchDescent):
     """
 
     def start(self, problem: TrainingProblem) -> GroupedRun:
+        if not problem.has_single_output:
+            raise InvalidInputError(
+                "`problem` must have one output and no output bias for grouped descent, got "
+                f"{problem.variant}; `GradientDescent` takes any."
+            )
         return GroupedRun(problem, self._descent(problem), iterations=int(self.iterations))
 
     def describe(self) -> str:

@@ -8,15 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.dynamics.descent.dense_step import Weights, dense_step
 from reluflow.dynamics.descent.descent_kernels import Descent
 from reluflow.dynamics.descent.descent_run import LARGEST_WEIGHT, DescentRun, SlopeAtZero, check_count
-from reluflow.dynamics.descent.gradient_descent import (
-    check_descent,
-    dense_step,
-    descent_of,
-    describe_rate,
-    network_outputs,
-)
+from reluflow.dynamics.descent.gradient_descent import check_descent, descent_of, describe_rate
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.trajectory import Law
@@ -94,7 +89,7 @@ class StochasticRun(DescentRun):
         self._batches_per_epoch = -(-problem.dataset.n // batch)
         self._rng = np.random.default_rng(seed)
         self._order = np.arange(problem.dataset.n)
-        self._state = (self.start_network.w, self.start_network.a)
+        self._state = Weights.of(self.start_network)
         self._batch_loss = replace(problem.loss, reduction="mean")  # the mean over whatever the batch holds
         is_sum = problem.loss.reduction == "sum"
         self._force_factor = float(problem.dataset.n) if is_sum else 1.0
@@ -105,7 +100,7 @@ class StochasticRun(DescentRun):
 
     def _is_finite(self) -> bool:
         """As for every descent, from the weights: outputs on all samples would cost as much as many batches."""
-        return all(bool(np.all(np.abs(part) < LARGEST_WEIGHT)) for part in self._state)
+        return all(part is None or bool(np.all(np.abs(part) < LARGEST_WEIGHT)) for part in self._state)
 
     def _iterate(self, count: int) -> None:
         dataset = self.problem.dataset
@@ -116,14 +111,17 @@ class StochasticRun(DescentRun):
                 self._order = self._rng.permutation(dataset.n)
             chosen = self._order[first : first + self._batch]
             samples = dataset.X[chosen]
-            products = self._state[0] @ samples.T
-            outputs = network_outputs(products, self._state[1], self.start_network)
+            products = self._state.w @ samples.T
+            outputs = self._state.outputs(products, self.start_network)
             forces = self._force_factor * self._batch_loss.forces(outputs, dataset.y[chosen])
-            state = dense_step(*self._state, products, forces, samples, self.lr, self._descent)
+            state = dense_step(
+                *(self._state, products, forces, samples, self.lr, self._descent),
+                moves_bias=self.problem.moves_output_bias,
+            )
             self._state, self._clock = state, np.array([iteration + 1.0, self.lr * (iteration + 1)])
 
     def outputs(self) -> FloatArray:
-        return network_outputs(self._state[0] @ self.problem.dataset.X.T, self._state[1], self.start_network)
+        return self._state.outputs(self._state.w @ self.problem.dataset.X.T, self.start_network)
 
     def network(self) -> Network:
-        return self.start_network.replace(w=self._state[0], a=self._state[1])
+        return self._state.network(self.start_network)

@@ -1,0 +1,70 @@
+"""ForcePredictor: a guess of the forces on the next macro step from those of the last one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import BoolArray, FloatArray
+from reluflow.dynamics.collocation.radau import RadauRule
+from reluflow.dynamics.collocation.tuning import SHORT_STEP
+
+
+class ForcePredictor:
+    """Polynomials of several degrees through the last step, by least squares, of which the best so far is continued.
+
+    The interpolant itself continues badly: the small misfit that kinks leave between its nodes grows a hundredfold
+    outside. How well each degree would have foretold a step is seen when the step is done.
+
+    Parameters
+    ----------
+    rule
+        The nodes.
+    """
+
+    def __init__(self, rule: RadauRule) -> None:
+        self._rule = rule
+        self._degree = len(rule.nodes) - 1
+        self._places = np.concatenate([[0.0], rule.nodes])
+        table = self._places[:, None] ** np.arange(len(self._places))
+        self._fits = [np.linalg.pinv(table[:, : degree + 1]) for degree in range(self._degree + 1)]
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew: forces have become relative to something else."""
+        self._values: FloatArray | None = None
+        self._start, self._length = 0.0, 1.0
+        self._foreseen: tuple[FloatArray, float, float] | None = None
+
+    def narrow(self, which: BoolArray) -> None:
+        """Go on with some of the samples."""
+        if self._values is not None:
+            self._values = self._values[:, which]
+        self._foreseen = None
+
+    def foresee(self, coefficients: FloatArray, time: float, length: float) -> None:
+        """Take the forces, as powers, of a step that was not exact enough: good guesses for what it covers."""
+        self._foreseen = (coefficients, time, length)
+
+    def guess(self, time: float, length: float) -> FloatArray | None:
+        """Forces at the nodes of a step that starts at a time, shape (q, n); None where there is nothing to go by."""
+        if self._foreseen is not None:
+            coefficients, start, covered = self._foreseen
+            if time + length <= start + covered * (1.0 + 1e-6):
+                return self._rule.values(coefficients, (time - start + self._rule.nodes * length) / covered)
+        if self._values is None:
+            return None
+        return self._continued(self._degree, time, length)
+
+    def learn(self, forces: FloatArray, at_nodes: FloatArray, time: float, length: float, *, is_cut: bool) -> None:
+        """Take a step that was made: forces at its start and at its nodes."""
+        if self._values is not None:
+            misses = [np.max(np.abs(self._continued(p, time, length) - at_nodes)) for p in range(len(self._fits))]
+            self._degree = int(np.argmin(misses))
+        if self._values is None or not is_cut or length >= SHORT_STEP * self._length:
+            self._values = np.vstack([forces, at_nodes])
+            self._start, self._length = time, length
+
+    def _continued(self, degree: int, time: float, length: float) -> FloatArray:
+        assert self._values is not None
+        powers = self._fits[degree] @ self._values
+        return self._rule.values(powers, (time - self._start + self._rule.nodes * length) / self._length)

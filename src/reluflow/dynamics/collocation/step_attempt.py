@@ -1,0 +1,24 @@
+"""StepAttempt: a step of a run that is being tried."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class StepAttempt:
+    """A step that is tried: its length in rescaled time, and what it must keep to.
+
+    `is_cut` is whether it was shortened for a reason that says nothing about the next one; `left` is the time up to
+    `limit`, which it must not pass.
+    """
+
+    length: float
+    is_cut: bool
+    tolerance: float
+    left: float
+    limit: float
+
+    def cut(self, length: float) -> None:
+        """Try a shorter step, to end at some place."""
+        self.length, self.is_cut = length, True

@@ -1,0 +1,242 @@
+"""Machine-code kernel that takes light crossers through a step one by one, on the propagators of the groups they visit.
+
+A neuron too light to bend the forces within a step need not end the step: its path is known from the propagators of
+the group it leaves and of the group it enters, so only the neuron itself is touched.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from reluflow.arrays import (
+    BoolVector,
+    FloatArray,
+    FloatCube,
+    FloatMatrix,
+    FloatVector,
+    IntArray,
+    IntCube,
+    IntMatrix,
+    IntVector,
+)
+from reluflow.compilation.kernel import kernel
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
+from reluflow.dynamics.event_driven.step_kernels import some_columns_at
+from reluflow.dynamics.event_driven.tuning import UNCLEAR
+from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root, value_at
+from reluflow.dynamics.shared.flow_kernels import Layout
+from reluflow.geometry.boundary.events import DEATH, REFRACTION, SIGN_CHANGE, SLIDE_ENTRY
+from reluflow.geometry.boundary.tolerance import ROUNDING
+
+
+class Arrivals(NamedTuple):
+    """Neurons that stand on a wall each (wall B: at a = 0), and when they arrived, as fractions of the step."""
+
+    neurons: IntVector
+    walls: IntVector
+    thetas: FloatVector
+
+
+class Course(NamedTuple):
+    """What a neuron that crosses within a step is carried by; G groups, B walls, C columns."""
+
+    dense: FloatCube  # (8, C, d + 1) the columns along the step, in Bernstein form as the next two
+    pulls: FloatCube  # (G, B, 5) <D_g, normal>
+    jumps: FloatMatrix  # (B, 5) the jump of the pull across a wall
+    is_dead: BoolVector  # (G,) whether nothing pulls there
+    pass_to: IntMatrix  # (G, B) the group beyond a wall, -1 where there is none
+    slide_to: IntCube  # (G, B, 2) the group on it with a < 0 and a > 0, or -1
+
+
+@kernel()
+def _frame_at(dense: FloatCube, first: int, theta: float) -> FloatArray:
+    """Rows of one frame at a fraction of the step."""
+    return some_columns_at(dense, first, dense.shape[2], theta)
+
+
+@kernel()
+def _coefficients_in(frame: FloatMatrix, z: FloatVector) -> FloatArray:
+    """The row c with c @ frame = z, for a frame that is a Lorentz transformation up to the error of a step.
+
+    The exact inverse J F^T J serves as approximate one, and its defect is iterated away, so that a neuron put on a wall
+    stays on it in the coordinates of its new group.
+    """
+    width = z.shape[0]
+    solution = np.zeros(width)
+    residual = np.empty(width)
+    for i in range(width):
+        residual[i] = z[i]
+    for _ in range(3):
+        for e in range(width):
+            total = -frame[e, width - 1] * residual[width - 1]
+            for i in range(width - 1):
+                total += frame[e, i] * residual[i]
+            solution[e] += -total if e == width - 1 else total
+        for i in range(width):
+            residual[i] = z[i]
+            for e in range(width):
+                residual[i] -= solution[e] * frame[e, i]
+    return solution
+
+
+@kernel()
+def _restrict(polynomial: FloatVector, theta: float) -> None:
+    """Bernstein coefficients over [theta, 1] instead of [0, 1], in place."""
+    size = polynomial.shape[0]
+    for level in range(size - 1):
+        for b in range(size - 1 - level):
+            polynomial[b] = (1.0 - theta) * polynomial[b] + theta * polynomial[b + 1]
+
+
+@kernel()
+def _next_crossing(
+    shape: FloatVector, g: int, output_sign: int, theta: float, dense: FloatCube, layout: Layout
+) -> tuple[float, int]:
+    """First crossing after `theta` of a neuron with coefficients `shape` in the frame of group g."""
+    num_walls, d = layout.normals.shape
+    first = layout.starts[g]
+    path = np.zeros((8, d + 1))
+    size = 0.0
+    for e in range(d + 1):
+        size += shape[e] ** 2
+        for p in range(8):
+            for i in range(d + 1):
+                path[p, i] += shape[e] * dense[p, first + e, i]
+    tolerance = ROUNDING * np.sqrt(size)
+    best, wall = NO_ROOT, -1
+    polynomial = np.empty(8)
+    for b in range(num_walls + 1):
+        side = output_sign if b == num_walls else layout.sides[g, b]
+        if side == 0:
+            continue
+        for p in range(8):
+            total = path[p, d]
+            if b < num_walls:
+                total = 0.0
+                for i in range(d):
+                    total += layout.normals[b, i] * path[p, i]
+            polynomial[p] = side * total
+        _restrict(polynomial, theta)
+        root = first_root(polynomial, tolerance)
+        if root <= 1.0:
+            root = theta + (1.0 - theta) * root
+            if root < best:
+                best, wall = root, b
+    return best, wall
+
+
+@kernel()
+def carry_crossers(
+    commit: bool, stop: float, arrivals: Arrivals, course: Course, layout: Layout, members: Members
+) -> tuple[float, IntArray, FloatArray, IntArray, IntArray, FloatArray, IntArray]:
+    """Follow each crosser from group to group until `stop`, and write it down if `commit`.
+
+    Returns the first fraction of the step at which some crosser needs exact treatment (an unknown group, an unclear
+    case), each crosser's pending wall and fraction, and the events: neuron, wall, fraction, code.
+    """
+    crossers, walls, thetas = arrivals.neurons, arrivals.walls, arrivals.thetas
+    dense, pulls, jumps, is_dead = course.dense, course.pulls, course.jumps, course.is_dead
+    pass_to, slide_to = course.pass_to, course.slide_to
+    group, shapes, mass, output_sign = members.group, members.shapes, members.mass, members.output_sign
+    num_walls, d = layout.normals.shape
+    trouble = NO_ROOT
+    pending_wall = np.empty(crossers.shape[0], dtype=np.int64)
+    pending_theta = np.empty(crossers.shape[0])
+    pending_wall[:] = -1
+    pending_theta[:] = NO_ROOT
+    capacity = 2 * crossers.shape[0] + 16
+    neurons = np.empty(capacity, dtype=np.int64)
+    event_walls = np.empty(capacity, dtype=np.int64)
+    event_thetas = np.empty(capacity)
+    codes = np.empty(capacity, dtype=np.int64)
+    count = 0
+    z = np.empty(d + 1)
+    shape = np.empty(d + 1)
+    for index in range(crossers.shape[0]):
+        j = crossers[index]
+        g = group[j]
+        theta, wall = thetas[index], walls[index]
+        sign = output_sign[j]
+        for e in range(d + 1):
+            shape[e] = shapes[j, e]
+        if theta >= stop:
+            pending_wall[index], pending_theta[index] = wall, theta
+            continue
+        moved = False
+        rounds = 0
+        while theta < stop:
+            rounds += 1
+            is_sliding = layout.tangent_starts[g + 1] > layout.tangent_starts[g]
+            target, code = -1, 0
+            if rounds <= 64 and not is_sliding:
+                if wall == num_walls:
+                    target, code = g, SIGN_CHANGE
+                else:
+                    side = layout.sides[g, wall]
+                    jump = value_at(jumps[wall], theta)
+                    here = sign * value_at(pulls[g, wall], theta)
+                    there = here - side * sign * jump
+                    strength = 0.0
+                    for b in range(num_walls):
+                        strength = max(strength, abs(pulls[g, b, 0]))
+                    strength = max(strength, abs(jump))
+                    beyond = pass_to[g, wall]
+                    if side * here < -UNCLEAR * strength:
+                        if beyond >= 0 and is_dead[beyond]:
+                            target, code = beyond, DEATH
+                        elif side * there < -UNCLEAR * strength:
+                            target, code = beyond, REFRACTION
+                        elif side * there > UNCLEAR * strength:
+                            target, code = slide_to[g, wall, 1 if sign > 0 else 0], SLIDE_ENTRY
+            if target < 0 or layout.frame_of_group[target] < 0:
+                trouble = min(trouble, theta)
+                break
+            if code == SIGN_CHANGE:
+                sign = -sign
+            else:
+                frame = _frame_at(dense, layout.starts[g], theta)
+                for i in range(d + 1):
+                    z[i] = 0.0
+                    for e in range(d + 1):
+                        z[i] += shape[e] * frame[e, i]
+                height = 0.0
+                for i in range(d):
+                    height += layout.normals[wall, i] * z[i]
+                for i in range(d):
+                    z[i] -= height * layout.normals[wall, i]
+                coefficients = _coefficients_in(_frame_at(dense, layout.starts[target], theta), z)
+                for e in range(d + 1):
+                    shape[e] = coefficients[e]
+            if commit:
+                if count == neurons.shape[0]:  # room for as many again
+                    neurons = np.concatenate((neurons, neurons))
+                    event_walls = np.concatenate((event_walls, event_walls))
+                    event_thetas = np.concatenate((event_thetas, event_thetas))
+                    codes = np.concatenate((codes, codes))
+                neurons[count], event_walls[count], event_thetas[count], codes[count] = j, wall, theta, code
+                count += 1
+            g = target
+            moved = True
+            watched = sign if members.can_change_sign[j] else 0
+            theta, wall = _next_crossing(shape, g, watched, theta, dense, layout)
+        pending_wall[index], pending_theta[index] = wall, theta
+        if commit and moved:
+            for p in range(d + 1):
+                for q in range(d + 1):
+                    layout.moments[layout.frame_of_group[group[j]], p, q] -= mass[j] * shapes[j, p] * shapes[j, q]
+                    layout.moments[layout.frame_of_group[g], p, q] += mass[j] * shape[p] * shape[q]
+            for e in range(d + 1):
+                shapes[j, e] = shape[e]
+            group[j] = g
+            output_sign[j] = sign
+    return (
+        trouble,
+        pending_wall,
+        pending_theta,
+        neurons[:count],
+        event_walls[:count],
+        event_thetas[:count],
+        codes[:count],
+    )

@@ -1,0 +1,266 @@
+"""Machine-code kernels that find who crosses a wall within a step, and when a slide ends.
+
+A pre-activation along a step is a polynomial in Bernstein form, whose first root is found whatever its shape; so
+nothing is missed, double crossings included.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, FloatCube, FloatMatrix, FloatVector, IntArray, IntMatrix, IntVector, SignVector
+from reluflow.compilation.kernel import kernel
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members
+from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.shared.flow_kernels import Layout, add_wall_pulls, wall_forces
+from reluflow.geometry.boundary.tolerance import ROUNDING
+
+
+@kernel()
+def scan_columns(coefficients: FloatCube, layout: Layout, output_signs: SignVector) -> tuple[FloatArray, IntArray]:
+    """First crossing of every neuron column: its fraction of the step (or `NO_ROOT`) and its wall, shapes (C,).
+
+    Wall B stands for a = 0 and is looked at where `output_signs` is not 0.
+    """
+    num_columns, width = coefficients.shape[1], coefficients.shape[2]
+    d, num_walls = width - 1, layout.normals.shape[0]
+    thetas = np.empty(num_columns)
+    walls = np.empty(num_columns, dtype=np.int64)
+    thetas[:] = NO_ROOT
+    walls[:] = -1
+    polynomial = np.empty(8)
+    for g in range(layout.sides.shape[0]):
+        if layout.frame_of_group[g] >= 0:
+            continue
+        for c in range(layout.starts[g], layout.starts[g + 1]):
+            size = 0.0
+            if layout.moves_outputs:
+                for i in range(width):
+                    size += coefficients[0, c, i] ** 2
+            else:  # a frozen a may be of any size beside w
+                for i in range(d):
+                    size += max(coefficients[0, c, i] ** 2, coefficients[7, c, i] ** 2)
+            tolerance = ROUNDING * np.sqrt(size)
+            for b in range(num_walls + 1):
+                side = output_signs[c] if b == num_walls else layout.sides[g, b]
+                if side == 0:
+                    continue
+                for p in range(8):
+                    total = 0.0
+                    if b == num_walls:
+                        total = coefficients[p, c, d]
+                    else:
+                        for i in range(d):
+                            total += layout.normals[b, i] * coefficients[p, c, i]
+                    polynomial[p] = side * total
+                theta = first_root(polynomial, tolerance)
+                if theta < thetas[c]:
+                    thetas[c] = theta
+                    walls[c] = b
+    return thetas, walls
+
+
+@kernel()
+def write_wall_rows(coefficients: FloatCube, first: int, normals: FloatMatrix, rows: FloatCube) -> None:
+    """For one frame, write the row vectors whose product with a neuron's coefficients is its pre-activation.
+
+    `rows` has shape (B + 1, 8, d + 1): one Bernstein polynomial per wall; the last wall is a = 0.
+    """
+    num_walls, d = normals.shape
+    for p in range(8):
+        for e in range(d + 1):
+            for b in range(num_walls):
+                total = 0.0
+                for i in range(d):
+                    total += normals[b, i] * coefficients[p, first + e, i]
+                rows[b, p, e] = total
+            rows[num_walls, p, e] = coefficients[p, first + e, d]
+
+
+@kernel()
+def write_reach(rows: FloatCube, reach: FloatVector) -> float:
+    """How far pre-activations of a neuron with coefficients of norm 1 can move in the step, per wall; the largest."""
+    largest = 0.0
+    for b in range(rows.shape[0]):
+        reach[b] = 0.0
+        for p in range(1, 8):
+            total = 0.0
+            for e in range(rows.shape[2]):
+                total += (rows[b, p, e] - rows[b, 0, e]) ** 2
+            reach[b] = max(reach[b], np.sqrt(total))
+        largest = max(largest, reach[b])
+    return largest
+
+
+@kernel()
+def _is_due(j: int, members: Members, growth: FloatVector) -> bool:
+    """Whether a neuron must be looked at in this step; none is where its group stands still."""
+    g = members.group[j]
+    return bool(growth[g] > 0.0 and members.expiry[j] <= members.path[g] + growth[g])
+
+
+@kernel()
+def scan_frames(
+    coefficients: FloatCube, layout: Layout, members: Members
+) -> tuple[FloatArray, IntArray, IntArray, IntArray, FloatArray]:
+    """First crossings of the neurons in frames, looking only at those whose slack may be used up.
+
+    Returns the growth of `path` in this step, the neurons looked at, and the crossers with their walls and fractions
+    of the step.
+    """
+    group, shapes = members.group, members.shapes
+    num_groups, num_walls = layout.sides.shape
+    width = coefficients.shape[2]
+    growth = np.zeros(num_groups)
+    reach = np.zeros((num_groups, num_walls + 1))
+    rows = np.zeros((num_groups, num_walls + 1, 8, width))
+    for g in range(num_groups):
+        if layout.frame_of_group[g] >= 0:
+            write_wall_rows(coefficients, layout.starts[g], layout.normals, rows[g])
+            growth[g] = write_reach(rows[g], reach[g])
+    num_looked = 0
+    looked = np.empty(group.shape[0], dtype=np.int64)
+    for j in range(group.shape[0]):
+        if _is_due(j, members, growth):
+            looked[num_looked] = j
+            num_looked += 1
+    crossers = np.empty(num_looked, dtype=np.int64)
+    walls = np.empty(num_looked, dtype=np.int64)
+    thetas = np.empty(num_looked)
+    num_crossers = 0
+    polynomial = np.empty(8)
+    for index in range(num_looked):
+        j = looked[index]
+        g = group[j]
+        size = 0.0
+        for e in range(width):
+            size += shapes[j, e] ** 2
+        size = np.sqrt(size)
+        tolerance = ROUNDING * size
+        best, wall = NO_ROOT, -1
+        for b in range(num_walls + 1):
+            side = layout.sides[g, b] if b < num_walls else members.output_sign[j] * members.can_change_sign[j]
+            if side == 0:
+                continue
+            start = 0.0
+            for e in range(width):
+                start += rows[g, b, 0, e] * shapes[j, e]
+            if side * start > reach[g, b] * size:
+                continue
+            for p in range(8):
+                total = 0.0
+                for e in range(width):
+                    total += rows[g, b, p, e] * shapes[j, e]
+                polynomial[p] = side * total
+            theta = first_root(polynomial, tolerance)
+            if theta < best:
+                best, wall = theta, b
+        if best <= 1.0:
+            crossers[num_crossers] = j
+            walls[num_crossers] = wall
+            thetas[num_crossers] = best
+            num_crossers += 1
+    return growth, looked[:num_looked], crossers[:num_crossers], walls[:num_crossers], thetas[:num_crossers]
+
+
+@kernel()
+def refresh_expiry(looked: IntVector, columns: FloatMatrix, layout: Layout, members: Members) -> None:
+    """Reset the slack of the neurons in `looked` from their pre-activations now, in place."""
+    shapes = members.shapes
+    num_walls, d = layout.normals.shape
+    z = np.empty(d + 1)
+    for index in range(looked.shape[0]):
+        j = looked[index]
+        g = members.group[j]
+        if layout.frame_of_group[g] < 0:
+            continue
+        first = layout.starts[g]
+        size = 0.0
+        for i in range(d + 1):
+            total = 0.0
+            for e in range(d + 1):
+                total += columns[first + e, i] * shapes[j, e]
+            z[i] = total
+            size += shapes[j, i] ** 2
+        slack = abs(z[d]) if members.can_change_sign[j] and members.output_sign[j] != 0 else np.inf
+        for b in range(num_walls):
+            if layout.sides[g, b] != 0:
+                total = 0.0
+                for i in range(d):
+                    total += layout.normals[b, i] * z[i]
+                slack = min(slack, abs(total))
+        members.expiry[j] = members.path[g] + slack / np.sqrt(size) if size > 0.0 else np.inf
+
+
+@kernel()
+def slide_margins(
+    forces: FloatVector, layout: Layout, pairs: IntMatrix, solvers: FloatMatrix, orientation: FloatVector
+) -> FloatArray:
+    """How far each sliding pull is from either end of its interval, shape (num_pairs, 2).
+
+    `pairs` lists (group, wall); `solvers` the matching rows of the pseudo-inverse that turn the pull of the other
+    walls into the pull q along this one; entry 0 is the distance to the positive side's pull, entry 1 to the
+    negative side's, both positive while the neuron slides (`orientation` is the sign of plus - minus).
+    """
+    d = layout.normals.shape[1]
+    plus, minus = wall_forces(forces, layout)
+    margins = np.empty((pairs.shape[0], 2))
+    pull = np.empty(d)
+    for row in range(pairs.shape[0]):
+        g, wall = pairs[row, 0], pairs[row, 1]
+        pull[:] = 0.0
+        add_wall_pulls(g, plus, minus, layout, pull)
+        q = 0.0
+        for i in range(d):
+            q -= solvers[row, i] * pull[i]
+        margins[row, 0] = orientation[row] * (plus[wall] - q)
+        margins[row, 1] = orientation[row] * (q - minus[wall])
+    return margins
+
+
+@kernel()
+def may_cross(
+    columns: FloatMatrix,
+    slopes: FloatCube,
+    step: float,
+    layout: Layout,
+    output_signs: SignVector,
+    members: Members,
+) -> tuple[bool, FloatArray]:
+    """Whether some neuron can reach a wall within the step, and how far those in frames can have moved, (G,).
+
+    A cheap bound, twice the largest stage slope; it spares the dense polynomial where that would find nothing.
+    """
+    num_columns, width = columns.shape
+    d, num_walls = width - 1, layout.normals.shape[0]
+    reach = np.zeros(layout.sides.shape[0])
+    has_frames = False
+    for c in range(num_columns):
+        fastest = 0.0
+        for s in range(13):
+            speed = 0.0
+            for i in range(width):
+                speed += slopes[s, c, i] ** 2
+            fastest = max(fastest, speed)
+        moved = 2.0 * step * np.sqrt(fastest)
+        g = layout.column_group[c]
+        if layout.frame_of_group[g] >= 0:
+            reach[g] += moved**2
+            has_frames = True
+            continue
+        if output_signs[c] != 0 and abs(columns[c, d]) <= moved:
+            return True, reach
+        for b in range(num_walls):
+            if layout.sides[g, b] != 0:
+                height = 0.0
+                for i in range(d):
+                    height += layout.normals[b, i] * columns[c, i]
+                if layout.sides[g, b] * height <= moved and moved > 0.0:
+                    return True, reach
+    for g in range(reach.shape[0]):
+        reach[g] = np.sqrt(reach[g])
+    if has_frames:
+        for j in range(members.group.shape[0]):
+            if _is_due(j, members, reach):
+                return True, reach
+    return False, reach

@@ -1,0 +1,389 @@
+"""GroupedNeurons: the neurons of a run, gathered by activation pattern and sliding walls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reluflow.arrays import FloatArray, IntArray, SignArray
+from reluflow.dynamics.event_driven.grouped_neurons_kernels import Members, heights_of, moment_of_group, through_frames
+from reluflow.dynamics.event_driven.tuning import FRAME_FROM, LARGE_FRAME, SPARE_GROUPS, WIDE
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.reading import lengths_of
+from reluflow.dynamics.shared.flow_kernels import Layout, counted_in_rate
+from reluflow.geometry.boundary.tolerance import GIVEN
+from reluflow.geometry.boundary.walls import Walls, orthonormal_rows
+from reluflow.losses.compiled import compiled
+
+BALANCED = 1e-15  # |a^2 - |w|^2| below this fraction of |z|^2 is rounding: the neuron is balanced, however it shrinks
+
+
+class GroupedNeurons:
+    """Mutable book-keeping of one run: who is in which group, and the columns the kernels integrate.
+
+    Neuron j is exp(`log_norm[j]`) times `shapes[j]` @ frame of its group, or exp(`log_norm[j]`) times `shapes[j]` in
+    a group whose columns are its neurons. A frame has as rows the images of the unit vectors under the group's
+    propagator since the frame was last reset.
+    """
+
+    def __init__(self, problem: TrainingProblem, walls: Walls) -> None:
+        network, dataset = problem.network, problem.dataset
+        self.walls = walls
+        self.leak = network.leak
+        self.weight = np.asarray(network.weight)
+        self.num_neurons, self.d = network.w.shape
+        self.is_wide = False
+        self._may_have_frames = problem.is_plain  # within a step their columns would leave the Lorentz group
+        self.keeps_balance = problem.trains_output_layer
+        self._constants: dict[str, Any] = {
+            "samples": np.array(dataset.X, order="C"),  # writeable: to Numba read-only arrays are another type
+            "labels": np.array(dataset.y, order="C"),
+            "loss": compiled(problem.loss),
+            "log_weight": float(np.log(problem.loss.sample_weight(dataset.n))),
+            "weight_decay": float(problem.weight_decay),
+            "moves_outputs": bool(problem.trains_output_layer),
+            "wall_of_sample": walls.wall_of_sample,
+            "slope_plus": walls.pull_factors(1, network.leak),
+            "slope_minus": walls.pull_factors(-1, network.leak),
+            "normals": walls.normals,
+        }
+        self.shapes = np.hstack([network.w, network.a[:, None]])
+        norm = lengths_of(self.shapes)  # also of a neuron given as 1e-200 beside others
+        norm = np.where(norm > 0, norm, 1.0)
+        self.shapes /= norm[:, None]
+        self.log_norm = network.log_scale + np.log(norm)
+        self.mass = self.weight * np.exp(2.0 * self.log_norm)
+        self.invariant = invariants_of(self.shapes)
+        self.invariant[np.abs(self.invariant) <= BALANCED] = 0.0
+        self.start_invariant = self.invariant.copy()
+        self.start_log_norm = self.log_norm.copy()
+        self.largest_log_norm = self.log_norm.copy()
+        self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
+        self.can_change_sign = (self.invariant < 0.0) & self.keeps_balance
+        self.group = np.zeros(self.num_neurons, dtype=np.int64)
+        self.expiry = np.zeros(self.num_neurons)
+        self.column_neurons = np.zeros(0, dtype=np.int64)
+        self.frames: dict[int, FloatArray] = {}
+        self._moments: dict[int, FloatArray] = {}
+        self._moment_trace: dict[int, float] = {}
+        self._solvers_of: dict[bytes, FloatArray] = {}
+        self._tangents_of = {np.zeros(len(walls.normals), dtype=bool).tobytes(): np.zeros((0, self.d))}
+        self._clear_groups()
+
+    def _clear_groups(self) -> None:
+        self.sides = np.zeros((0, len(self.walls.normals)), dtype=np.int8)
+        self.signs = np.zeros(0, dtype=np.int8)
+        self.path = np.zeros(0)
+        num_walls = len(self.walls.normals)
+        self.beyond = np.zeros((0, num_walls), dtype=np.int64)  # group on the other side of each wall, or -1
+        self.upon = np.zeros((0, num_walls, 2), dtype=np.int64)  # group sliding on it with a < 0 and a > 0, or -1
+        self._index: dict[bytes, int] = {}
+
+    # -- groups -------------------------------------------------------------------------------------------------
+
+    def give_signs(self, pulls: FloatArray) -> None:
+        """Neurons that start with a = 0 get the sign that <w, D> is about to give it (`pulls` is D of every group)."""
+        silent = np.flatnonzero(self.output_sign == 0)
+        growth = np.einsum("ji,ji->j", self.shapes[silent, :-1], pulls[self.group[silent]])
+        self.output_sign[silent] = np.sign(growth).astype(np.int8)
+
+    def group_with(self, sides: SignArray, sign: int) -> int:
+        """The group of these sides (and, where it slides, this sign of a), made if it does not exist."""
+        key_sign = int(sign) if np.any(sides == 0) else 0
+        key = sides.tobytes() + bytes([key_sign + 1])
+        if key not in self._index:
+            self._index[key] = len(self.sides)
+            self.sides = np.vstack([self.sides, sides[None, :]]).astype(np.int8)
+            self.signs = np.append(self.signs, np.int8(key_sign))
+            self.path = np.append(self.path, 0.0)
+            self._link(self._index[key])
+        return self._index[key]
+
+    def _link(self, g: int) -> None:
+        """Enter a new group into the tables of neighbours: those that differ from it at a single wall."""
+        num_walls = self.sides.shape[1]
+        self.beyond = np.vstack([self.beyond, np.full((1, num_walls), -1)])
+        self.upon = np.vstack([self.upon, np.full((1, num_walls, 2), -1)])
+        differs = self.sides[:g] != self.sides[g]  # (g, num_walls)
+        num_zeros = int(np.count_nonzero(self.sides[g] == 0))
+        for other in np.flatnonzero(np.count_nonzero(differs, axis=1) == 1):
+            b = int(np.argmax(differs[other]))
+            mine, theirs = int(self.sides[g, b]), int(self.sides[other, b])
+            if num_zeros == 0 and theirs == -mine:
+                self.beyond[g, b], self.beyond[other, b] = other, g
+            elif num_zeros == 0 and self.signs[other] != 0:  # it differs by lying on wall b
+                self.upon[g, b, 1 if self.signs[other] > 0 else 0] = other
+            elif num_zeros == 1 and mine == 0:
+                self.upon[other, b, 1 if self.signs[g] > 0 else 0] = g
+
+    def assign_initial_groups(self) -> list[tuple[int, list[int]]]:
+        """Put every neuron off the walls into its group; return the others with the walls they stand on."""
+        heights = heights_of(self.shapes, self.walls.normals)  # (num_neurons, num_walls)
+        size = np.sqrt(np.einsum("ji,ji->j", self.shapes[:, :-1], self.shapes[:, :-1]))
+        on_wall = np.abs(heights) <= GIVEN * size[:, None]
+        sides = np.where(on_wall, 0, np.sign(heights)).astype(np.int8)
+        is_waiting = np.any(on_wall, axis=1)
+        free = np.flatnonzero(~is_waiting)
+        self._assign(free, sides[free])
+        waiting = np.flatnonzero(is_waiting)
+        for j in waiting:
+            self.group[j] = self.group_with(sides[j], int(self.output_sign[j]))
+        return [(int(j), [int(b) for b in np.flatnonzero(on_wall[j])]) for j in waiting]
+
+    def _assign(self, neurons: IntArray, sides: SignArray) -> None:
+        """Put neurons into the groups of their sides, which are made where they do not exist."""
+        if not neurons.size:
+            return
+        sliding = np.any(sides == 0, axis=1)
+        signs = np.where(sliding, self.output_sign[neurons], 0).astype(np.int8)
+        rows = np.ascontiguousarray(np.hstack([sides, signs[:, None]]))
+        keys = rows.view(np.dtype((np.void, rows.shape[1]))).ravel()  # sorts whole rows as one word each
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        ids = np.array([self.group_with(rows[i, :-1].copy(), int(rows[i, -1])) for i in first], dtype=np.int64)
+        self.group[neurons] = ids[inverse.ravel()]
+        self.is_wide = self._may_have_frames and self.num_neurons >= WIDE * (self.d + 1) * len(self.sides)
+
+    def place(self, z: FloatArray, log_norm: FloatArray, sides: SignArray) -> None:
+        """Start anew from neurons exp(log_norm) z on given sides of the walls (0: sliding)."""
+        norm = np.sqrt(np.einsum("ji,ji->j", z, z))
+        norm = np.where(norm > 0, norm, 1.0)
+        self.shapes = z / norm[:, None]
+        self.log_norm = log_norm + np.log(norm)
+        self.mass = self.weight * np.exp(2.0 * self.log_norm)
+        self.largest_log_norm = np.maximum(self.largest_log_norm, self.log_norm)
+        shrinking = np.where(self.start_invariant == 0.0, 0.0, self.start_log_norm - self.log_norm)
+        self.invariant = self.start_invariant * np.exp(2.0 * shrinking)  # only balanced neurons shrink without end
+        self.output_sign = np.sign(self.shapes[:, -1]).astype(np.int8)
+        self.frames, self._moments, self._moment_trace = {}, {}, {}
+        self._clear_groups()
+        self._assign(np.arange(self.num_neurons), sides)
+
+    def move(self, members: IntArray, sides: SignArray, sign: int) -> int:
+        """Put neurons whose shapes are the neurons themselves into the group with these sides."""
+        target = self.group_with(sides, sign)
+        if target in self.frames:
+            self.shapes[members] = np.linalg.solve(self.frames[target].T, self.shapes[members].T).T
+            self.expiry[members] = 0.0
+        for g in (*np.unique(self.group[members]).tolist(), target):
+            self._moments.pop(g, None)
+        self.group[members] = target
+        return target
+
+    def touch_moments(self, moved: IntArray, layout: Layout) -> None:
+        """After single neurons have moved between frames: sum anew where little is left, as differences lose digits."""
+        for g in np.unique(self.group[moved]):
+            self._moment_trace.setdefault(int(g), 0.0)
+        for g, row in enumerate(layout.frame_of_group):
+            if row < 0:
+                continue
+            trace = float(np.trace(layout.moments[row]))
+            largest = self._moment_trace.get(g, 0.0)
+            if trace < 0.1 * largest:
+                self._moments.pop(g, None)
+                layout.moments[row] = self._moment(g)
+                largest = float(np.trace(layout.moments[row]))
+            self._moment_trace[g] = max(trace, largest)
+
+    # -- neurons ------------------------------------------------------------------------------------------------
+
+    def actual(self, neurons: IntArray | None = None) -> FloatArray:
+        """Rows (w, a) of the neurons, each without its exp(log_norm), from the stored frames."""
+        index = np.arange(self.num_neurons) if neurons is None else neurons
+        frames = np.zeros((len(self.frames), self.d + 1, self.d + 1))
+        row_of_group = np.full(len(self.sides), -1, dtype=np.int64)
+        for row, (g, frame) in enumerate(self.frames.items()):
+            frames[row], row_of_group[g] = frame, row
+        return np.asarray(through_frames(self.shapes, self.group, index, frames, row_of_group))
+
+    def on_quadric(self) -> FloatArray:
+        """All neurons as `actual`, each put back on a^2 - |w|^2 = its invariant, keeping the direction of w."""
+        return restored(self.actual(), self.invariant) if self.keeps_balance else self.actual()
+
+    def sync(self, columns: FloatArray, layout: Layout) -> None:
+        """Write the columns back into the neurons and the frames."""
+        singles = self.column_neurons >= 0
+        self.shapes[self.column_neurons[singles]] = columns[singles]
+        for g in self.frames:
+            first = layout.starts[g]
+            self.frames[g] = columns[first : first + self.d + 1].copy()
+            self._moments[g] = layout.moments[layout.frame_of_group[g]]
+
+    def renormalise(self, neurons: IntArray) -> None:
+        """Move the norm of neurons whose shapes are themselves into `log_norm`."""
+        z = self.shapes[neurons]
+        norm = np.sqrt(np.einsum("ji,ji->j", z, z))
+        norm = np.where(norm > 0, norm, 1.0)
+        self.shapes[neurons] = z / norm[:, None]
+        self.log_norm[neurons] += np.log(norm)
+        self.mass[neurons] = self.weight[neurons] * np.exp(2.0 * self.log_norm[neurons])
+        self.largest_log_norm[neurons] = np.maximum(self.largest_log_norm[neurons], self.log_norm[neurons])
+        self.invariant[neurons] /= norm**2
+
+    def decay(self, amount: float) -> None:
+        """Shrink all neurons by exp(-amount), with what is measured against their sizes."""
+        for sizes in (self.log_norm, self.start_log_norm, self.largest_log_norm):
+            sizes -= amount
+        self.mass *= np.exp(-2.0 * amount)
+
+    def members_of(self, g: int) -> IntArray:
+        """The neurons of a group, with its frame taken into them where it has one."""
+        return self.reset_frame(g) if g in self.frames else np.flatnonzero(self.group == g)
+
+    def reset_frame(self, g: int) -> IntArray:
+        """Take the frame of a group into its neurons, and return them."""
+        members = np.flatnonzero(self.group == g)
+        self.shapes[members] = self.actual(members)
+        sliding = self.sides[g] == 0
+        if np.any(sliding) and members.size:  # remove what rounding has put across the walls it slides on
+            basis = self._tangents(g)
+            w = self.shapes[members, :-1]
+            for direction in basis:
+                w = w - np.einsum("ji,i->j", w, direction)[:, None] * direction
+            self.shapes[members, :-1] = w
+        self.shapes[members] = restored(self.shapes[members], self.invariant[members])
+        self.renormalise(members)
+        self.frames[g] = np.eye(self.d + 1)
+        self.path[g] = 0.0
+        self.expiry[members] = 0.0
+        self._moments.pop(g, None)
+        return members
+
+    def balancedness_drift(self) -> float:
+        """Largest change of a_j^2 - |w_j|^2 so far, relative to the neuron's largest squared norm so far."""
+        z = self.on_quadric()
+        size = np.maximum(np.einsum("ji,ji->j", z, z), 1e-300)
+        largest = np.maximum(self.largest_log_norm, self.log_norm + 0.5 * np.log(size))
+        now = invariants_of(z) * np.exp(2.0 * (self.log_norm - largest))
+        start = self.start_invariant * np.exp(2.0 * (self.start_log_norm - largest))
+        return float(np.max(np.abs(now - start), initial=0.0))
+
+    def members(self) -> Members:
+        """The neurons as the kernels take them: these very arrays."""
+        return Members(
+            self.group, self.shapes, self.mass, self.output_sign, self.can_change_sign, self.expiry, self.path
+        )
+
+    # -- columns ------------------------------------------------------------------------------------------------
+
+    def rebuild(self) -> tuple[FloatArray, Layout]:
+        """Columns and layout of the groups as they are now."""
+        counts = np.bincount(self.group, minlength=len(self.sides))
+        if np.count_nonzero(counts == 0) > max(SPARE_GROUPS if self.is_wide else 0, int(np.count_nonzero(counts))):
+            self._drop_empty_groups(counts)
+            counts = np.bincount(self.group, minlength=len(self.sides))
+        self._choose_frames(counts)
+        num_groups, width = len(self.sides), self.d + 1
+        is_frame = np.array([g in self.frames for g in range(num_groups)], dtype=bool)
+        single = np.flatnonzero(~is_frame[self.group]) if not np.all(is_frame) else np.zeros(0, dtype=np.int64)
+        order = single[np.argsort(self.group[single], kind="stable")]
+        size = np.einsum("ji,ji->j", self.shapes[order], self.shapes[order])
+        self.renormalise(order[np.abs(size - 1.0) > 0.5])
+        column_counts = np.where(is_frame, width, counts)
+        starts = np.concatenate([[0], np.cumsum(column_counts)]).astype(np.int64)
+        columns = np.zeros((starts[-1], width))
+        is_single = np.repeat(~is_frame, column_counts)
+        self.column_neurons = np.full(starts[-1], -1, dtype=np.int64)
+        self.column_neurons[is_single] = order
+        columns[is_single] = self.shapes[order]
+        frame_of_group = np.full(num_groups, -1, dtype=np.int64)
+        moments = np.zeros((len(self.frames), width, width))
+        for row, g in enumerate(sorted(self.frames)):
+            frame_of_group[g] = row
+            columns[starts[g] : starts[g + 1]] = self.frames[g]
+            moments[row] = self._moment(g)
+        weights = np.zeros(starts[-1])
+        weights[is_single] = self.mass[order]
+        self.column_invariants = np.zeros(starts[-1])
+        self.column_invariants[is_single] = self.invariant[order]
+        self.column_watch = np.zeros(starts[-1], dtype=np.int8)
+        self.column_watch[is_single] = np.where(self.can_change_sign[order], self.output_sign[order], 0)
+        tangents = [self._tangents(g) if column_counts[g] else np.zeros((0, self.d)) for g in range(num_groups)]
+        eta = np.ascontiguousarray(self.walls.slopes(self.sides, self.leak))  # one layout, one compilation
+        layout = Layout(
+            **self._constants,
+            eta=eta,
+            sides=self.sides.copy(),
+            tangent_starts=np.concatenate([[0], np.cumsum([len(rows) for rows in tangents])]).astype(np.int64),
+            tangents=np.vstack(tangents),
+            starts=starts,
+            column_group=np.repeat(np.arange(num_groups), column_counts).astype(np.int64),
+            frame_of_group=frame_of_group,
+            moments=moments,
+            weights=weights,
+            counted=counted_in_rate(eta, starts),
+        )
+        return columns, layout
+
+    def _choose_frames(self, counts: IntArray) -> None:
+        """Give a frame to groups with many neurons, and in a wide network to every group."""
+        for g in range(len(self.sides)):
+            is_frame = g in self.frames
+            wants = self.is_wide or counts[g] > (1 if is_frame else FRAME_FROM) * (self.d + 1)
+            wants = wants and self._may_have_frames
+            if is_frame and (not wants or np.sum(np.square(self.frames[g])) > LARGE_FRAME):
+                self.reset_frame(g)
+            if wants and not is_frame:
+                self.frames[g] = np.eye(self.d + 1)
+                self.path[g] = 0.0
+                self.expiry[self.group == g] = 0.0
+            elif is_frame and not wants:
+                del self.frames[g]
+                self._moments.pop(g, None)
+
+    def _drop_empty_groups(self, counts: IntArray) -> None:
+        """Forget the groups without neurons and number the others anew."""
+        kept = np.flatnonzero(counts)
+        sides, signs, path = self.sides[kept], self.signs[kept], self.path[kept]
+        renumber = np.full(len(counts), -1, dtype=np.int64)
+        renumber[kept] = np.arange(len(kept))
+        self._clear_groups()
+        for row in range(len(kept)):
+            self.group_with(sides[row], int(signs[row]))
+        self.path = path
+        self.group = renumber[self.group]
+        self.frames = {int(renumber[g]): frame for g, frame in self.frames.items() if renumber[g] >= 0}
+        self._moment_trace = {}
+        self._moments = {int(renumber[g]): moment for g, moment in self._moments.items() if renumber[g] >= 0}
+
+    def _moment(self, g: int) -> FloatArray:
+        """sum of weight e^(2 log norm) c c^T over the neurons of a group."""
+        if g not in self._moments:
+            self._moments[g] = np.asarray(moment_of_group(self.shapes, self.mass, self.group, g))
+        return self._moments[g]
+
+    def slide_solver(self, g: int) -> FloatArray:
+        """Pseudo-inverse that turns the pull of the other walls into minus the pulls along the sliding ones, (s, d)."""
+        sliding = self.sides[g] == 0
+        key = sliding.tobytes()
+        if key not in self._solvers_of:
+            self._solvers_of[key] = np.linalg.pinv(self.walls.normals[sliding].T)
+        return self._solvers_of[key]
+
+    def _tangents(self, g: int) -> FloatArray:
+        """Orthonormal rows spanning the sliding normals of a group."""
+        sliding = self.sides[g] == 0
+        key = sliding.tobytes()
+        if key not in self._tangents_of:
+            self._tangents_of[key] = orthonormal_rows(self.walls.normals[sliding])
+        return self._tangents_of[key]
+
+
+def invariants_of(z: FloatArray, num_outputs: int = 1) -> FloatArray:
+    """|v|^2 - |w|^2 of rows (w, v), formed as (|v| - |w|)(|v| + |w|) so that balanced rows lose nothing.
+
+    >>> invariants_of(np.array([[3.0, 4.0, -5.0]]))
+    array([0.])
+    """
+    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
+    norm = np.sqrt(np.einsum("ji,ji->j", w, w))
+    across = np.abs(v[:, 0]) if num_outputs == 1 else np.sqrt(np.einsum("jc,jc->j", v, v))
+    return np.asarray((across - norm) * (across + norm))
+
+
+def restored(z: FloatArray, invariant: FloatArray, num_outputs: int = 1) -> FloatArray:
+    """Rows one Newton step nearer to |v|^2 - |w|^2 = invariant, keeping the directions of w and of v."""
+    size = np.einsum("ji,ji->j", z, z)
+    shift = (invariant - invariants_of(z, num_outputs)) / (2.0 * np.where(size > 0, size, 1.0))
+    w, v = z[:, :-num_outputs], z[:, -num_outputs:]
+    return np.hstack([w * (1.0 - shift)[:, None], v * (1.0 + shift)[:, None]])

@@ -1,0 +1,139 @@
+"""LightCrossers: neurons in frames that cross walls within a step without ending it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.event import EventRecorder
+from reluflow.dynamics.event_driven.carrying_kernels import Arrivals, Course, carry_crossers
+from reluflow.dynamics.event_driven.crossing_kernels import refresh_expiry, scan_frames
+from reluflow.dynamics.event_driven.flow_state import FlowState
+from reluflow.dynamics.event_driven.slides import chebyshev_interpolation
+from reluflow.dynamics.event_driven.step_kernels import columns_at
+from reluflow.dynamics.event_driven.tuning import KINK_SHARE
+from reluflow.dynamics.shared.bernstein_kernels import values_at
+from reluflow.dynamics.shared.flow_kernels import (
+    group_forces,
+    outputs_of,
+    relative_forces,
+    wall_forces,
+)
+
+_NODES, _TO_BERNSTEIN = chebyshev_interpolation(4)
+
+
+class LightCrossers:
+    """Finds the crossers among the neurons of frames and takes the light ones through the step.
+
+    Parameters
+    ----------
+    state
+        The run; crossers change their groups, and their moments in its layout with them.
+    recorder
+        Where their events are written.
+    tolerance
+        Tolerance of one step; the kinks that light crossers put into the forces stay well below it.
+    """
+
+    def __init__(self, state: FlowState, recorder: EventRecorder, *, tolerance: float) -> None:
+        self._state = state
+        self._recorder = recorder
+        self._budget = KINK_SHARE * tolerance
+        self._longest = float(np.max(state.neurons.walls.length, initial=0.0))
+        self._evaluations = 0
+
+    def take_evaluations(self) -> int:
+        """Force evaluations since this was last asked."""
+        taken, self._evaluations = self._evaluations, 0
+        return taken
+
+    def carry(
+        self, dense: FloatArray, clock: FloatArray, step: float, stop: float, time: float
+    ) -> tuple[float, Arrivals, bool]:
+        """Take the crossers through the step.
+
+        Returns where it must end, who then stands on a wall, and whether kinks have ended it.
+
+        Parameters
+        ----------
+        dense, clock
+            Its polynomials.
+        step, stop, time
+            Its length in rescaled time, the fraction at which something else ends it, and the time at its start.
+        """
+        state = self._state
+        neurons, layout = state.neurons, state.layout
+        members = neurons.members()
+        self._growth, self._looked, crossers, walls, thetas = scan_frames(dense, layout, members)
+        if not crossers.size or float(np.min(thetas)) > stop:
+            return stop, Arrivals(crossers[:0], walls[:0], thetas[:0]), False
+        state.sync()
+        z = neurons.actual(crossers)
+        kink_stop = self._kink_stop(neurons.mass[crossers] * np.einsum("ji,ji->j", z, z), thetas, step)
+        is_cut = bool(kink_stop < stop and np.count_nonzero(thetas < kink_stop) > 1)
+        stop = min(stop, kink_stop)
+        if float(np.min(thetas)) >= stop:
+            due = thetas <= stop + 1e-15
+            return stop, Arrivals(crossers[due], walls[due], thetas[due]), is_cut
+        pulls, jumps = self._pull_polynomials(dense)
+        course = Course(dense, pulls, jumps, ~np.any(pulls, axis=(1, 2)), neurons.beyond, neurons.upon)
+        arrivals = Arrivals(crossers, walls, thetas)
+        stop = min(stop, carry_crossers(False, stop, arrivals, course, layout, members)[0])
+        _, at, when, ids, event_walls, event_thetas, codes = carry_crossers(
+            True, stop, arrivals, course, layout, members
+        )
+        if ids.size:
+            with np.errstate(over="ignore"):
+                times = time + values_at(clock, event_thetas) * np.exp(-state.log_rate)
+            self._recorder.extend(ids, np.append(neurons.walls.first_sample, -1)[event_walls], times, codes)
+            self._looked = np.concatenate([self._looked, ids])
+            neurons.touch_moments(ids, layout)
+        due = when <= stop + 1e-15
+        return stop, Arrivals(crossers[due], at[due], when[due]), is_cut
+
+    def refresh_expiry(self) -> None:
+        """After the step: how long each neuron that was looked at need not be looked at again."""
+        state, neurons = self._state, self._state.neurons
+        neurons.path += self._growth
+        refresh_expiry(self._looked, state.columns, state.layout, neurons.members())
+
+    def _kink_stop(self, mass: FloatArray, thetas: FloatArray, step: float) -> float:
+        """Where the step must end so that the kinks of the crossers, neglected in it, stay within their budget.
+
+        A neuron of mass M = weight |z|^2 that has crossed for a time u has outputs that differ from the assumed ones by
+        at most about M D |x| u, which bends directions by c M D |x|^2 u^2. Where not even two crossers fit, the step
+        ends at the first, exactly.
+        """
+        state = self._state
+        strongest = float(np.max(np.linalg.norm(state.group_pulls(), axis=1)))
+        self._evaluations += 1
+        effects = mass * strongest * self._longest**2 * state.stiffness() * step**2
+
+        def total(theta: float) -> float:
+            return float(np.sum(effects * np.square(np.maximum(theta - thetas, 0.0))))
+
+        if total(1.0) <= self._budget:
+            return 1.0
+        first = float(np.min(thetas))
+        low, high = first, 1.0
+        for _ in range(12):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if total(middle) <= self._budget else (low, middle)
+        return low if np.count_nonzero(thetas < low) > 1 else first
+
+    def _pull_polynomials(self, dense: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bernstein polynomials over the step of <D_g, normal>, (G, B, 5), and of the jumps, (B, 5)."""
+        layout = self._state.layout
+        pulls = np.empty((len(_NODES), *layout.sides.shape))
+        jumps = np.empty((len(_NODES), layout.sides.shape[1]))
+        for node, theta in enumerate(_NODES):
+            forces, _ = relative_forces(outputs_of(columns_at(dense, float(theta)), layout), layout)
+            plus, minus = wall_forces(forces, layout)
+            pulls[node] = group_forces(forces, layout) @ layout.normals.T
+            jumps[node] = plus - minus
+        self._evaluations += len(_NODES)
+        return (
+            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, pulls, axes=1), 0, -1)),
+            np.ascontiguousarray(np.moveaxis(np.tensordot(_TO_BERNSTEIN, jumps, axes=1), 0, -1)),
+        )

@@ -1,0 +1,116 @@
+"""SlideWatch: who slides on which wall now, and when the first of them leaves."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from reluflow.arrays import FloatArray
+from reluflow.dynamics.event_driven.crossing_kernels import slide_margins
+from reluflow.dynamics.event_driven.grouped_neurons import GroupedNeurons
+from reluflow.dynamics.event_driven.step_kernels import columns_at
+from reluflow.dynamics.shared.bernstein_kernels import NO_ROOT, first_root
+from reluflow.dynamics.shared.flow_kernels import Layout, outputs_of, relative_forces
+
+
+def chebyshev_interpolation(degree: int) -> tuple[FloatArray, FloatArray]:
+    """Chebyshev points of [0, 1] and the matrix from values there to Bernstein coefficients.
+
+    >>> nodes, matrix = chebyshev_interpolation(2)
+    >>> matrix @ nodes  # the Bernstein coefficients of theta itself
+    array([0. , 0.5, 1. ])
+    """
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)
+    basis = [[comb(degree, i) * t**i * (1.0 - t) ** (degree - i) for i in range(degree + 1)] for t in nodes]
+    return nodes, np.linalg.inv(np.array(basis))
+
+
+_NODES, _TO_BERNSTEIN = chebyshev_interpolation(8)
+
+
+class SlideExit(NamedTuple):
+    """When neurons stop sliding: fraction of the step (above 1: not in it), their group, the wall, the side taken."""
+
+    theta: float
+    group: int
+    wall: int
+    side: int
+
+
+class SlideWatch:
+    """The sliding (group, wall) pairs of a layout, with their exit tests.
+
+    While neurons slide on walls S, D is tangent to them and the pull along each is q = -pinv(N_S^T) D_rest; a slide
+    lasts while every q lies between the pulls that its wall has on its two sides.
+
+    Parameters
+    ----------
+    neurons
+        The groups as they are.
+    layout
+        Their layout.
+    ridges
+        Triples (sides of the group as bytes, sign of a, wall) on which neurons stay although both sides push away.
+    """
+
+    def __init__(self, neurons: GroupedNeurons, layout: Layout, ridges: set[tuple[bytes, int, int]]) -> None:
+        self._layout = layout
+        counts = np.bincount(neurons.group, minlength=len(neurons.sides))
+        pairs, solvers, orientation = [], [], []
+        for g in np.flatnonzero((counts > 0) & np.any(neurons.sides == 0, axis=1)):
+            walls = np.flatnonzero(neurons.sides[g] == 0)
+            if len(walls) == len(neurons.walls.normals):
+                continue  # at the origin of the data's span: nothing moves it
+            inverse = neurons.slide_solver(int(g))
+            for row, b in enumerate(walls):
+                is_ridge = (neurons.sides[g].tobytes(), int(neurons.signs[g]), int(b)) in ridges
+                pairs.append((g, b))
+                solvers.append(inverse[row])
+                orientation.append(float(neurons.signs[g]) if is_ridge else -float(neurons.signs[g]))
+        self.pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        self._solvers = np.array(solvers).reshape(-1, neurons.d)
+        self._orientation = np.array(orientation, dtype=np.float64)
+        self._evaluations = 0
+
+    def take_evaluations(self) -> int:
+        """Force evaluations since this was last asked."""
+        taken, self._evaluations = self._evaluations, 0
+        return taken
+
+    def first_exit(self, dense: FloatArray) -> SlideExit:
+        """The first exit within a step."""
+        if not len(self.pairs):
+            return SlideExit(NO_ROOT, -1, -1, 0)
+        samples = np.array([self._margins(dense, float(theta)) for theta in _NODES])  # (9, num_pairs, 2)
+        scale = np.max(np.abs(samples), axis=(0, 2))
+        coefficients = np.tensordot(_TO_BERNSTEIN, samples, axes=1)
+        best, pair, side = NO_ROOT, -1, 0
+        for row in range(len(self.pairs)):
+            for column in range(2):
+                theta = first_root(np.ascontiguousarray(coefficients[:, row, column]), 1e-13 * scale[row])
+                if theta < best:
+                    best, pair, side = theta, row, 1 - 2 * column
+        if 0.0 < best <= 1.0:
+            polished = self._polished(dense, best, pair, 0 if side > 0 else 1, float(scale[pair]))
+            best = polished if polished > 0.5 * best else best  # else it has fallen back on a root at the start
+        return SlideExit(best, int(self.pairs[pair, 0]), int(self.pairs[pair, 1]), side)
+
+    def _polished(self, dense: FloatArray, theta: float, pair: int, column: int, scale: float) -> float:
+        """Secant steps on the margin itself, which the interpolant only approximates."""
+        other = theta - 1e-4 if theta > 1e-4 else theta + 1e-4
+        value_other = self._margins(dense, other)[pair, column]
+        for _ in range(4):
+            value = self._margins(dense, theta)[pair, column]
+            if abs(value) <= 1e-15 * scale or value == value_other:
+                break
+            following = theta - value * (theta - other) / (value - value_other)
+            other, value_other = theta, value
+            theta = float(min(max(following, 0.0), 1.0))
+        return theta
+
+    def _margins(self, dense: FloatArray, theta: float) -> FloatArray:
+        self._evaluations += 1
+        forces, _ = relative_forces(outputs_of(columns_at(dense, theta), self._layout), self._layout)
+        return np.asarray(slide_margins(forces, self._layout, self.pairs, self._solvers, self._orientation))

@@ -1,0 +1,146 @@
+"""The parts of a collocated step: the clock, Newton's matrices, the tangent kernel."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from reluflow import CollocationFlow, Dataset, LogisticLoss, TrainingProblem, balanced_initialization
+from reluflow.dynamics.collocation.carried_neurons import RULE
+from reluflow.dynamics.collocation.force_newton import FewModes, ForceNewton, stiff_samples
+from reluflow.dynamics.collocation.force_step import StepStatus
+from reluflow.dynamics.collocation.largest_modes import largest_modes
+from reluflow.dynamics.collocation.tangent_kernel import TangentKernel
+from reluflow.dynamics.shared.fading_clock import FadingClock
+from reluflow.geometry.boundary.walls import Walls
+
+
+def test_the_clock_of_a_fading_loss_is_exact():
+    """R = exp(-b s): time is (e^(b s) - 1)/b, whatever the orders of magnitude."""
+    for fall in (0.5, 30.0, 3000.0, 3e5):
+        clock = FadingClock(RULE.nodes, -fall * np.concatenate([[0.0], RULE.nodes]), 2.0)
+        taus = np.array([0.1, 0.7, 1.0])
+        exact = np.log(2.0 / fall) + fall * taus + np.log1p(-np.exp(-fall * taus))
+        np.testing.assert_allclose(clock.log_elapsed(taus), exact, atol=1e-11 * max(1.0, fall))
+        assert clock.place_of(float(exact[1])) == pytest.approx(0.7, abs=1e-12)
+
+
+def test_the_clock_sees_all_time_that_passes_on_a_bent_way():
+    rng = np.random.default_rng(0)
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    edges = np.linspace(0.0, 1.0, 100_001)
+    for fall in (200.0, 5000.0, 30_000.0):
+        powers = fall * np.concatenate([[0.0, 1.0], rng.uniform(-0.3, 0.3, 2) / [3.0, 4.0]])
+        log_rates = -np.polynomial.polynomial.polyval(np.concatenate([[0.0], RULE.nodes]), powers)
+        places = edges[:-1, None] + 0.5e-5 * (1.0 + nodes)
+        values = np.polynomial.polynomial.polyval(places, powers)
+        tops = np.max(values, axis=1)
+        parts = tops + np.log(0.5e-5 * (np.exp(values - tops[:, None]) @ weights))
+        taus = np.array([0.001, 0.2, 0.7, 1.0])
+        exact = np.logaddexp.accumulate(parts)[np.rint(1e5 * taus).astype(int) - 1]
+        found = FadingClock(RULE.nodes, log_rates, 1.0).log_elapsed(taus)
+        np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-11)
+
+
+def test_newton_matrices_agree_where_all_modes_are_kept():
+    rng = np.random.default_rng(0)
+    n = 12
+    root = rng.standard_normal((n, 3))
+    kernel, labels = root @ root.T, rng.choice([-1.0, 1.0], n)
+    shares = rng.dirichlet(np.ones(n))
+    residual = rng.standard_normal((len(RULE.nodes), n))
+    kernel *= 1e5  # stiff enough for double precision
+    full = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7)
+    values, vectors = np.linalg.eigh(kernel)
+    few = FewModes(RULE, vectors[:, -3:], values[-3:], shares, shares * labels, labels, 0.7)
+    answer = full.solve(residual)
+    np.testing.assert_allclose(few.solve(residual), answer, atol=1e-9)
+    slope = np.diag(shares) - np.outer(shares * labels, labels * shares)
+    back = answer + 0.7 * RULE.integration @ answer @ (slope @ kernel).T
+    np.testing.assert_allclose(back, residual, atol=1e-7)
+    kernel /= 1e5
+    soft = ForceNewton(RULE, shares[:, None] * kernel, np.arange(n), shares * labels, labels, 0.7).solve(residual)
+    back = soft + 0.7 * RULE.integration @ soft @ (slope @ kernel).T
+    np.testing.assert_allclose(back, residual, atol=1e-5)  # single precision
+
+
+def test_what_newton_leaves_out_is_small_in_norm():
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((40, 40)) * np.geomspace(1.0, 1e-4, 40)[:, None]
+    matrix = root @ root.T
+    active = stiff_samples(np.diag(matrix))
+    others = np.setdiff1d(np.arange(40), active)
+    assert 0 < len(others) < 40
+    assert np.linalg.norm(matrix[np.ix_(others, others)], 2) <= 0.02
+
+
+def test_largest_modes_are_those_of_the_kernel():
+    rng = np.random.default_rng(1)
+    basis, _ = np.linalg.qr(rng.standard_normal((300, 300)))
+    values = np.concatenate([np.geomspace(100.0, 1.0, 20), np.full(280, 1e-3)])
+    modes, found = largest_modes((basis * values) @ basis.T, 0.01, None)
+    np.testing.assert_allclose(found[:20], values[:20], rtol=1e-6)
+    assert modes.shape[0] == 300
+
+
+@pytest.mark.parametrize("moves_outputs", [True, False])
+def test_factors_of_the_tangent_kernel_with_slides(moves_outputs):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((9, 3))
+    walls = Walls.of(X)
+    z = rng.standard_normal((5, 4))
+    z[1, :3] -= (z[1, :3] @ walls.normals[2]) * walls.normals[2]
+    basis, _ = np.linalg.qr(walls.normals[[4, 6]].T)
+    z[3, :3] -= basis @ (basis.T @ z[3, :3])
+    mass = rng.uniform(0.5, 2.0, 5)
+    kernel = TangentKernel(z, mass, walls, 0.2, X, X @ X.T, moves_outputs=moves_outputs)
+    samples = np.array([0, 2, 4, 5, 8])
+    factors = kernel.factors(samples)
+    assert factors.shape == (5, kernel.num_factors)
+    np.testing.assert_allclose(factors @ factors.T, kernel.rows(samples)[:, samples], atol=1e-12)
+    np.testing.assert_allclose(np.diag(kernel.whole()), kernel.diagonal(), atol=1e-12)
+
+
+@pytest.fixture
+def state():
+    """Of a run at its start: thirty samples of two classes, twenty neurons."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    data = Dataset(X, np.sign(X[:, 0]))
+    network = balanced_initialization(data, width=20, scale=1e-1, rng=rng)
+    return CollocationFlow(rtol=1e-7).start(TrainingProblem(data, LogisticLoss(), network))._state
+
+
+@pytest.mark.parametrize("height", [1e3, 1e9])
+def test_forces_that_are_none_are_given_up(state, height):
+    """Relative forces are shares. Newton's method once came to 1e11, and neurons zigzagged under them for minutes."""
+    signs = (-1.0) ** np.arange(len(RULE.nodes))[:, None]
+    wild = height * signs * np.random.default_rng(1).standard_normal((len(RULE.nodes), 30))
+    found = state.force_step.solve(state.neurons, state.outputs, wild, 10.0, 1e-5)
+    assert found.status is StepStatus.TOO_LONG
+    assert not found.misfit < np.inf
+    assert np.max(found.paths.num_events) <= 101 * 31
+
+
+def test_a_correction_that_makes_forces_none_is_not_followed(state, monkeypatch):
+    """No neuron is carried through forces larger than a whole of which they are shares."""
+    wild = SimpleNamespace(solve=lambda residual: 1e9 * residual)
+    monkeypatch.setattr(state.force_step, "_prepare", lambda *_, **__: wild)
+    guess = np.tile(state.forces, (len(RULE.nodes), 1))
+    found = state.force_step.solve(state.neurons, state.outputs, guess, state.step, 1e-9)
+    assert found.status is StepStatus.TOO_LONG
+    assert found.misfit == np.inf
+    assert state.force_step.iterations == 1
+
+
+@pytest.mark.parametrize("num_samples", [40, 25])
+def test_a_weighted_kernel_of_some_samples_is_that_of_its_rows(num_samples):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    walls, z = Walls.of(X), rng.standard_normal((5, 7))
+    z[0, :-1] -= (z[0, :-1] @ walls.normals[3]) * walls.normals[3]  # it slides
+    kernel = TangentKernel(z, rng.uniform(0.5, 1.0, 5), walls, 0.1, X, X @ X.T)
+    samples = np.sort(rng.permutation(40)[:num_samples])
+    weights = rng.uniform(0.0, 2.0, num_samples)
+    found = kernel.among(samples, weights, np.empty(2000))
+    np.testing.assert_allclose(found, weights[:, None] * kernel.rows(samples)[:, samples] * weights, atol=1e-12)
