@@ -19,20 +19,24 @@ class TableChoice:
     Parameters
     ----------
     target
-        Name of the label column; by default the one called y, label, target or class, else the last.
+        Name of the label column; by default the one called y, label, target or class, else the last. Several names are
+        several numbers to fit per sample, or the columns of a one-hot code.
     features
         Names of the input columns, in this order; by default all the others.
     drop
         Columns to leave out.
     labels
         Which values are 1 and -1, as ("3", "8"); one value alone stands against all the rest; "numbers" takes the
-        values of the column as they are.
+        values of the column as they are; "classes" makes every value a class, also two; three values or more are those
+        classes, in the order of the outputs.
     drop_missing
         Leave out the rows in which something is missing, which are otherwise refused.
     standardise
         Give every input that is not constant mean 0 and variance 1.
     task
-        Classification or regression; by default classification exactly when the labels are two classes.
+        Classification or regression; by default classification exactly when the labels are classes.
+    loss
+        Name of the loss in use, where it is known: softmax asks for classes.
     is_command_line
         Whether somebody typed it as options of a command, which sentences then name instead of arguments.
 
@@ -44,11 +48,12 @@ class TableChoice:
     ("`labels='3,8'`", '`--labels 3,8`')
     """
 
-    target: str | None
+    target: str | tuple[str, ...] | None
     features: tuple[str, ...] | None
     drop: tuple[str, ...]
     labels: tuple[str, ...] | None
     takes_numbers: bool
+    takes_classes: bool
     drop_missing: bool
     standardise: bool
     task: Task | None
@@ -57,30 +62,36 @@ class TableChoice:
     def __init__(
         self,
         *,
-        target: str | None = None,
+        target: Names = None,
         features: Names = None,
         drop: Names = None,
         labels: Names = None,
         drop_missing: bool = False,
         standardise: bool = False,
         task: Task | str | None = None,
+        loss: str | None = None,
         is_command_line: bool = False,
     ) -> None:
         chosen = _task(task)
         takes_numbers = labels == "numbers" or chosen is Task.REGRESSION
-        words = None if labels is None or labels == "numbers" else _words(labels, "labels")
-        if words is not None and (len(words) not in (1, 2) or len(set(words)) != len(words)):
+        words = None if labels is None or labels in ("numbers", "classes") else _words(labels, "labels")
+        takes_classes = labels == "classes" or loss == "softmax" or (words is not None and len(words) > 2)
+        if words is not None and len(set(words)) != len(words):
             raise InvalidInputError(
-                f"`labels` must be POSITIVE,NEGATIVE, or one value against the rest, got {','.join(words)!r}."
+                "`labels` must be POSITIVE,NEGATIVE, one value against the rest, or several classes, each once, got "
+                f"{','.join(words)!r}."
             )
+        if takes_classes and takes_numbers:
+            raise InvalidInputError("`labels` must be classes for the softmax loss, got numbers; leave out one.")
         if words is not None and chosen is Task.REGRESSION:
             raise InvalidInputError("`labels` names two classes, and `task` is regression; give one of the two.")
         values = {
-            "target": target,
+            "target": target if target is None or isinstance(target, str) else tuple(target),
             "features": None if features is None else _words(features, "features"),
             "drop": () if drop is None else _words(drop, "drop"),
             "labels": words,
             "takes_numbers": takes_numbers,
+            "takes_classes": takes_classes,
             "drop_missing": drop_missing,
             "standardise": standardise,
             "task": chosen,
@@ -88,6 +99,14 @@ class TableChoice:
         }
         for field, value in values.items():
             object.__setattr__(self, field, value)
+
+    def targets(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """The names of the label columns that were asked for, of a table with these columns; none: not asked for."""
+        if self.target is None:
+            return ()
+        if isinstance(self.target, str):
+            return (self.target,) if self.target in columns else _words(self.target, "target")
+        return self.target
 
     def named(self, argument: str, value: str = "") -> str:
         """An argument as whoever chose would write it, in backticks: an option of a command, or a keyword in Python."""

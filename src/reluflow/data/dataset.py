@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
-from reluflow.errors import InvalidInputError, binary_label_error
+from reluflow.errors import InvalidInputError, binary_label_error, class_label_error
 
 LARGEST, SMALLEST = 1e100, 1e-100  # of a coordinate: squares, and sums and products of a few, stay within a double
 
@@ -24,16 +25,22 @@ class Task(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """n samples with one label each; read-only, so it can be shared without fear.
+    """n samples with their labels; read-only, so it can be shared without fear.
+
+    Labels are of one of four kinds: numbers to fit, two classes -1 and 1, rows of K numbers to fit (vector
+    regression), or indices of K named classes (softmax).
 
     Parameters
     ----------
     X
         Samples as rows, shape (n, d), finite.
     y
-        Labels, shape (n,), finite; in {-1, 1} when `task` is classification.
+        Labels, finite: shape (n,), in {-1, 1} when `task` is classification; or rows of numbers, shape (n, K); or with
+        `classes` the index of each sample's class, 0 to K - 1, shape (n,).
     task
-        Classification or regression; by default classification exactly when every label is -1 or 1.
+        Classification or regression; by default classification exactly when every label is -1 or 1 or a class.
+    classes
+        Names of the classes in the order of the outputs, at least two; None where labels are numbers or -1 and 1.
     name
         What to call it in tables and figures.
     provenance
@@ -46,11 +53,14 @@ class Dataset:
     Dataset('three points', n=3, d=2, regression)
     >>> dataset.X[0]
     array([-0.75,  1.  ])
+    >>> Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], classes=("cat", "dog", "hen")).num_outputs
+    3
     """
 
     X: FloatArray
     y: FloatArray
     task: Task
+    classes: tuple[str, ...] | None
     name: str
     provenance: str
 
@@ -60,15 +70,17 @@ class Dataset:
         y: ArrayLike,
         *,
         task: Task | str | None = None,
+        classes: Sequence[str] | None = None,
         name: str = "unnamed",
         provenance: str = "given by the caller",
     ) -> None:
         samples, labels = _as_floats(X, "X"), _as_floats(y, "y")
+        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if samples.ndim != 2 or samples.shape[0] == 0 or samples.shape[1] == 0:
             raise InvalidInputError(
                 f"`X` must have shape (n, d) with n and d at least 1, got {samples.shape}; one row is one sample."
             )
-        if labels.shape != (samples.shape[0],):
+        if labels.shape[:1] != (samples.shape[0],) or labels.ndim > 2 or 0 in labels.shape:
             raise InvalidInputError(
                 f"`y` must hold one label for each of the {samples.shape[0]} rows of `X`, got shape {labels.shape}."
             )
@@ -79,19 +91,26 @@ class Dataset:
                 raise InvalidInputError(
                     f"`{label}` must be finite, got {array[tuple(bad[0])]} at [{place}]; remove or fill that sample."
                 )
-        is_binary = bool(np.all(np.abs(labels) == 1.0))
+        names = None if classes is None else _checked_classes(classes, labels)
+        is_binary = names is None and labels.ndim == 1 and bool(np.all(np.abs(labels) == 1.0))
         if task is None:
-            chosen = Task.CLASSIFICATION if is_binary else Task.REGRESSION
+            chosen = Task.REGRESSION if names is None and not is_binary else Task.CLASSIFICATION
         else:
             chosen = _as_task(task)
-        if chosen is Task.CLASSIFICATION and not is_binary:
-            raise binary_label_error(labels)
+        if chosen is Task.CLASSIFICATION and names is None and not is_binary:
+            raise binary_label_error(labels) if labels.ndim == 1 else class_label_error(labels)
+        if chosen is Task.REGRESSION and names is not None:
+            raise InvalidInputError(
+                f"`task` must be classification for labels with {len(names)} `classes`, got regression; without "
+                "`classes` the labels are numbers to fit."
+            )
         samples.setflags(write=False)
         labels.setflags(write=False)
         for field, value in (
             ("X", samples),
             ("y", labels),
             ("task", chosen),
+            ("classes", names),
             ("name", name),
             ("provenance", provenance),
         ):
@@ -110,15 +129,45 @@ class Dataset:
     @property
     def is_binary(self) -> bool:
         """Whether every label is -1 or 1, so that a classification loss makes sense."""
-        return bool(np.all(np.abs(self.y) == 1.0))
+        return self.classes is None and self.y.ndim == 1 and bool(np.all(np.abs(self.y) == 1.0))
+
+    @property
+    def num_outputs(self) -> int:
+        """K, the outputs that a network for these labels has: one per class or per column of `y`, else 1."""
+        if self.classes is not None:
+            return len(self.classes)
+        return 1 if self.y.ndim == 1 else int(self.y.shape[1])
+
+    @property
+    def default_loss(self) -> str:
+        """Name of the loss that these labels mean where none is named: logistic, softmax or square."""
+        if self.classes is not None:
+            return "softmax"
+        return "logistic" if self.is_binary else "square"
+
+    def zero_outputs(self) -> FloatArray:
+        """Outputs of the zero network on the samples: shape (n,), or (n, K) for several outputs."""
+        return np.zeros(self.n if self.num_outputs == 1 else (self.n, self.num_outputs))
+
+    def refuse_several_outputs(self, who: str) -> None:
+        """Raise where there are several outputs, for whoever knows one only."""
+        if self.num_outputs > 1:
+            labels = f"{self.num_outputs} classes" if self.classes is not None else f"{self.num_outputs} columns of `y`"
+            way = "`dataset.one_against_rest(CLASS)` (`--labels CLASS`) sets one class against the rest"
+            raise InvalidInputError(
+                f"`dataset` must have one output for {who}, which is open for several, got {labels}; "
+                f"{way if self.classes is not None else '`dataset.target(k)` (`--target NAME`) keeps one column'}."
+            )
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name!r}, n={self.n}, d={self.d}, {self.task})"
+        several = "" if self.num_outputs == 1 else f", {self.num_outputs} outputs"
+        return f"Dataset({self.name!r}, n={self.n}, d={self.d}, {self.task}{several})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
             return NotImplemented
-        return self.task == other.task and np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
+        is_alike = self.task == other.task and self.classes == other.classes
+        return is_alike and np.array_equal(self.X, other.X) and np.array_equal(self.y, other.y)
 
     __hash__ = None  # type: ignore[assignment]  # equal by value and holding arrays, so not hashable
 
@@ -196,8 +245,57 @@ class Dataset:
             raise InvalidInputError(f"`factor` must be positive and finite, got {factor}.")
         return self.replace(X=self.X * factor, provenance=f"{self.provenance}; samples times {factor:g}")
 
+    def with_class_indices(self) -> Dataset:
+        """Labels as indices of classes, for the softmax loss: -1 and 1 become 0 and 1, other numbers 0, 1, ... by size.
+
+        >>> Dataset([[1.0], [2.0]], [1.0, -1.0]).with_class_indices().y
+        array([1., 0.])
+        """
+        if self.classes is not None:
+            return self
+        if self.y.ndim == 2:
+            raise class_label_error(self.y)
+        values = np.array([-1.0, 1.0]) if self.is_binary else np.unique(self.y)
+        index = np.searchsorted(values, self.y)
+        names = tuple(f"{value:g}" for value in values)
+        names = names if len(set(names)) == len(names) else tuple(repr(float(value)) for value in values)
+        return self.replace(y=index, task=Task.CLASSIFICATION, classes=names)
+
+    def with_one_hot_targets(self) -> Dataset:
+        """Classes as rows of 0s with a 1, shape (n, K): numbers for the square loss to fit."""
+        self._refuse_without_classes()
+        rows = (self.y[:, None] == np.arange(self.num_outputs)).astype(np.float64)
+        return self.replace(y=rows, task=Task.REGRESSION, classes=None, provenance=f"{self.provenance}; one-hot")
+
+    def one_against_rest(self, name: str) -> Dataset:
+        """Labels 1 for one class and -1 for all others.
+
+        >>> Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], classes=("cat", "dog", "hen")).one_against_rest("dog").y
+        array([-1., -1.,  1.])
+        """
+        names = self._refuse_without_classes()
+        if name not in names:
+            raise InvalidInputError(f"`name` must be one of the classes {', '.join(names)}, got {name!r}.")
+        y = np.where(self.y == names.index(name), 1.0, -1.0)
+        return self.replace(y=y, classes=None, provenance=f"{self.provenance}; {name} (+1) against the rest (-1)")
+
+    def target(self, column: int) -> Dataset:
+        """One column of rows of numbers, as the numbers to fit."""
+        if self.y.ndim != 2 or not 0 <= column < self.y.shape[1]:
+            raise InvalidInputError(f"`column` must be a column of `y`, which has shape {self.y.shape}, got {column}.")
+        return self.replace(y=self.y[:, column], task=Task.REGRESSION)
+
+    def _refuse_without_classes(self) -> tuple[str, ...]:
+        if self.classes is None:
+            raise InvalidInputError(
+                "`dataset` must have classes, got other labels; `dataset.with_class_indices()` gives it some."
+            )
+        return self.classes
+
     def with_flipped_labels(self) -> Dataset:
         """Change the sign of every label."""
+        if self.classes is not None:
+            raise InvalidInputError(f"`dataset` must have labels with a sign to flip, got {len(self.classes)} classes.")
         return self.replace(y=-self.y, provenance=f"{self.provenance}; labels flipped")
 
     def permuted(self, order: ArrayLike) -> Dataset:
@@ -213,11 +311,28 @@ class Dataset:
 
     def symmetrized(self) -> Dataset:
         """Add (-x, -y) for every (x, y): the augmentation of Lyu et al. (2021), Assumption 4.1 [lyu2021]."""
+        if self.classes is not None:
+            raise InvalidInputError(f"`dataset` must have labels with a sign to flip, got {len(self.classes)} classes.")
         return self.replace(
             X=np.vstack([self.X, -self.X]),
             y=np.concatenate([self.y, -self.y]),
             provenance=f"{self.provenance}; symmetrised",
         )
+
+
+def _checked_classes(classes: Sequence[str], labels: FloatArray) -> tuple[str, ...]:
+    """The names of the classes, for labels that are their indices."""
+    names = tuple(map(str, classes))
+    if isinstance(classes, str) or len(names) < 2 or len(set(names)) != len(names):
+        raise InvalidInputError(f"`classes` must name at least two different classes, got {classes!r}.")
+    if labels.ndim != 1 or not np.all(np.isin(labels, np.arange(len(names)))):
+        came = (
+            f"shape {labels.shape}" if labels.ndim != 1 else f"{labels[~np.isin(labels, np.arange(len(names)))][0]:g}"
+        )
+        raise InvalidInputError(
+            f"`y` must hold one index 0, ..., {len(names) - 1} of the {len(names)} `classes` per sample, got {came}."
+        )
+    return names
 
 
 def _as_task(task: Task | str) -> Task:

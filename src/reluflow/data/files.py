@@ -32,7 +32,7 @@ def read_dataset(
     *,
     bias: bool = False,
     task: Task | str | None = None,
-    target: str | None = None,
+    target: Names = None,
     features: Names = None,
     drop: Names = None,
     labels: Names = None,
@@ -45,11 +45,11 @@ def read_dataset(
     ----------
     path
         Delimited text (`.csv`, `.tsv`, `.txt`, ...), `.parquet`, `.npy` with the label in the last column, or `.npz`
-        with arrays `X` (n, d) and `y` (n,); any of them gzipped.
+        with arrays `X` (n, d) and `y` (n,), or rows of numbers (n, K); any of them gzipped.
     bias
         Append the constant coordinate 1 to every sample.
     task
-        Classification or regression; by default classification exactly when the labels are two classes.
+        Classification or regression; by default classification exactly when the labels are classes.
     target, features, drop, labels, drop_missing, standardise
         Which columns mean what; see `TableChoice`.
 
@@ -120,6 +120,20 @@ def write_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> Path:
 
     The file appears whole or not at all: if the writing fails, for example on a full disk, an older file of that name
     is left as it was. Regression labels that happen to be 0 and 1 read back as numbers with `task="regression"`.
+    Classes are written by name and read back in alphabetical order; `labels` names another order, and asks for classes
+    where there are two.
+
+    Parameters
+    ----------
+    dataset
+        Samples and labels.
+    path
+        Where to, by its ending.
+
+    Returns
+    -------
+    Path
+        The file that was written.
 
     Examples
     --------
@@ -138,9 +152,11 @@ def write_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> Path:
     try:
         with replacing(target) as handle:
             if target.suffix.lower() == ".csv":
-                write_csv(handle, dataset.X, dataset.y)
+                write_csv(handle, dataset.X, dataset.y, dataset.classes)
             else:
-                np.savez_compressed(handle, X=dataset.X, y=dataset.y)
+                names = None if dataset.classes is None else np.array(dataset.classes)
+                y = dataset.y if names is None else names[dataset.y.astype(np.intp)]
+                np.savez_compressed(handle, X=dataset.X, y=y)
     except OSError as error:
         raise InvalidInputError(
             f"`{target}` could not be written: {error.strerror or error}; nothing was changed there."
@@ -151,13 +167,14 @@ def write_dataset(dataset: Dataset, path: str | os.PathLike[str]) -> Path:
 def table_of_arrays(
     samples: NDArray[Any], labels: NDArray[Any], source: str, names: tuple[str, ...] = (), classes: tuple[str, ...] = ()
 ) -> Table:
-    """The table of a sample array (n, d) and a label array (n,)."""
+    """The table of a sample array (n, d) and a label array (n,) or (n, K)."""
     if samples.ndim != 2 or samples.shape[0] == 0 or samples.shape[1] == 0:
         raise InvalidInputError(
             f"`{source}`: `X` must have shape (n, d) with n and d at least 1, got {samples.shape}; a row is a sample."
         )
-    flat = labels.ravel() if labels.ndim == 2 and 1 in labels.shape else labels
-    if flat.shape != (samples.shape[0],):
+    is_row = labels.ndim == 2 and labels.shape[0] == 1 and samples.shape[0] > 1
+    flat = labels.ravel() if labels.ndim == 2 and (labels.shape[1] == 1 or is_row) else labels
+    if flat.shape[:1] != (samples.shape[0],) or flat.ndim > 2 or 0 in flat.shape:
         raise InvalidInputError(
             f"`{source}`: `y` must hold one label for each of the {samples.shape[0]} rows of `X`, got shape "
             f"{labels.shape}."
@@ -167,9 +184,17 @@ def table_of_arrays(
     if flat.dtype.kind not in "fiubUO":
         raise InvalidInputError(f"`{source}` must hold numbers or words in `y`, got an array of type {labels.dtype}.")
     columns = [np.ascontiguousarray(column) for column in samples.astype(np.float64).T]
-    label = flat.astype(np.float64) if flat.dtype.kind in "fiub" else column_from_values(flat.tolist())
     found = names if len(names) == samples.shape[1] else tuple(f"x{k}" for k in range(1, samples.shape[1] + 1))
     name = "y" if "y" not in found else "label"
+    if flat.ndim == 2:
+        if flat.dtype.kind not in "fiub":
+            raise InvalidInputError(
+                f"`{source}` must hold numbers in the rows of `y`, got an array of type {labels.dtype}."
+            )
+        rows = tuple(np.ascontiguousarray(column) for column in flat.astype(np.float64).T)
+        targets = tuple(f"{name}{c}" for c in range(1, len(rows) + 1))
+        return Table((*found, *targets), (*columns, *rows), source, targets=targets)
+    label = flat.astype(np.float64) if flat.dtype.kind in "fiub" else column_from_values(flat.tolist())
     return Table((*found, name), (*columns, label), source, classes=classes)
 
 

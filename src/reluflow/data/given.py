@@ -27,7 +27,7 @@ def as_dataset(
     *,
     bias: bool = False,
     task: Task | str | None = None,
-    target: str | None = None,
+    target: Names = None,
     features: Names = None,
     drop: Names = None,
     labels: Names = None,
@@ -48,6 +48,11 @@ def as_dataset(
         As for `read_dataset`.
     name
         What to call it.
+
+    Returns
+    -------
+    Dataset
+        The samples and labels.
 
     Examples
     --------
@@ -76,6 +81,7 @@ def reading_of(given: Any, y: Any, choice: TableChoice, *, bias: bool = False, n
                 "a `Dataset` has its labels and columns already; give X and y, or a table, instead."
             )
         dataset = given.standardised() if choice.standardise else given
+        dataset = dataset.with_class_indices() if choice.takes_classes else dataset
         return Reading(dataset.with_bias() if bias else dataset, repr(given))
     table, called = _table(given, y)
     return read_table(table, choice, name=name or called, origin=table.source, bias=bias)

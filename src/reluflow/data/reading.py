@@ -9,7 +9,7 @@ import numpy as np
 from reluflow.arrays import FloatArray
 from reluflow.data.choice import TableChoice
 from reluflow.data.dataset import Dataset
-from reluflow.data.labelling import LABEL_NAMES, label_column, labels_of, task_of
+from reluflow.data.labelling import LABEL_NAMES, label_columns, labels_of, task_of
 from reluflow.data.table import Column, Table, is_missing, listed, number_from, quoted
 from reluflow.errors import InvalidInputError
 
@@ -62,21 +62,30 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
     kept = table.without(choice.drop) if choice.drop else table
     if not kept.names or kept.num_rows == 0:
         raise InvalidInputError(f"`{table.source}` must hold at least one row and one column, got none.")
-    label = label_column(kept, choice)
-    features = _features(kept, label, choice)
-    kept, num_dropped = _without_gaps(kept, [*features, label], choice)
-    labelling = labels_of(kept, label, choice)
-    is_guessed = choice.target is None and kept.names[label].casefold() not in LABEL_NAMES
-    guessed = kept.names[label] if is_guessed else None
+    targets = label_columns(kept, choice)
+    features = _features(kept, targets, choice)
+    kept, num_dropped = _without_gaps(kept, [*features, *targets], choice)
+    labelling = labels_of(kept, targets, choice)
+    label_name = listed([kept.names[k] for k in targets])
+    is_guessed = choice.target is None and not kept.targets and label_name.casefold() not in LABEL_NAMES
+    guessed = label_name if is_guessed else None
     samples = _samples(kept.rows(labelling.is_kept), features, choice, guessed=guessed)
     labels = labelling.y[labelling.is_kept]
     provenance = f"read from {table.source}"
     if labelling.positive not in ("", "1") or labelling.negative not in ("", "-1"):
         rest = "the others are" if labelling.negative == "others" else f"label {labelling.negative} is"
         provenance += f"; label {labelling.positive} is +1, {rest} -1"
-    _check_finite(kept, label, labels)
+    for column, target in enumerate(targets if labels.ndim == 2 else targets[:1]):
+        _check_finite(kept, target, labels if labels.ndim == 1 else labels[:, column])
     try:
-        dataset = Dataset(samples, labels, task=task_of(labelling, choice), name=name, provenance=provenance)
+        dataset = Dataset(
+            samples,
+            labels,
+            task=task_of(labelling, choice),
+            classes=labelling.classes,
+            name=name,
+            provenance=provenance,
+        )
     except InvalidInputError as error:
         raise InvalidInputError(f"`{table.source}`: {error}") from error
     names = tuple(kept.names[k] for k in features)
@@ -88,26 +97,25 @@ def read_table(table: Table, choice: TableChoice, *, name: str, origin: str, bia
         dataset = dataset.standardised()
     remarks += _feature_remarks(names, dataset, choice)
     remarks += _repeated_remark(dataset)
-    label_name = kept.names[label]
     place = "" if label_name.casefold() in LABEL_NAMES[:1] else f" (labels: {label_name})"
     plural = "feature" if len(names) == 1 else "features"
     summary = f"{dataset.n} samples, {len(names)} {plural}, {labelling.counted()}, from {origin}{place}"
     return Reading(dataset.with_bias() if bias else dataset, summary, tuple(remarks), labelling.notice)
 
 
-def _features(table: Table, label: int, choice: TableChoice) -> list[int]:
+def _features(table: Table, targets: list[int], choice: TableChoice) -> list[int]:
     if choice.features is None:
-        features = [k for k in range(len(table.names)) if k != label]
+        features = [k for k in range(len(table.names)) if k not in targets]
         if not features:
             raise InvalidInputError(
-                f"`{table.source}` must hold at least one feature besides its label column {table.names[label]}, "
-                "got none."
+                f"`{table.source}` must hold at least one feature besides its label column "
+                f"{listed([table.names[k] for k in targets])}, got none."
             )
         return features
     features = [table.column(name, "features") for name in choice.features]
-    if label in features:
+    if both := [table.names[k] for k in targets if k in features]:
         raise InvalidInputError(
-            f"{choice.named('features')} must not hold the label column, got {table.names[label]!r}; name another with "
+            f"{choice.named('features')} must not hold the label column, got {both[0]!r}; name another with "
             f"{choice.named('target')}."
         )
     if len(set(features)) < len(features):

@@ -48,6 +48,13 @@ DEFAULT_SEED = 0
 def registered_datasets() -> tuple[RegisteredDataset, ...]:
     """Every registered dataset, in the order of the catalogue; nothing is loaded or sampled.
 
+    Returns
+    -------
+    tuple of RegisteredDataset
+        Name, size, task, paper and parameters of each.
+
+    Examples
+    --------
     >>> [entry.name for entry in registered_datasets()][:2]
     ['three-points', 'three-point-box']
     """
@@ -61,7 +68,7 @@ def load(
     seed: int | None = None,
     bias: bool = False,
     task: Task | str | None = None,
-    target: str | None = None,
+    target: Names = None,
     features: Names = None,
     drop: Names = None,
     labels: Names = None,
@@ -81,6 +88,11 @@ def load(
         Fixes random datasets; 0 by default, so that the same spec always gives the same numbers.
     bias, task, target, features, drop, labels, drop_missing, standardise
         As for `read_dataset`; a registered dataset takes `bias` and `standardise`.
+
+    Returns
+    -------
+    Dataset
+        The samples and labels.
 
     Examples
     --------
@@ -110,7 +122,7 @@ def suggested_settings(spec: str) -> SuggestedSettings:
     >>> suggested_settings("lyu-symmetric:leak=0.1").leak
     0.1
     """
-    entry, values = _parse(spec)
+    entry, values = parse_spec(spec)
     settings = entry.settings
     if "leak" in values:
         settings = replace(settings, leak=float(values["leak"]))
@@ -149,11 +161,13 @@ def open_reading(
         )
     if choice.standardise:
         dataset = dataset.standardised()
+    if choice.takes_classes:
+        dataset = dataset.with_class_indices()
     return Reading(dataset.with_bias() if bias else dataset, "")
 
 
 def _made(spec: str, seed: int | None) -> Dataset:
-    entry, values = _parse(spec)
+    entry, values = parse_spec(spec)
     return entry.make(values, seed=DEFAULT_SEED if seed is None else seed)
 
 
@@ -163,7 +177,8 @@ def _is_path(text: str) -> bool:
     return text != "" and (os.sep in text or data_suffix(Path(text)) is not None or os.path.exists(text))
 
 
-def _parse(spec: str) -> tuple[RegisteredDataset, dict[str, Value]]:
+def parse_spec(spec: str) -> tuple[RegisteredDataset, dict[str, Value]]:
+    """The entry that `name:key=value,key=value` names, and the parameters it gives."""
     name, colon, rest = spec.partition(":")
     if name not in REGISTRY:
         close = difflib.get_close_matches(name, REGISTRY, n=1)

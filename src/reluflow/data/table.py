@@ -36,6 +36,8 @@ class Table:
         What the reader took for granted, as sentences without a full stop.
     classes
         Names of the label values 0, 1, ..., where the source gives them apart.
+    targets
+        The label columns, where the table was made of rows of numbers; otherwise empty.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class Table:
     lines: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     remarks: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
     @property
     def num_rows(self) -> int:
@@ -75,14 +78,14 @@ class Table:
         return Table(
             tuple(self.names[k] for k in kept),
             tuple(self.columns[k] for k in kept),
-            self.source, self.lines, self.remarks, self.classes,
+            self.source, self.lines, self.remarks, self.classes, self.targets,
         )  # fmt: skip
 
     def rows(self, mask: BoolArray) -> Table:
         """The table with some of its rows."""
         lines = self.lines[mask] if self.lines.size else self.lines
         columns = tuple(column[mask] for column in self.columns)
-        return Table(self.names, columns, self.source, lines, self.remarks, self.classes)
+        return Table(self.names, columns, self.source, lines, self.remarks, self.classes, self.targets)
 
 
 def is_missing(column: Column) -> BoolArray:

@@ -66,7 +66,8 @@ def train_deep(
     DeepTrainingInterrupted
         On Ctrl-C; a KeyboardInterrupt that holds the trajectory up to then.
     """
-    loss.check_labels(dataset.y)
+    dataset.refuse_several_outputs("deep networks")
+    loss.check_labels(dataset.y, dataset.classes)
     if descent.batch is not None and descent.batch > dataset.n:
         raise InvalidInputError(f"`batch` must be at most n = {dataset.n}, got {descent.batch}; None is all of them.")
     last = descent.num_steps(dataset.n)

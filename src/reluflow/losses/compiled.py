@@ -17,7 +17,8 @@ from numba import cfunc, types
 from numba.extending import intrinsic
 
 from reluflow.compilation.kernel import kernel
-from reluflow.losses.loss import AbstractLoss, Formula, in_namespace
+from reluflow.errors import InvalidInputError
+from reluflow.losses.loss import AbstractLoss, Formula, Formulas, in_namespace
 
 _SIGNATURE = types.float64(types.float64, types.float64)
 _LOSS_OF: dict[CompiledLoss, AbstractLoss] = {}
@@ -42,6 +43,10 @@ class CompiledLoss(NamedTuple):
 def compiled(loss: AbstractLoss) -> CompiledLoss:
     """Compile the formulas of a loss, or load them from Numba's cache."""
     formulas = loss.formulas
+    if not isinstance(formulas, Formulas):
+        raise InvalidInputError(
+            f"`loss` must be a loss of one output for kernels of one output, got {loss.name}, which couples several."
+        )
     value, force, log_force = map(_compile, (formulas.value, formulas.force, formulas.log_force))
     result = CompiledLoss(value.address, force.address, log_force.address, loss.fades)
     _LOSS_OF[result] = loss
@@ -50,7 +55,7 @@ def compiled(loss: AbstractLoss) -> CompiledLoss:
 
 @cache  # for ever, since the memory of a compiled function goes with it
 def _compile(formula: Formula) -> Any:
-    function = in_namespace(formula, _SCALAR_NUMPY)
+    function = in_namespace(formula, SCALAR_NUMPY)
     has_file = Path(function.__code__.co_filename).is_file()  # the cache lies beside it
     return cfunc(_SIGNATURE, cache=has_file, error_model="numpy")(function)
 
@@ -60,8 +65,8 @@ def _where(condition: bool, one: float, other: float) -> float:
     return one if condition else other
 
 
-_SCALAR_NUMPY = ModuleType("scalar_numpy")  # NumPy, but for `where`, of which Numba makes an array even for numbers
-vars(_SCALAR_NUMPY).update(vars(np), where=_where)
+SCALAR_NUMPY = ModuleType("scalar_numpy")  # NumPy, but for `where`, of which Numba makes an array even for numbers
+vars(SCALAR_NUMPY).update(vars(np), where=_where)
 
 
 @kernel()

@@ -24,8 +24,17 @@ def _log_value(h: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class ExponentialLoss(AbstractLoss):
-    """l(h, y) = exp(-y h) for labels -1 and 1; infinite once the value leaves the range of a double.
+    r"""$\ell(h, y) = \exp(-y h)$ for labels -1 and 1; infinite once the value leaves the range of a double.
 
+    Parameters
+    ----------
+    reduction
+        "mean" or "sum" over samples.
+    factor
+        Multiplies the loss.
+
+    Examples
+    --------
     >>> ExponentialLoss().total([0.0, 0.0], [1.0, -1.0])
     1.0
     """

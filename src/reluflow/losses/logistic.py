@@ -35,8 +35,17 @@ def _log_curvature(h: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class LogisticLoss(AbstractLoss):
-    """l(h, y) = ln(1 + exp(-y h)) for labels -1 and 1.
+    r"""$\ell(h, y) = \ln(1 + \exp(-y h))$ for labels -1 and 1.
 
+    Parameters
+    ----------
+    reduction
+        "mean" or "sum" over samples.
+    factor
+        Multiplies the loss.
+
+    Examples
+    --------
     >>> LogisticLoss(reduction="sum").label_forces([1.0, -1.0])
     array([ 0.5, -0.5])
     """

@@ -1,5 +1,10 @@
 """What a loss is: formulas for l(h, y), its force -dl/dh and its curvature, and how samples are summed.
 
+Shapes. Of one output: outputs (n,) or at several moments (P, n), labels (n,), and every answer has the shape of the
+outputs. Of K outputs: outputs (..., n, K); labels are numbers (n, K), of which a loss of one output and one number sums
+K terms, or classes (n,), of which a coupled loss (`softmax.py`) has formulas of its own. Then a value has shape
+(..., n), a force (..., n, K), a curvature (..., n, K, K): one block per sample.
+
 The objective is L = c * sum_k l(h(x_k), y_k) with c = `factor` (reduction "sum") or `factor`/n (reduction "mean").
 The papers differ in c, so it is a visible field of the loss and never a convention.
 """
@@ -7,7 +12,7 @@ The papers differ in c, so it is a visible field of the loss and never a convent
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ClassVar, Literal, NamedTuple, cast
@@ -16,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
-from reluflow.errors import InvalidInputError, binary_label_error
+from reluflow.errors import InvalidInputError, binary_label_error, class_label_error, several_class_error
+from reluflow.losses.coupled import CoupledFormulas, each_output, each_pair, margins_of_outputs, value_of_outputs
 
 Reduction = Literal["mean", "sum"]
 Formula = Callable[[Any, Any], Any]
@@ -25,7 +31,7 @@ SMALLEST_FACTOR, LARGEST_FACTOR = 1e-100, 1e100  # times what data may be, force
 
 
 class Formulas(NamedTuple):
-    """A loss as functions of one output h and one label y, each stated once.
+    """A loss as functions of one output h and one label y, each stated once; over several outputs they are summed.
 
     Every formula is a plain function that uses NumPy's elementwise functions and nothing else, `np.where` instead of
     `if`; so the same source serves arrays (NumPy), machine code (Numba) and differentiation (JAX). One that does not
@@ -39,10 +45,19 @@ class Formulas(NamedTuple):
     log_curvature: Formula  # ln of the curvature, likewise
 
 
-def in_namespace(formula: Formula, namespace: Any) -> FunctionType:
-    """The same formula with NumPy's functions taken from another module, such as `jax.numpy`."""
+def in_namespace(
+    formula: Callable[..., Any], namespace: Any, prepared: Callable[[FunctionType], Any] = lambda function: function
+) -> FunctionType:
+    """The same formula with NumPy's functions taken from another module, such as `jax.numpy`.
+
+    Functions of its own file that it calls are treated alike, and then `prepared`, for whoever must compile them.
+    """
     function = cast(FunctionType, formula)
     names = {name: namespace if item is np else item for name, item in function.__globals__.items()}
+    for name in function.__code__.co_names:
+        called = names.get(name)
+        if isinstance(called, FunctionType) and called.__module__ == function.__module__:
+            names[name] = prepared(in_namespace(called, namespace, prepared))
     return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
@@ -62,6 +77,7 @@ class AbstractLoss(ABC):
     A subclass gives `name` and `formulas`. It sets `is_classification` if labels must be -1 or 1, and `fades` if
     besides the force is y exp(log_force), never zero, and vanishes as y h grows: the flow then runs in a rescaled time,
     with forces relative to their sum, and reaches times no double can hold. `docs/adding-a-loss.md` has an example.
+    With `CoupledFormulas` labels are classes; the signs of a force that fades are those of `force_signs`.
     """
 
     reduction: Reduction = "mean"
@@ -91,32 +107,71 @@ class AbstractLoss(ABC):
 
     @property
     @abstractmethod
-    def formulas(self) -> Formulas:
+    def formulas(self) -> Formulas | CoupledFormulas:
         """The loss itself."""
 
+    @property
+    def is_coupled(self) -> bool:
+        """Whether it is a loss of K outputs and a class, instead of one output and one label."""
+        return isinstance(self.formulas, CoupledFormulas)
+
     def value(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """l(h, y), elementwise."""
-        return _elementwise(self.formulas.value, outputs, labels)
+        """l(h, y), elementwise; of K outputs, one number per sample."""
+        formulas = self.formulas
+        if isinstance(formulas, CoupledFormulas):
+            return value_of_outputs(formulas, outputs, labels)
+        values = _elementwise(formulas.value, outputs, labels)
+        return np.sum(values, axis=-1) if np.ndim(labels) == 2 else values
 
     def force(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
         """-dl/dh(h, y), elementwise: how hard the sample pulls its output, with sign."""
-        return _elementwise(self.formulas.force, outputs, labels)
+        formulas = self.formulas
+        if isinstance(formulas, CoupledFormulas):
+            return each_output(formulas, formulas.force, outputs, labels)
+        return _elementwise(formulas.force, outputs, labels)
 
     def curvature(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """d^2 l/dh^2, elementwise."""
-        return _elementwise(self.formulas.curvature, outputs, labels)
+        """d^2 l/dh^2, elementwise; of K outputs, a block (K, K) per sample."""
+        formulas = self.formulas
+        if isinstance(formulas, CoupledFormulas):
+            return each_pair(formulas, formulas.curvature, outputs, labels)
+        return _on_diagonals(_elementwise(formulas.curvature, outputs, labels), labels, 0.0)
 
     def log_force(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
         """ln |dl/dh|, elementwise, exact where the force itself under- or overflows (-inf where it is 0)."""
-        return _elementwise(self.formulas.log_force, outputs, labels)
+        formulas = self.formulas
+        if isinstance(formulas, CoupledFormulas):
+            return each_output(formulas, formulas.log_force, outputs, labels)
+        return _elementwise(formulas.log_force, outputs, labels)
 
     def log_curvature(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """ln of the curvature, elementwise, likewise."""
-        return _elementwise(self.formulas.log_curvature, outputs, labels)
+        """ln of the curvature, elementwise, likewise; of K outputs, of the size of every entry of its block."""
+        formulas = self.formulas
+        if isinstance(formulas, CoupledFormulas):
+            return each_pair(formulas, formulas.log_curvature, outputs, labels)
+        return _on_diagonals(_elementwise(formulas.log_curvature, outputs, labels), labels, -np.inf)
 
-    def force_at_zero(self, labels: ArrayLike) -> FloatArray:
-        """-dl/dh(0, y), elementwise: the force that rules the alignment phase."""
-        return self.force(np.zeros_like(np.asarray(labels, dtype=np.float64)), labels)
+    def margins(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
+        """How far samples are on the right side, shape (..., n): y h, or h_y - h_c of the strongest other class."""
+        if self.is_coupled:
+            return margins_of_outputs(outputs, labels)
+        return np.asarray(np.asarray(outputs, dtype=np.float64) * np.asarray(labels, dtype=np.float64))
+
+    def force_signs(self, labels: ArrayLike, num_outputs: int = 1) -> FloatArray:
+        """Signs of the force of a loss that fades: the labels, or of classes 1 for the own output, -1 for the others.
+
+        Shape (n,), or (n, K); of a loss that does not fade signs follow from its outputs.
+        """
+        label = np.asarray(labels, dtype=np.float64)
+        if not self.is_coupled:
+            return label
+        return np.where(label[:, None] == np.arange(num_outputs), 1.0, -1.0)
+
+    def force_at_zero(self, labels: ArrayLike, num_outputs: int = 1) -> FloatArray:
+        """-dl/dh(0, y), elementwise: the force that rules the alignment phase; classes need the number of outputs."""
+        label = np.asarray(labels, dtype=np.float64)
+        shape = (*label.shape, num_outputs) if self.is_coupled else label.shape
+        return self.force(np.zeros(shape), label)
 
     def sample_weight(self, num_samples: int) -> float:
         """c, the weight of one sample in the objective."""
@@ -128,36 +183,65 @@ class AbstractLoss(ABC):
         return float(self.sample_weight(values.size) * np.sum(values))
 
     def forces(self, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:
-        """r_k = -c dl/dh(h_k, y_k), shape (n,): the weights of the samples in every neuron's velocity."""
+        """r_k = -c dl/dh(h_k, y_k), shape (n,) or (n, K): the weights of the samples in every neuron's velocity."""
         values = self.force(outputs, labels)
-        return self.sample_weight(values.size) * values
+        return self.sample_weight(_num_samples(values, labels, self.is_coupled)) * values
 
-    def label_forces(self, labels: ArrayLike) -> FloatArray:
-        """r_k at h = 0, shape (n,)."""
-        values = self.force_at_zero(labels)
-        return self.sample_weight(values.size) * values
+    def label_forces(self, labels: ArrayLike, num_outputs: int = 1) -> FloatArray:
+        """r_k at h = 0, shape (n,) or (n, K); classes need the number of outputs."""
+        values = self.force_at_zero(labels, num_outputs)
+        return self.sample_weight(_num_samples(values, labels, self.is_coupled)) * values
 
     def stiffness(self, outputs: ArrayLike, labels: ArrayLike) -> float:
         """How fast the forces change with the outputs, at most.
 
         The largest curvature; where the forces fade, that of curvature/|force|, their relative change, and at least 1.
+        Of a block of K outputs, the largest sum of the sizes in a row.
         """
+        is_block = np.ndim(labels) == 2 or self.is_coupled
         if not self.fades:
-            return float(np.max(self.curvature(outputs, labels)))
-        ratios = self.log_curvature(outputs, labels) - self.log_force(outputs, labels)
+            curvature = self.curvature(outputs, labels)
+            return float(np.max(np.sum(np.abs(curvature), axis=-1) if is_block else curvature))
+        logs = self.log_curvature(outputs, labels)
+        logs = np.logaddexp.reduce(logs, axis=-1) if is_block else logs
+        ratios = logs - self.log_force(outputs, labels)
         return max(1.0, float(np.exp(np.max(ratios))))
 
-    def output_scale(self, labels: ArrayLike) -> float:
+    def output_scale(self, labels: ArrayLike, num_outputs: int = 1) -> float:
         """Outputs far below this bend no force at h = 0: the forces there over their stiffness."""
         label = np.asarray(labels, dtype=np.float64)
-        stiffness = max(1.0, self.stiffness(np.zeros_like(label), label))
-        return 1.0 / stiffness if self.fades else float(np.max(np.abs(self.force_at_zero(label)))) / stiffness
+        at_zero = self.force_at_zero(label, num_outputs)
+        stiffness = max(1.0, self.stiffness(np.zeros_like(at_zero), label))
+        return 1.0 / stiffness if self.fades else float(np.max(np.abs(at_zero))) / stiffness
 
-    def check_labels(self, labels: ArrayLike) -> None:
-        """Raise if the loss cannot take these labels."""
+    def check_labels(self, labels: ArrayLike, classes: Sequence[str] | None = None) -> None:
+        """Raise if the loss cannot take these labels: numbers, -1 and 1, or indices of the named `classes`."""
         values = np.asarray(labels, dtype=np.float64)
-        if self.is_classification and not np.all(np.abs(values) == 1.0):
+        if self.is_coupled:
+            if classes is None or values.ndim != 1:
+                raise class_label_error(values)
+        elif classes is not None:
+            raise several_class_error(self.name, len(classes), is_classification=self.is_classification)
+        elif self.is_classification and values.ndim != 1:
+            raise InvalidInputError(
+                f"`loss` must take several numbers per sample for labels of shape {values.shape}, got {self.name}, "
+                "which takes one label -1 or 1 each; the square loss takes rows of numbers, softmax takes classes."
+            )
+        elif self.is_classification and not np.all(np.abs(values) == 1.0):
             raise binary_label_error(values)
+
+
+def _num_samples(values: FloatArray, labels: ArrayLike, is_coupled: bool) -> int:
+    """Samples among forces: all of their number, unless they are rows of K."""
+    return values.size // values.shape[-1] if is_coupled or np.ndim(labels) == 2 else values.size
+
+
+def _on_diagonals(values: FloatArray, labels: ArrayLike, elsewhere: float) -> FloatArray:
+    """Of several outputs, blocks with these values on their diagonals; of one, the values."""
+    if np.ndim(labels) != 2:
+        return values
+    num_outputs = values.shape[-1]
+    return np.where(np.eye(num_outputs, dtype=bool), values[..., None], elsewhere)
 
 
 def _elementwise(formula: Formula, outputs: ArrayLike, labels: ArrayLike) -> FloatArray:

@@ -6,9 +6,12 @@ from reluflow.errors import InvalidInputError
 from reluflow.losses.exponential import ExponentialLoss
 from reluflow.losses.logistic import LogisticLoss
 from reluflow.losses.loss import AbstractLoss, Reduction
+from reluflow.losses.softmax import SoftmaxLoss
 from reluflow.losses.square import SquareLoss
 
-LOSSES: dict[str, type[AbstractLoss]] = {loss.name: loss for loss in (SquareLoss, LogisticLoss, ExponentialLoss)}
+LOSSES: dict[str, type[AbstractLoss]] = {
+    loss.name: loss for loss in (SquareLoss, LogisticLoss, ExponentialLoss, SoftmaxLoss)
+}
 
 
 def register_loss(loss: type[AbstractLoss]) -> type[AbstractLoss]:
@@ -19,7 +22,7 @@ def register_loss(loss: type[AbstractLoss]) -> type[AbstractLoss]:
 
 
 def loss_named(name: str, *, reduction: Reduction = "mean", factor: float = 1.0) -> AbstractLoss:
-    """The loss called `name`: square, logistic, exponential, or one that was registered.
+    """The loss called `name`: square, logistic, exponential, softmax, or one that was registered.
 
     >>> loss_named("logistic", reduction="sum", factor=2.0)
     LogisticLoss(reduction='sum', factor=2.0)

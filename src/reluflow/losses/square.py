@@ -32,11 +32,20 @@ def _log_curvature(h: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class SquareLoss(AbstractLoss):
-    """l(h, y) = (h - y)^2 / 2, so that the force is the residual y - h.
+    r"""$\ell(h, y) = (h - y)^2/2$, so that the force is the residual $y - h$; $|h - y|^2/2$ of several outputs.
 
-    Boursier & Flammarion (2024), Eq. (10) [boursier2024]; their Sec. 2 offers (h - y)^2, which breaks their own
+    Boursier & Flammarion (2024), Eq. (10) [boursier2024]; their Sec. 2 offers $(h - y)^2$, which breaks their own
     Assumption 1 (erratum E1).
 
+    Parameters
+    ----------
+    reduction
+        "mean" or "sum" over samples.
+    factor
+        Multiplies the loss.
+
+    Examples
+    --------
     >>> SquareLoss().total([0.0, 0.0], [1.0, 3.0])
     2.5
     """

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError
-from reluflow.network.network import Network, OutputBias
+from reluflow.network.network import Network
 from reluflow.network.two_layers import two_layers_of
 
 TORCH = (".pt", ".pth", ".ckpt", ".bin")
@@ -21,18 +24,17 @@ READ = (".csv", ".npz", ".safetensors", *TORCH)
 WRITTEN = (".csv", ".npz", ".safetensors")
 
 
-def read_network(path: str | Path, *, leak: float | None = None, output_bias: OutputBias = "refuse") -> Network:
+def read_network(path: str | Path, *, leak: float | None = None) -> Network:
     """Read a network.
 
     Parameters
     ----------
     path
-        `.csv` with header `w1,...,wd,a` or `w1,...,wd,a,weight`; `.npz` with `w`, `a` and perhaps `weight`, `leak`,
-        `log_scale`; `.safetensors` or a PyTorch checkpoint with two dense layers, or with `w` and `a`.
+        `.csv` with header `w1,...,wd,a` or `w1,...,wd,v1,...,vK`, perhaps `weight` and the output bias `b1,...,bK`, the
+        same in every row; `.npz` with `w`, `a` or `v` (num_neurons, K), and perhaps `b` (K,), `weight`, `leak`,
+        `log_scale`; `.safetensors` or a PyTorch checkpoint with two dense layers, or with these names.
     leak
         Negative slope of the activation; by default the one the file carries, else 0.
-    output_bias
-        What to do with the output bias of a checkpoint: "refuse", or "neuron", which carries it.
     """
     source = Path(path)
     suffix = source.suffix.lower()
@@ -40,7 +42,7 @@ def read_network(path: str | Path, *, leak: float | None = None, output_bias: Ou
         if suffix == ".npz":
             return _read_npz(source, leak)
         if suffix == ".safetensors" or suffix in TORCH:
-            return _read_checkpoint(source, leak, output_bias)
+            return _read_checkpoint(source, leak)
     except OSError as error:
         raise InvalidInputError(f"`{path}` cannot be read as a network: {error.strerror or error}.") from error
     if suffix not in ("", ".csv", ".txt"):
@@ -59,28 +61,38 @@ def write_network(network: Network, path: str | Path) -> Path:
     try:
         if target.suffix.lower() == ".npz":
             with replacing(target) as handle:
-                np.savez(
-                    handle, w=network.w, a=network.a, weight=network.weight, leak=network.leak,
-                    log_scale=network.log_scale,
-                )  # fmt: skip
+                held: dict[str, Any] = {**_named_arrays(network), "leak": network.leak, "log_scale": network.log_scale}
+                np.savez(handle, **held)
             return target
         real = network.materialized() if network.log_scale else network
         if target.suffix.lower() == ".safetensors":
             from reluflow.network.safetensors_file import write_safetensors
 
-            arrays = {"w": real.w, "a": real.a, "weight": real.weight}
-            write_safetensors(target, arrays, {"leak": repr(real.leak)})
+            write_safetensors(target, _named_arrays(real), {"leak": repr(real.leak)})
             return target
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([f"w{i + 1}" for i in range(real.d)] + ["a", "weight"])
-        for w, a, weight in zip(real.w, real.a, real.weight, strict=True):
-            writer.writerow([f"{value:.17g}" for value in (*w, a, weight)])
+        bias = () if real.b is None else real.b
+        outputs = ["a"] if real.num_outputs == 1 else _numbered("v", real.num_outputs)
+        writer.writerow([*_numbered("w", real.d), *outputs, "weight", *_numbered("b", len(bias))])
+        for w, v, weight in zip(real.w, real.v, real.weight, strict=True):
+            writer.writerow([f"{value:.17g}" for value in (*w, *v, weight, *bias)])
         with replacing(target) as handle:
             handle.write(text.getvalue().encode())
     except OSError as error:
         raise InvalidInputError(f"`{path}` could not be written: {error.strerror or error}.") from error
     return target
+
+
+def _named_arrays(network: Network) -> dict[str, FloatArray]:
+    """The arrays of a network under the names that files have for them."""
+    outputs = {"a": network.a} if network.num_outputs == 1 else {"v": network.v}
+    bias = {} if network.b is None else {"b": network.b}
+    return {"w": network.w} | outputs | {"weight": network.weight} | bias
+
+
+def _numbered(letter: str, count: int) -> list[str]:
+    return [f"{letter}{place}" for place in range(1, count + 1)]
 
 
 def check_writable(path: str | Path) -> None:
@@ -115,9 +127,13 @@ def _read_npz(path: Path, leak: float | None) -> Network:
     # zipfile says NotImplementedError of a compression it does not know
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise InvalidInputError(f"`{path}` must be a whole .npz archive with `w` and `a`: {error}.") from error
-    if not {"w", "a"} <= set(held):
-        return two_layers_of(held, str(path)).network(str(path), leak=0.0 if leak is None else leak)
+    if not _is_own(held):
+        return two_layers_of(held, str(path)).network(leak=0.0 if leak is None else leak)
     return _own(held, path, leak)
+
+
+def _is_own(held: Mapping[str, Any]) -> bool:
+    return "w" in held and ("a" in held or "v" in held)
 
 
 def _own(held: dict[str, Any], path: Path, leak: float | None) -> Network:
@@ -125,14 +141,21 @@ def _own(held: dict[str, Any], path: Path, leak: float | None) -> Network:
     try:
         carried = float(held["leak"]) if "leak" in held else None
         log_scale = float(held.get("log_scale", np.array(0.0)))
-        w, a = np.asarray(held["w"], dtype=np.float64), np.asarray(held["a"], dtype=np.float64)
-        weight = np.asarray(held["weight"], dtype=np.float64) if "weight" in held else None
+        found = {
+            name: np.asarray(held[name], dtype=np.float64) for name in ("w", "a", "v", "b", "weight") if name in held
+        }
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"`{path}` must hold numbers in `w` and `a`: {error}.") from error
-    return Network(w, a.ravel(), leak=_agreed_leak(path, leak, carried), weight=weight, log_scale=log_scale)
+        raise InvalidInputError(f"`{path}` must hold numbers in `w` and `a` or `v`: {error}.") from error
+    if "a" in found and "v" in found:
+        raise InvalidInputError(f"`{path}` must hold output weights as `a` (one output) or `v`, got both.")
+    if "a" in found and (found["a"].ndim == 1 or 1 in found["a"].shape):
+        found["a"] = found["a"].ravel()
+    if "v" in found and found["v"].ndim == 1:
+        found["v"] = found["v"][:, None]
+    return Network(**found, leak=_agreed_leak(path, leak, carried), log_scale=log_scale)
 
 
-def _read_checkpoint(path: Path, leak: float | None, output_bias: OutputBias) -> Network:
+def _read_checkpoint(path: Path, leak: float | None) -> Network:
     words: dict[str, str] = {}
     if path.suffix.lower() == ".safetensors":
         from reluflow.network.safetensors_file import read_safetensors
@@ -146,11 +169,9 @@ def _read_checkpoint(path: Path, leak: float | None, output_bias: OutputBias) ->
         carried = float(words["leak"]) if "leak" in words else None
     except ValueError:
         raise InvalidInputError(f"`{path}` must carry a number as its leak, got {words['leak']!r}.") from None
-    if {"w", "a"} <= set(arrays):
+    if _is_own(arrays):
         return _own(arrays | ({} if carried is None else {"leak": np.array(carried)}), path, leak)
-    return two_layers_of(arrays, str(path)).network(
-        str(path), leak=_agreed_leak(path, leak, carried), output_bias=output_bias
-    )
+    return two_layers_of(arrays, str(path)).network(leak=_agreed_leak(path, leak, carried))
 
 
 def _agreed_leak(path: Path, asked: float | None, carried: float | None) -> float:
@@ -170,12 +191,15 @@ def _read_csv(path: Path, leak: float) -> Network:
     if not rows:
         raise InvalidInputError(f"`{path}` is empty; a file of neurons has the header w1,...,wd,a.")
     header = [cell.strip() for cell in rows[0]]
-    has_weight = header[-1:] == ["weight"]
-    d = len(header) - (2 if has_weight else 1)
-    expected = [f"w{i + 1}" for i in range(d)] + ["a"] + (["weight"] if has_weight else [])
-    if d < 1 or header != expected:
+    d, num_bias = (sum(bool(re.fullmatch(rf"{letter}\d+", name)) for name in header) for letter in "wb")
+    num_outputs = 1 if "a" in header else sum(bool(re.fullmatch(r"v\d+", name)) for name in header)
+    outputs = ["a"] if "a" in header else _numbered("v", num_outputs)
+    has_weight = "weight" in header
+    expected = [*_numbered("w", d), *outputs, *(["weight"] if has_weight else []), *_numbered("b", num_bias)]
+    if d < 1 or header != expected or num_outputs < 1 or num_bias not in (0, num_outputs):
         raise InvalidInputError(
-            f"`{path}` must have the header w1,...,wd,a with an optional weight, got {','.join(header)}."
+            f"`{path}` must have the header w1,...,wd,a or w1,...,wd,v1,...,vK with an optional weight and an optional "
+            f"output bias b1,...,bK, got {','.join(header)}."
         )
     if len(rows) == 1:
         raise InvalidInputError(f"`{path}` holds a header and no neuron.")
@@ -187,4 +211,8 @@ def _read_csv(path: Path, leak: float) -> Network:
             values[number - 2] = [float(cell) for cell in row]
         except ValueError as error:
             raise InvalidInputError(f"`{path}` line {number} must hold numbers: {error}.") from error
-    return Network(values[:, :d], values[:, d], leak=leak, weight=values[:, d + 1] if has_weight else None)
+    w, v, rest = np.split(values, [d, d + num_outputs], axis=1)
+    bias = rest[:, rest.shape[1] - num_bias :]
+    if np.any(bias != bias[0]):
+        raise InvalidInputError(f"`{path}` must hold the same output bias b1,...,bK in every row, got several.")
+    return Network(w, v=v, b=bias[0] if num_bias else None, leak=leak, weight=rest[:, 0] if has_weight else None)

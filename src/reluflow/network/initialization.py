@@ -1,5 +1,8 @@
 """Every way the papers draw (w, a) at the start, each naming its paper and equation.
 
+For K outputs the sign of a becomes a direction v/|v|, uniform on the sphere of R^K, and independent entries of a become
+independent entries of v; with K = 1 every draw is the papers' own.
+
 A scheme draws the O(1) shape; the scale, and the 1/sqrt(width) of Boursier & Flammarion, go into `log_scale`. So
 one seed gives one shape at every scale, which is what the limits "scale to zero with the draw held fixed" need.
 """
@@ -18,12 +21,12 @@ from reluflow.errors import InvalidInputError
 from reluflow.network.network import Network
 from reluflow.network.scale import Scale, log_of_scale
 
-Draw = Callable[[int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
+Draw = Callable[[int, int, int, np.random.Generator], tuple[FloatArray, FloatArray]]
 
 
 @dataclass(frozen=True)
 class Initialization:
-    """A named law of the shape (w, a).
+    """A named law of the shape (w, v).
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ class Initialization:
     summary
         The law in one line; lambda is the scale, m the width, d the dimension.
     draw
-        (width, d, rng) -> (w, a) at scale 1.
+        (width, d, num_outputs, rng) -> (w, v) at scale 1, shapes (width, d) and (width, num_outputs).
     divides_by_sqrt_width
         Whether the paper's scale carries the factor 1/sqrt(m).
 
@@ -57,9 +60,18 @@ class Initialization:
     divides_by_sqrt_width: bool = False
 
     def __call__(
-        self, dataset: Dataset, *, width: int, scale: Scale, rng: np.random.Generator | int, leak: float = 0.0
+        self,
+        dataset: Dataset,
+        *,
+        width: int,
+        scale: Scale,
+        rng: np.random.Generator | int,
+        leak: float = 0.0,
+        output_bias: bool = False,
     ) -> Network:
-        """Draw a network of `width` neurons for the dimension of `dataset`.
+        """Draw a network of `width` neurons for the dimension and the outputs of `dataset`.
+
+        With `output_bias` it has one, which starts at 0.
 
         An integer `rng` is a seed as on the command line: `rng=0` draws the neurons of `--seed 0`, by `neuron_rng(0)`.
         `numpy.random.default_rng(0)` is another stream, the one the command line draws samples from.
@@ -70,56 +82,72 @@ class Initialization:
             rng = neuron_rng(int(rng))
         if not isinstance(rng, np.random.Generator):
             raise InvalidInputError(f"`rng` must be a numpy.random.Generator or a seed of at least 0, got {rng!r}.")
-        w, a = self.draw(width, dataset.d, rng)
+        w, v = self.draw(width, dataset.d, dataset.num_outputs, rng)
         log_scale = log_of_scale(scale) - (0.5 * math.log(width) if self.divides_by_sqrt_width else 0.0)
-        return Network(w, a, leak=leak, log_scale=log_scale)
+        b = np.zeros(dataset.num_outputs) if output_bias else None
+        rows = np.asarray(v, dtype=np.float64)  # a draw for one output may give numbers
+        return Network(w, v=rows if rows.ndim == 2 else rows[:, None], b=b, leak=leak, log_scale=log_scale)
 
 
-def _fair_signs(width: int, rng: np.random.Generator) -> FloatArray:
-    return np.where(rng.integers(0, 2, size=width) == 1, 1.0, -1.0)
+def _output_directions(width: int, num_outputs: int, rng: np.random.Generator) -> FloatArray:
+    """Uniform on the sphere of R^K, shape (width, K): fair signs for K = 1."""
+    if num_outputs > 1:
+        return _on_sphere(width, num_outputs, rng)
+    return np.where(rng.integers(0, 2, size=width) == 1, 1.0, -1.0)[:, None]
 
 
-def _draw_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _draw_balanced(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     w = rng.standard_normal((width, d))
-    return w, _fair_signs(width, rng) * np.linalg.norm(w, axis=1)
+    return w, _output_directions(width, num_outputs, rng) * np.linalg.norm(w, axis=1)[:, None]
 
 
-def _draw_dominated(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _draw_dominated(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     w = _on_sphere(width, d, rng) * rng.random((width, 1)) ** (1.0 / d)
-    return w, _fair_signs(width, rng)
+    return w, _output_directions(width, num_outputs, rng)
 
 
-def _draw_dominated_cube(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _draw_dominated_cube(
+    width: int, d: int, num_outputs: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     w = rng.uniform(-1.0, 1.0, (width, d))
-    return w, _fair_signs(width, rng) * math.sqrt(d)
+    return w, _output_directions(width, num_outputs, rng) * math.sqrt(d)
 
 
-def _draw_gaussian(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    return rng.standard_normal((width, d)), rng.standard_normal(width)
+def _draw_gaussian(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    return rng.standard_normal((width, d)), rng.standard_normal((width, num_outputs))
 
 
-def _draw_sphere(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    return _on_sphere(width, d, rng), _fair_signs(width, rng)
+def _draw_sphere(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    return _on_sphere(width, d, rng), _output_directions(width, num_outputs, rng)
 
 
-def _draw_min_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w, a = _draw_balanced(width, d, rng)
-    return w / math.sqrt(d), a / math.sqrt(d)
+def _draw_min_balanced(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, v = _draw_balanced(width, d, num_outputs, rng)
+    return w / math.sqrt(d), v / math.sqrt(d)
 
 
-def _draw_he(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    w, a = _draw_gaussian(width, d, rng)
-    return w * math.sqrt(2.0 / d), a * math.sqrt(2.0 / width)
+def _draw_he(width: int, d: int, num_outputs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    w, v = _draw_gaussian(width, d, num_outputs, rng)
+    return w * math.sqrt(2.0 / d), v * math.sqrt(2.0 / width)
 
 
-def _draw_uniform_fan_in(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _draw_uniform_fan_in(
+    width: int, d: int, num_outputs: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
     w = rng.uniform(-1.0, 1.0, (width, d)) / math.sqrt(d)
-    return w, rng.uniform(-1.0, 1.0, width) / math.sqrt(width)
+    return w, rng.uniform(-1.0, 1.0, (width, num_outputs)) / math.sqrt(width)
 
 
-def _draw_positive_balanced(width: int, d: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _draw_positive_balanced(
+    width: int, d: int, num_outputs: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    if num_outputs > 1:
+        raise InvalidInputError(
+            f"`init` lee draws positive output weights and so needs one output, got {num_outputs} outputs; "
+            "lyu-balanced draws the same lengths with directions on a sphere."
+        )
     w = rng.standard_normal((width, d))
-    return w, np.linalg.norm(w, axis=1)
+    return w, np.linalg.norm(w, axis=1)[:, None]
 
 
 def _on_sphere(width: int, d: int, rng: np.random.Generator) -> FloatArray:
@@ -260,4 +288,4 @@ def with_output_ratio(network: Network, ratio: float) -> Network:
     """Multiply the output weights by `ratio`: Lyu et al.'s c_ainit in D_init [lyu2021]."""
     if not ratio > 0:
         raise InvalidInputError(f"`ratio` must be positive, got {ratio}.")
-    return network.replace(a=network.a * ratio)
+    return network.replace(v=network.v * ratio)

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError, MissingExtraError
-from reluflow.network.network import Network, OutputBias
+from reluflow.network.network import Network
 from reluflow.network.two_layers import TwoLayers, two_layers_of
 
 _SILENT = frozenset({"Identity", "Flatten", "Dropout"})  # layers that do nothing to a vector, or nothing once trained
 
 
-def from_torch(model: Any, *, leak: float | None = None, output_bias: OutputBias = "refuse") -> Network:
+def from_torch(model: Any, *, leak: float | None = None) -> Network:
     """A network from a PyTorch module `Linear, (Leaky)ReLU, Linear`, from its state dict, or from a file of one.
 
     Parameters
@@ -26,8 +27,6 @@ def from_torch(model: Any, *, leak: float | None = None, output_bias: OutputBias
         A module, a mapping of names to tensors, or the path of a `.pt`, `.pth` or `.safetensors` file.
     leak
         Negative slope; by default that of the module's LeakyReLU, 0 for a state dict, which does not know it.
-    output_bias
-        "refuse", or "neuron": carry it as a neuron that is active on every sample.
 
     Notes
     -----
@@ -36,11 +35,9 @@ def from_torch(model: Any, *, leak: float | None = None, output_bias: OutputBias
     if isinstance(model, str | Path):
         from reluflow.network.files import read_network
 
-        return read_network(model, leak=leak, output_bias=output_bias)
+        return read_network(model, leak=leak)
     if isinstance(model, Mapping):
-        return two_layers_of(model, "the state dict").network(
-            "the state dict", leak=leak or 0.0, output_bias=output_bias
-        )
+        return two_layers_of(model, "the state dict").network(leak=leak or 0.0)
     if not callable(getattr(model, "state_dict", None)):
         raise InvalidInputError(
             f"`model` must be a PyTorch module, a state dict or the path of one, got {type(model).__name__}."
@@ -50,13 +47,13 @@ def from_torch(model: Any, *, leak: float | None = None, output_bias: OutputBias
         raise InvalidInputError(f"`leak` must be {slope:g}, the slope of the module's activation, got {leak:g}.")
     chosen = leak if leak is not None else slope if slope is not None else 0.0
     layers = two_layers_of(model.state_dict(), "the module")
-    network = layers.network("the module", leak=chosen, output_bias=output_bias)
+    network = layers.network(leak=chosen)
     _check_agreement(model, layers, chosen)
     return network
 
 
-def from_sklearn(model: Any, *, output_bias: OutputBias = "refuse") -> Network:
-    """A network from a fitted scikit-learn `MLPClassifier` (two classes) or `MLPRegressor` with one hidden layer."""
+def from_sklearn(model: Any) -> Network:
+    """A network from a fitted scikit-learn `MLPClassifier` or `MLPRegressor` with one hidden layer."""
     if not hasattr(model, "coefs_"):
         raise InvalidInputError(f"`model` must be a fitted MLPClassifier or MLPRegressor, got {model!r}.")
     if len(model.coefs_) != 2:
@@ -68,10 +65,10 @@ def from_sklearn(model: Any, *, output_bias: OutputBias = "refuse") -> Network:
         "2.weight": model.coefs_[1].T, "2.bias": model.intercepts_[1],
     }  # fmt: skip
     layers = two_layers_of(arrays, "the model")
-    return layers.network("the model", leak=1.0 if model.activation == "identity" else 0.0, output_bias=output_bias)
+    return layers.network(leak=1.0 if model.activation == "identity" else 0.0)
 
 
-def from_equinox(model: Any, *, leak: float = 0.0, output_bias: OutputBias = "refuse") -> Network:
+def from_equinox(model: Any, *, leak: float = 0.0) -> Network:
     """A network from an Equinox `MLP` of depth 1, whose activation is taken to be the leaky ReLU of slope `leak`."""
     layers = getattr(model, "layers", None)
     if layers is None or len(layers) != 2:
@@ -81,39 +78,65 @@ def from_equinox(model: Any, *, leak: float = 0.0, output_bias: OutputBias = "re
         arrays[f"{index}.weight"] = np.atleast_2d(np.asarray(layer.weight))
         if layer.bias is not None:
             arrays[f"{index}.bias"] = np.atleast_1d(np.asarray(layer.bias))
-    return two_layers_of(arrays, "the model").network("the model", leak=leak, output_bias=output_bias)
+    return two_layers_of(arrays, "the model").network(leak=leak)
 
 
-def from_flax(params: Mapping[str, Any], *, leak: float = 0.0, output_bias: OutputBias = "refuse") -> Network:
+def from_flax(params: Mapping[str, Any], *, leak: float = 0.0) -> Network:
     """A network from Flax parameters: two `Dense` layers, each with `kernel` (in, out) and perhaps `bias`."""
     inner = params.get("params", params)
     arrays = {f"{layer}.{name}": np.asarray(values) for layer, held in inner.items() for name, values in held.items()}
-    return two_layers_of(arrays, "the parameters").network("the parameters", leak=leak, output_bias=output_bias)
+    return two_layers_of(arrays, "the parameters").network(leak=leak)
 
 
 def to_torch_state(network: Network, *, hidden_bias: bool = False) -> dict[str, Any]:
-    """A state dict for `Sequential(Linear(d, m), (Leaky)ReLU, Linear(m, 1, bias=False))`, in double precision.
+    """A state dict for `Sequential(Linear(d, m), (Leaky)ReLU, Linear(m, K))`, in double precision.
 
-    With `hidden_bias`, the last coordinate of w becomes the bias of the first layer. Weighted neurons are multiplied
-    by the square roots of their weights, which changes neither the function nor its flow.
+    Its last layer has a bias where the network has one. With `hidden_bias`, the last coordinate of w becomes the bias
+    of the first layer. Weighted neurons are multiplied by the square roots of their weights, which changes neither the
+    function nor its flow.
     """
     try:
         torch = importlib.import_module("torch")
     except ImportError as error:
         raise MissingExtraError("A state dict needs PyTorch, which is not installed: pip install torch.") from error
+    layers = _dense_layers(network, hidden_bias=hidden_bias)
+    state = {
+        f"{place}.{name}": values for place, layer in zip((0, 2), layers, strict=True) for name, values in layer.items()
+    }
+    return {name: torch.from_numpy(np.array(values, order="C")) for name, values in state.items()}
+
+
+def to_flax(network: Network, *, hidden_bias: bool = False) -> dict[str, Any]:
+    """Parameters of two Flax `Dense` layers, `kernel` (in, out) and where there is one `bias`, as arrays of doubles.
+
+    `hidden_bias` and weighted neurons are as for `to_torch_state`.
+    """
+    layers = [
+        {"kernel" if name == "weight" else name: values.T for name, values in layer.items()}
+        for layer in _dense_layers(network, hidden_bias=hidden_bias)
+    ]
+    return {"params": {"Dense_0": layers[0], "Dense_1": layers[1]}}
+
+
+def _dense_layers(network: Network, *, hidden_bias: bool) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """The hidden and the output layer, each with `weight` (out, in) and where there is one `bias`."""
     arrays = to_numpy(network)
-    w, a = arrays["w"], arrays["a"]
+    w, v = arrays["w"], arrays["a"][:, None] if "a" in arrays else arrays["v"]
     if hidden_bias and w.shape[1] < 2:
         raise InvalidInputError("`hidden_bias` needs a coordinate besides the constant one, got d = 1.")
-    state = {"0.weight": w[:, :-1], "0.bias": w[:, -1]} if hidden_bias else {"0.weight": w}
-    return {name: torch.from_numpy(np.array(values)) for name, values in (state | {"2.weight": a[None, :]}).items()}
+    first = {"weight": w[:, :-1], "bias": w[:, -1]} if hidden_bias else {"weight": w}
+    return first, {"weight": v.T} | ({"bias": arrays["b"]} if "b" in arrays else {})
 
 
 def to_numpy(network: Network) -> dict[str, Any]:
-    """The arrays w (num_neurons, d) and a (num_neurons,), the scale and the neurons' weights multiplied in."""
+    """The arrays w (num_neurons, d), a (num_neurons,) or of several outputs v (num_neurons, K), and b if there is one.
+
+    The scale and the neurons' weights are multiplied in.
+    """
     real = network.materialized() if network.log_scale else network
     root = np.sqrt(real.weight)
-    return {"w": real.w * root[:, None], "a": real.a * root}
+    outputs = {"a": real.a * root} if real.num_outputs == 1 else {"v": real.v * root[:, None]}
+    return {"w": real.w * root[:, None]} | outputs | ({} if real.b is None else {"b": np.array(real.b)})
 
 
 def _slope_of(model: Any) -> float | None:
@@ -144,11 +167,12 @@ def _check_agreement(model: Any, layers: TwoLayers, leak: float) -> None:
     model.eval()
     try:
         with torch.no_grad():
-            theirs = model(given).double().cpu().numpy().ravel()
+            theirs = model(given).double().cpu().numpy().reshape(len(points), -1)
     finally:
         model.train(was_training)
     hidden = points @ layers.w.T + (0.0 if layers.hidden_bias is None else layers.hidden_bias)
-    ours = np.maximum(hidden, leak * hidden) @ layers.a + layers.output_bias
+    ours = np.maximum(hidden, leak * hidden) @ layers.v
+    ours = ours if layers.output_bias is None else ours + layers.output_bias
     if theirs.shape != ours.shape or not np.allclose(theirs, ours, rtol=1e-2, atol=1e-2 * (1e-30 + np.abs(ours).max())):
         raise InvalidInputError(
             f"`model` must compute a s(W x + b) + c with slope {leak:g}, and gives other outputs at random points; "

@@ -37,3 +37,34 @@ def log_of_scale(scale: Scale) -> float:
             f"`scale` must be at most 1e150, beyond which outputs leave the range of a double, got {scale!r}."
         )
     return logarithm
+
+
+def decimal_of(text: str) -> Decimal:
+    """Decimal text of any exponent as an exact number."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation as error:
+        raise InvalidInputError(f"`{text}` must be a number.") from error
+    if not number.is_finite():
+        raise InvalidInputError(f"`{text}` must be a finite number.")
+    return number
+
+
+def canonical_decimal(number: Decimal | str) -> str:
+    """One text for one number, whatever its spelling.
+
+    >>> canonical_decimal("1e-3"), canonical_decimal("0.0010"), canonical_decimal("1e-400"), canonical_decimal("20")
+    ('0.001', '0.001', '1e-400', '20')
+    """
+    if isinstance(number, str):
+        number = decimal_of(number)
+    if number == 0:
+        return "0"
+    digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+    exponent = number.adjusted()
+    if -5 <= exponent <= 15:
+        text = format(number, "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    sign = "-" if number < 0 else ""
+    mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
+    return f"{sign}{mantissa}e{exponent}"

@@ -1,7 +1,6 @@
-"""Two dense layers, as other packages keep them, as one of our networks: h(x) = sum_j a_j s(<w_j, x> + b_j) + c.
+"""Two dense layers, as other packages keep them, as one of our networks: h(x) = sum_j v_j s(<w_j, x> + c_j) + b.
 
-A hidden bias is one more coordinate of w, met by the constant coordinate 1 of the data. An output bias c is no part of
-our networks: it is refused, or carried by a neuron that is active on every sample.
+A hidden bias c is one more coordinate of w, met by the constant coordinate 1 of the data. An output bias b stays one.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from numpy.typing import ArrayLike
 
 from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.network.network import Network, OutputBias
+from reluflow.network.network import Network
 
 
 @dataclass(frozen=True, eq=False)
 class TwoLayers:
-    """The parameters of a network with one hidden layer and one output.
+    """The parameters of a network with one hidden layer and K outputs.
 
     Parameters
     ----------
@@ -29,47 +28,29 @@ class TwoLayers:
         Hidden weights, shape (num_neurons, d).
     hidden_bias
         Shape (num_neurons,), or None.
-    a
-        Output weights, shape (num_neurons,).
+    v
+        Output weights, shape (num_neurons, K).
     output_bias
-        A number, 0 where there is none.
+        Shape (K,), or None.
     """
 
     w: FloatArray
     hidden_bias: FloatArray | None
-    a: FloatArray
-    output_bias: float
+    v: FloatArray
+    output_bias: FloatArray | None
 
-    def network(self, source: str, *, leak: float = 0.0, output_bias: OutputBias = "refuse") -> Network:
+    def network(self, *, leak: float = 0.0) -> Network:
         """The network, with the hidden bias as its last coordinate."""
-        if output_bias not in ("refuse", "neuron"):
-            raise InvalidInputError(f"`output_bias` must be 'refuse' or 'neuron', got {output_bias!r}.")
         w = self.w if self.hidden_bias is None else np.column_stack([self.w, self.hidden_bias])
-        a = self.a
-        if self.output_bias:
-            if output_bias == "refuse":
-                raise InvalidInputError(
-                    f"`{source}` has the output bias {self.output_bias:.6g}, which networks sum_j a_j s(<w_j, x>) do "
-                    "not have; train without it, or carry it as a neuron that is always active "
-                    '(`output_bias="neuron"`, `--output-bias neuron`).'
-                )
-            if self.hidden_bias is None:
-                raise InvalidInputError(
-                    f"`{source}` has an output bias and no hidden bias: no constant coordinate lets a neuron carry "
-                    "it; train without the output bias."
-                )
-            size = np.sqrt(abs(self.output_bias))  # balanced, as a neuron of the flow from a small start would be
-            w = np.vstack([w, np.append(np.zeros(w.shape[1] - 1), size)])
-            a = np.append(a, np.copysign(size, self.output_bias))
-        return Network(w, a, leak=leak)
+        return Network(w, v=self.v, b=self.output_bias, leak=leak)
 
 
 def two_layers_of(arrays: Mapping[str, Any], source: str) -> TwoLayers:
     """Find the two layers among named arrays: `NAME.weight` (out, in) or `NAME.kernel` (in, out), with `NAME.bias`.
 
     >>> layers = two_layers_of({"0.weight": [[1.0, 2.0]], "0.bias": [3.0], "2.weight": [[4.0]]}, "state")
-    >>> layers.network("state").w, layers.a
-    (array([[1., 2., 3.]]), array([4.]))
+    >>> layers.network().w, layers.v
+    (array([[1., 2., 3.]]), array([[4.]]))
     """
     found = {name: _real(values, name, source) for name, values in arrays.items()}
     matrices = {
@@ -90,12 +71,7 @@ def two_layers_of(arrays: Mapping[str, Any], source: str) -> TwoLayers:
         raise InvalidInputError(
             f"`{source}` must hold two dense layers and nothing else, got also {', '.join(sorted(biases))}."
         )
-    if matrices[second].shape[0] != 1:
-        raise InvalidInputError(
-            f"`{source}` must have one output, got {matrices[second].shape[0]}; for two classes, the difference of two "
-            "logits is one output: `Network.from_arrays(w, a=A[1] - A[0])`."
-        )
-    return TwoLayers(matrices[first], hidden, matrices[second][0], 0.0 if output is None else float(output[0]))
+    return TwoLayers(matrices[first], hidden, np.ascontiguousarray(matrices[second].T), output)
 
 
 def from_arrays(
@@ -103,20 +79,23 @@ def from_arrays(
     a: ArrayLike,
     *,
     hidden_bias: ArrayLike | None = None,
-    output_bias: float = 0.0,
+    output_bias: ArrayLike | None = None,
     leak: float = 0.0,
-    carry: OutputBias = "refuse",
 ) -> Network:
-    """A network from arrays: w (num_neurons, d), a (num_neurons,) or (1, num_neurons), biases if there are any."""
+    """A network from arrays: w (num_neurons, d), a (num_neurons,) or (K, num_neurons), biases if there are any."""
     weights = _real(w, "w", "arrays")
-    outputs = _real(a, "a", "arrays").ravel()
-    bias = None if hidden_bias is None else _real(hidden_bias, "hidden_bias", "arrays").ravel()
-    if weights.ndim != 2 or outputs.shape != weights.shape[:1] or (bias is not None and bias.shape != outputs.shape):
+    outputs = np.atleast_2d(_real(a, "a", "arrays"))
+    hidden = None if hidden_bias is None else _real(hidden_bias, "hidden_bias", "arrays").ravel()
+    is_column = outputs.shape == (len(weights), 1) and len(weights) != 1
+    outputs = outputs.T if is_column else outputs
+    fits = weights.ndim == 2 and outputs.shape[1] == weights.shape[0]
+    if not fits or (hidden is not None and hidden.shape != weights.shape[:1]):
         raise InvalidInputError(
             f"`w` must have shape (num_neurons, d), `a` and `hidden_bias` one number per neuron, got "
-            f"{weights.shape}, {outputs.shape} and {None if bias is None else bias.shape}."
+            f"{weights.shape}, {np.shape(a)} and {None if hidden is None else hidden.shape}."
         )
-    return TwoLayers(weights, bias, outputs, float(output_bias)).network("arrays", leak=leak, output_bias=carry)
+    bias = None if output_bias is None else _real(output_bias, "output_bias", "arrays").ravel()
+    return TwoLayers(weights, hidden, outputs.T, bias).network(leak=leak)
 
 
 def _in_order(matrices: dict[str, FloatArray], source: str) -> tuple[str, str]:
