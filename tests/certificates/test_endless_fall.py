@@ -10,7 +10,7 @@ import reluflow
 from reluflow.certificates import endless_fall as room
 from reluflow.certificates.certify import certify
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall, pattern_features
-from reluflow.endings.levelling import LevelledOff, end_of_training, may_be_stiff
+from reluflow.certificates.limits.levelling import LevelledOff, end_of_training, may_be_stiff
 
 LOGISTIC = reluflow.LogisticLoss()
 # the first two lie on one ray with different labels; the third is free of them

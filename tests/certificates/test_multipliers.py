@@ -6,8 +6,8 @@ import pytest
 from reluflow import Dataset, LogisticLoss, TrainingProblem, balanced_initialization, train
 from reluflow.certificates import kkt
 from reluflow.certificates.kkt import kkt_certificate
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-from reluflow.endings.limit import LimitIdentified, certified_limit
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.network.network import Network
 
 

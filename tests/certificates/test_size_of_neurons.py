@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from reluflow.certificates.certify import Kind, certify
+from reluflow.certificates.limits.certified_limit import certified_limit
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
-from reluflow.endings.limit import certified_limit
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network.initialization import balanced_initialization
 from reluflow.network.network import Network

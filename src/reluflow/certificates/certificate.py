@@ -38,8 +38,8 @@ class Certificate(RowsToFrame):
     residuals
         Named numbers, each zero at a perfect point of that kind.
     multipliers
-        KKT multipliers of a direction, shape (n,); of one that is not KKT, those that leave least of it; empty for a
-        finite point.
+        KKT multipliers of a direction, shape (n,), or of classes (n, K) with 0 in the column of the own class; of one
+        that is not KKT, those that leave least of it; empty for a finite point.
     margin
         Normalised margin q_min / |theta|^2; nan without binary labels or for the zero network.
     best_linear_margin

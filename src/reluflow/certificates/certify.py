@@ -15,6 +15,7 @@ from reluflow.certificates.hard_margin import linear_separator
 from reluflow.certificates.hidden_forces import TooLargeError, hidden_way, unanswered_share
 from reluflow.certificates.kkt import normalized_margin
 from reluflow.certificates.minimum_norm_network import is_quick, minimum_norm_network, network_norm
+from reluflow.certificates.several_outputs import Tolerances, certify_outputs
 from reluflow.certificates.stationarity import (
     Escape,
     Stationarity,
@@ -45,8 +46,9 @@ def certify(
     zero_rtol: float = 1e-6,
     with_norm: bool = False,
     max_seconds: float = np.inf,
+    trains_output_bias: bool = True,
 ) -> Certificate:
-    """Decide what a network is for this dataset and loss.
+    r"""Decide what a network is for this dataset and loss.
 
     A network that classifies every sample under a classification loss is judged by its direction (its loss only
     vanishes at infinity), and so is one that classifies every sample on which some neuron is active; any other by its
@@ -71,10 +73,13 @@ def certify(
         A neuron on which something pulls counts as zero below this times the largest one. A neuron on which nothing
         pulls is judged where it stands, at any size.
     with_norm
-        Whether to say of a network that fits every label how far its norm sum_j |a_j| |w_j| is above the least, where
-        that takes a second or two.
+        Whether to say of a network that fits every label how far its norm $\sum_j |a_j| |w_j|$ is above the least,
+        where that takes a second or two.
     max_seconds
         Processor time for the best margin of any network, beside which a classifier is put.
+    trains_output_bias
+        Whether an output bias, where the network has one, may change. With one, or with several outputs, the best
+        margin of any network and the least norm of a fit stay open, and `multipliers` of classes have shape (n, K).
 
     Examples
     --------
@@ -88,7 +93,14 @@ def certify(
             f"`network` expects inputs of dimension {network.d} but `dataset` has dimension {dataset.d}; "
             "`dataset.with_bias()` adds the constant coordinate."
         )
-    loss.check_labels(dataset.y)
+    loss.check_labels(dataset.y, dataset.classes)
+    if network.num_outputs != dataset.num_outputs:
+        raise InvalidInputError(
+            f"`network` must have the {dataset.num_outputs} outputs that `dataset` asks for, got {network.num_outputs}."
+        )
+    if network.num_outputs > 1 or network.b is not None:
+        tolerances = Tolerances(rtol, active_rtol, kink_rtol, zero_rtol)
+        return certify_outputs(network, dataset, loss, tolerances, trains_output_bias=trains_output_bias)
     linear, margin = np.nan, np.nan
     if dataset.is_binary:
         linear = linear_separator(dataset).margin

@@ -150,8 +150,20 @@ def hard_margin(Z: ArrayLike) -> HardMargin:
 
 
 def linear_separator(dataset: Dataset) -> HardMargin:
-    """The max-margin linear classifier through the origin of a labelled dataset: rows y_i x_i.
+    """The max-margin linear classifier through the origin of a labelled dataset: rows $y_i x_i$.
 
+    Parameters
+    ----------
+    dataset
+        Samples with labels -1 and 1.
+
+    Returns
+    -------
+    HardMargin
+        The separator with its multipliers, or the certificate that there is none.
+
+    Examples
+    --------
     >>> linear_separator(Dataset([[1.0, 2.0], [-1.0, 0.5]], [1, -1])).margin
     1.0
     """
@@ -161,6 +173,7 @@ def linear_separator(dataset: Dataset) -> HardMargin:
 
 def require_labels(dataset: Dataset) -> None:
     """Raise unless every label is -1 or 1."""
+    dataset.refuse_several_outputs("a margin")
     if not dataset.is_binary:
         raise binary_label_error(dataset.y)
 

@@ -70,7 +70,7 @@ def kkt_certificate(
     kink_rtol: float = 1e-9,
     walls: Dataset | None = None,
 ) -> KKTCertificate:
-    """Test a network's direction for the KKT conditions of the margin problem.
+    r"""Test a network's direction for the KKT conditions of the margin problem.
 
     Parameters
     ----------
@@ -79,12 +79,17 @@ def kkt_certificate(
     dataset
         Samples with labels -1 and 1.
     active_rtol
-        Samples with q_i <= q_min (1 + active_rtol) may carry a multiplier.
+        Samples with $q_i \le q_{\min}$ times 1 + `active_rtol` may carry a multiplier.
     kink_rtol
-        |<w_k, x_i>| <= kink_rtol |w_k| |x_i| counts as a kink, where the slope is free.
+        $|\langle w_k, x_i\rangle|$ up to `kink_rtol` times $|w_k| |x_i|$ counts as a kink, where the slope is free.
     walls
         Further samples that no neuron may be active on: a neuron of the other sign that lies on the boundary of one is
         held there by any pressure.
+
+    Returns
+    -------
+    KKTCertificate
+        With the numbers that prove it, recomputed.
 
     Examples
     --------

@@ -110,9 +110,7 @@ def minimum_norm_network(
     max_seconds: float = np.inf,
     progress: Callable[[float], None] | None = None,
 ) -> MinimumNorm:
-    """The network of least sum_j |a_j| |w_j| that fits the labels, with a dual lower bound.
-
-    Both numbers are valid wherever the search stops; `why` says what keeps them apart.
+    r"""The network of least $\sum_j |a_j| |w_j|$ that fits the labels, with a dual lower bound.
 
     Parameters
     ----------
@@ -129,10 +127,13 @@ def minimum_norm_network(
         and `lower` comes from a relaxation.
     max_rounds
         Cone programs at most.
-    max_seconds
-        Processor time allowed.
-    progress
-        Told the share of it that is spent.
+    max_seconds, progress
+        Processor time allowed, and a function that is told the share of it that is spent.
+
+    Returns
+    -------
+    MinimumNorm
+        Both numbers are valid wherever the search stops; `why` says what keeps them apart.
 
     Examples
     --------
@@ -142,13 +143,14 @@ def minimum_norm_network(
 
     Notes
     -----
-    For orthogonal inputs and no leak: sqrt(sum_{y_k > 0} (y_k/|x_k|)^2) + sqrt(sum_{y_k < 0} (y_k/|x_k|)^2).
+    For orthogonal inputs and no leak: $\sqrt{\sum_{y_k>0} (y_k/|x_k|)^2} + \sqrt{\sum_{y_k<0} (y_k/|x_k|)^2}$.
 
     References
     ----------
     Boursier, Pillaud-Vivien & Flammarion (2022), Thm 1: the limit for orthogonal inputs [boursier2022].
     """
     slope = checked_leak(leak)
+    dataset.refuse_several_outputs("the least norm of a fit")
     if not (np.isfinite(misfit) and misfit >= 0.0):
         raise InvalidInputError(f"`misfit` must be finite and not negative, got {misfit}.")
     size, top = float(np.max(np.linalg.norm(dataset.X, axis=1))), float(np.max(np.abs(dataset.y)))

@@ -148,7 +148,13 @@ def certify_variant(
             f"`network` expects inputs of dimension {network.d} but `dataset` has dimension {dataset.d}; "
             "`dataset.with_bias()` adds the constant coordinate."
         )
-    loss.check_labels(dataset.y)
+    dataset.refuse_several_outputs("a certificate with weight decay or a frozen output layer")
+    if network.b is not None:
+        raise InvalidInputError(
+            "`network` must have no output bias for a certificate with weight decay or a frozen output layer, got one; "
+            "leave it out (`--output-bias none`)."
+        )
+    loss.check_labels(dataset.y, dataset.classes)
     point = _Point.of(network, dataset, loss, float(weight_decay), trains_output_layer)
     objective, kinks = point.objective(point.network), point.kinks(kink_rtol)
     residuals = {

@@ -60,7 +60,8 @@ class Escape:
     neuron
         Index of the neuron that is changed; None for a neuron added to the network.
     w, a
-        What is added to its input and output weight, the scale of the network included.
+        What is added to its input and output weight, the scale of the network included; of several outputs `a` is the
+        change of v, shape (K,).
     predicted_decrease
         From the leading term of the expansion.
     actual_decrease
@@ -69,7 +70,7 @@ class Escape:
 
     neuron: int | None
     w: FloatArray
-    a: float
+    a: float | FloatArray
     predicted_decrease: float
     actual_decrease: float
 

@@ -6,25 +6,25 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import reluflow.endings.limit as limit_module
-import reluflow.endings.nearest_direction as search_module
+import reluflow.certificates.limits.certified_limit as limit_module
+import reluflow.certificates.limits.nearest_direction as search_module
 from reluflow.certificates.certify import Kind, certify
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
+from reluflow.certificates.limits.nearest_direction import nearest_direction
+from reluflow.certificates.limits.takeover import NO_PULL, Prospects, Takeover, _keeps_best, prospects
 from reluflow.certificates.pattern_margin import max_margin_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.stopping import Exhausted, FirstOf, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.endings.nearest_direction import nearest_direction
-from reluflow.endings.takeover import NO_PULL, Prospects, Takeover, _keeps_best, prospects
-from reluflow.experiments.check import check
 from reluflow.geometry.alignment import align
 from reluflow.losses import ExponentialLoss, LogisticLoss, SquareLoss
 from reluflow.network import Network
+from reluflow.theory.check import check
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.verdict import VerdictKind
 
@@ -196,7 +196,7 @@ def test_who_takes_over_is_seen_without_the_samples_that_do_not_pull(seed, monke
     near = replace(nearest_direction(network, problem), solved=solved, kkt=kkt_certificate(solved, data))
     assert 0 < np.count_nonzero(near.kkt.multipliers) < 0.5 * data.n
     quick = near.prospects()
-    monkeypatch.setattr("reluflow.endings.takeover._FEW_PULL", 0.0)
+    monkeypatch.setattr("reluflow.certificates.limits.takeover._FEW_PULL", 0.0)
     assert quick.takeovers == near.prospects().takeovers
 
 

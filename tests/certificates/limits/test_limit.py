@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from reluflow.certificates.kkt import kkt_certificate
+from reluflow.certificates.limits import certified_limit as endings
+from reluflow.certificates.limits import nearest_direction as search
+from reluflow.certificates.limits.certified_limit import LimitIdentified, certified_limit
+from reluflow.certificates.limits.directions import direction_distance
+from reluflow.certificates.limits.takeover import UNFADING, Prospects, Takeover
 from reluflow.certificates.one_class import one_class_vectors
 from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.data import Dataset
 from reluflow.data.registry import load
-from reluflow.dynamics.flow.collocation import CollocationFlow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AtTime, Stationary
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings import limit as endings
-from reluflow.endings import nearest_direction as search
-from reluflow.endings.directions import direction_distance
-from reluflow.endings.limit import LimitIdentified, certified_limit
-from reluflow.endings.takeover import UNFADING, Prospects, Takeover
 from reluflow.errors import InvalidInputError
 from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.network import INITIALIZATIONS, Network, balanced_initialization

@@ -6,8 +6,8 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.certificates.certificate import Certificate, Kind
+from reluflow.certificates.limits.certified_limit import CertifiedLimit, certified_limit
 from reluflow.dynamics.trajectory import Trajectory
-from reluflow.endings.limit import CertifiedLimit, certified_limit
 
 
 def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
@@ -24,6 +24,9 @@ def limit_or_undecided(trajectory: Trajectory) -> CertifiedLimit:
     >>> limit_or_undecided(reluflow.train(problem, reluflow.EventDrivenFlow())).certificate.kind.value
     'local-minimum'
     """
+    problem = trajectory.problem
+    if not problem.has_single_output and not problem.moves_freely:
+        return _undecided(trajectory, f"the end of a run with {problem.variant} is not certified.")
     with Stage("Certifying the end of the run") as certifying:
         return certified_limit(trajectory)
     return _undecided(trajectory, certifying.failure)

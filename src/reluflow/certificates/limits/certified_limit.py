@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.after_run import Stage
-from reluflow.certificates.certificate import Certificate
+from reluflow.certificates.certificate import Certificate, Kind
 from reluflow.certificates.certify import certify
 from reluflow.certificates.direction import ignored_samples
+from reluflow.certificates.limits.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.certificates.regularised import certify_variant
-from reluflow.dynamics.flow.far_growth import FAR
+from reluflow.dynamics.collocation.tuning import RESCALED_MARGIN
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, Stationary, is_acted_on
 from reluflow.dynamics.trajectory import Outcome, Trajectory
-from reluflow.endings.nearest_direction import IS_KKT, nearest_direction, program_size
 from reluflow.network.network import Network
 from reluflow.tables import html_table
 
 _COSTLY = 1_000_000  # numbers in the program for the best direction in given patterns
 _HOPELESS = 30_000_000  # numbers in it from which it takes minutes and gigabytes
 _GROWTH, _COSTLY_GROWTH = 1.5, 2.5  # of the smallest margin from one attempt to the next;
-_FAR_GROWTH = 1.15  # beyond `FAR`, of its logarithm
+_FAR_GROWTH = 1.15  # beyond `RESCALED_MARGIN`, of its logarithm
 _HOPELESS_PACE = 3.0  # times as long as a run can go on, at the pace of now, is too far for it to pick up
 
 
@@ -80,6 +80,11 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
         A solved direction farther than this from the run's own is taken for its limit only if no neuron leaves its
         activation pattern on the way.
 
+    Returns
+    -------
+    CertifiedLimit
+        The network or direction the run tends to, its certificate, and whether that is a proof.
+
     Examples
     --------
     >>> import numpy as np, reluflow
@@ -134,15 +139,26 @@ def certified_limit(trajectory: Trajectory, *, close: float = 0.1) -> CertifiedL
 
 
 def _variant_limit(trajectory: Trajectory) -> CertifiedLimit:
-    """The last state of a run with weight decay or a frozen output layer, judged for that problem."""
-    problem = trajectory.problem
+    """The last state of a run with weight decay, a frozen output layer, several outputs or an output bias, judged."""
+    problem, rtol = trajectory.problem, _tolerance(trajectory)
+    if problem.moves_freely:
+        certificate = certify(
+            *(trajectory.network, problem.dataset, problem.loss),
+            rtol=rtol,
+            trains_output_bias=problem.trains_output_bias,
+        )
+        return _as_it_is(trajectory, certificate)
+    if not problem.has_single_output:
+        words = f"What the end of a run with {problem.variant} is stays open."
+        nothing = (np.empty(0), np.nan, np.nan, np.nan, None)
+        return _as_it_is(trajectory, Certificate(Kind.UNDECIDED, {}, *nothing, (words,)))
     certificate = certify_variant(
         trajectory.network,
         problem.dataset,
         problem.loss,
         weight_decay=problem.weight_decay,
         trains_output_layer=problem.trains_output_layer,
-        rtol=_tolerance(trajectory),
+        rtol=rtol,
     )
     return _as_it_is(trajectory, certificate)
 
@@ -158,7 +174,7 @@ def _as_it_is(trajectory: Trajectory, certificate: Certificate) -> CertifiedLimi
 def _tolerance(trajectory: Trajectory) -> float:
     """Relative residuals that count as 0: those of a fit that `Stationary` takes for the end, else the usual ones."""
     problem = trajectory.problem
-    nothing_fitted = problem.loss.total(np.zeros(problem.dataset.n), problem.dataset.y)
+    nothing_fitted = problem.loss.total(problem.dataset.zero_outputs(), problem.dataset.y)
     is_fit = not problem.loss.is_classification and trajectory.loss <= Stationary().loss_rtol * nothing_fitted
     return float(np.sqrt(Stationary().loss_rtol)) if is_fit else 1e-6
 
@@ -241,7 +257,7 @@ class _LimitSearch:
         if not acting.size or margin < self.next_margin:
             return None
         self.next_margin = (_COSTLY_GROWTH if is_costly else _GROWTH) * margin
-        if margin > FAR:
+        if margin > RESCALED_MARGIN:
             self.next_margin = max(self.next_margin, margin**_FAR_GROWTH)
         near = nearest_direction(run.network(), run.problem, is_hasty=is_costly)
         if near is None or near.kkt.residual > rule.kkt:

@@ -10,13 +10,13 @@ import numpy as np
 from reluflow.arrays import FloatArray, IndexArray
 from reluflow.certificates.direction import ignored_samples
 from reluflow.certificates.kkt import KKTCertificate, kkt_certificate
+from reluflow.certificates.limits.directions import direction_distance, unit_norm
+from reluflow.certificates.limits.takeover import Prospects, prospects
 from reluflow.certificates.pattern_margin import max_margin_in_patterns, max_margin_nearby
 from reluflow.certificates.steepest_ascent import steepest_multipliers
 from reluflow.data.dataset import Dataset
-from reluflow.dynamics.flow.far_growth import FADED, FAR
+from reluflow.dynamics.collocation.tuning import FADED_LEAD, RESCALED_MARGIN
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.endings.directions import direction_distance, unit_norm
-from reluflow.endings.takeover import Prospects, prospects
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network
 
@@ -108,9 +108,9 @@ def nearest_direction(network: Network, problem: TrainingProblem, *, is_hasty: b
 def _strengths(
     last: Network, kept: Dataset, outputs: FloatArray, loss: AbstractLoss, walls: Dataset | None
 ) -> FloatArray:
-    """Forces |dl/dh| of a classifier as shares of the strongest, shape (n,); beyond `FAR` those of infinite norm."""
-    if np.min(outputs * kept.y) > FAR:
-        return steepest_multipliers(last, kept, close=2.0 * FADED / FAR, walls=walls)
+    """Forces |dl/dh| of a classifier as shares of the strongest, shape (n,); at large margins, their limit."""
+    if np.min(outputs * kept.y) > RESCALED_MARGIN:
+        return steepest_multipliers(last, kept, close=2.0 * FADED_LEAD / RESCALED_MARGIN, walls=walls)
     log_force = loss.log_force(outputs, kept.y)
     return np.asarray(np.exp(log_force - np.max(log_force)))
 

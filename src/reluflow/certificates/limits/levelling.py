@@ -9,13 +9,13 @@ import numpy as np
 from reluflow.after_run import Stage
 from reluflow.certificates.endless_fall import UndecidedError, endless_fall
 from reluflow.certificates.hard_margin import linear_separator
+from reluflow.certificates.limits.certified_limit import LimitIdentified
 from reluflow.certificates.stationarity import stationarity
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, Check, FirstOf, Stationary, is_acted_on
 from reluflow.dynamics.train import default_rule
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.limit import LimitIdentified
 
 _WORTH_ASKING = 10.0  # times what may be left of the fall, by the gradient alone
 _ASK_AGAIN = 0.3  # when less than this share of what was left then is left
@@ -24,6 +24,18 @@ _ASK_AGAIN = 0.3  # when less than this share of what was left then is left
 def end_of_training(problem: TrainingProblem) -> AbstractStoppingRule:
     """Where the flow of a problem ends: at rest, at a known limiting direction, or where its loss has levelled off.
 
+    Parameters
+    ----------
+    problem
+        Dataset, loss and network.
+
+    Returns
+    -------
+    AbstractStoppingRule
+        For `train(until=...)`.
+
+    Examples
+    --------
     >>> import numpy as np, reluflow
     >>> data = reluflow.load("three-points")
     >>> network = reluflow.balanced_initialization(data, width=20, scale=1e-3, rng=np.random.default_rng(0))
@@ -40,7 +52,9 @@ def may_be_stiff(problem: TrainingProblem) -> bool:
 
     That is so of classes which no line separates, though a network may separate them.
     """
-    return problem.loss.fades and not linear_separator(problem.dataset).margin > 0.0
+    if not (problem.loss.fades and problem.num_outputs == 1):
+        return False
+    return not linear_separator(problem.dataset).margin > 0.0
 
 
 @dataclass(frozen=True)
