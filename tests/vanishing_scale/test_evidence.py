@@ -5,8 +5,8 @@ import pytest
 
 import reluflow
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.jump_process.comparison import flow_beside
-from reluflow.jump_process.forecast import forecast
+from reluflow.vanishing_scale.comparison import flow_beside
+from reluflow.vanishing_scale.forecast import forecast
 
 KINDS = ("orthogonal", "correlated", "three", "separable")
 SCALE_DIGITS = 100

@@ -14,7 +14,7 @@ import numpy as np
 from reluflow.arrays import BoolArray, FloatArray
 from reluflow.data.dataset import Dataset
 from reluflow.dynamics.event import EventKind
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun, AbstractSolver
@@ -22,10 +22,10 @@ from reluflow.dynamics.stopping import AbstractStoppingRule, Check, is_acted_on
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome
 from reluflow.geometry.boundary.walls import orthonormal_rows
-from reluflow.jump_process.dormant import ON_WALL
 from reluflow.losses import AbstractLoss
 from reluflow.network.network import Network, row_norms
 from reluflow.processor_time import ProcessorTime
+from reluflow.vanishing_scale.dormant import ON_WALL
 
 RELEASE = 1e-8  # size of the bundle at the start, of that of a neuron that fits: the orbit is then exact to its square
 SLEEPING = -300.0  # ln of the size at which a sleeping neuron is carried

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import reluflow
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
-from reluflow.jump_process import orbit
-from reluflow.jump_process.comparison import flow_beside
-from reluflow.jump_process.forecast import forecast
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.network.initialization import initialization_named
+from reluflow.vanishing_scale import orbit
+from reluflow.vanishing_scale.comparison import flow_beside
+from reluflow.vanishing_scale.forecast import forecast
 
 
 def problem_of(X, y, width, seed, *, leak=0.0, init="balanced", loss=None):

@@ -41,7 +41,7 @@ class Saddle:
 
 @dataclass(frozen=True, eq=False)
 class Jump:
-    """A jump from one saddle to the next, which takes no time on the clock.
+    r"""A jump from one saddle to the next, which takes no time on the clock.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ class Jump:
     is_tied
         Whether several bundles, of different directions, wake up at one time.
     runner_up
-        The highest level u of a neuron that stays asleep; at a small scale lambda its outputs, of size lambda^(2|u|),
-        disturb the jump, so that two steps close to each other part only at very small scales.
+        The highest level $u$ of a neuron that stays asleep; at a small scale $\lambda$ its outputs, of size
+        $\lambda^{2|u|}$, disturb the jump, so that two steps close to each other part only at very small scales.
     fallen_asleep
         Neurons that were awake, or woke up, and shrink for ever at the next saddle.
     times, losses

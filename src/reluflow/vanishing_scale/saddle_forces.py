@@ -6,7 +6,7 @@ import numpy as np
 
 from reluflow.arrays import FloatArray
 from reluflow.geometry.boundary.walls import orthonormal_rows
-from reluflow.jump_process.dormant import ON_WALL
+from reluflow.vanishing_scale.dormant import ON_WALL
 
 
 def stationary_forces(forces: FloatArray, X: FloatArray, w: FloatArray, leak: float) -> FloatArray:

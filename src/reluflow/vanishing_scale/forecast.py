@@ -13,12 +13,12 @@ from reluflow.certificates.certificate import Certificate
 from reluflow.certificates.certify import certify
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.jump_process.dormant import DormantNeurons, SettledNeurons, pull_on, settle, turn
-from reluflow.jump_process.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
-from reluflow.jump_process.process import Jump, JumpProcess, Saddle
-from reluflow.jump_process.saddle_forces import stationary_forces
 from reluflow.network.network import Network, row_norms
 from reluflow.processor_time import ProcessorTime
+from reluflow.vanishing_scale.dormant import DormantNeurons, SettledNeurons, pull_on, settle, turn
+from reluflow.vanishing_scale.orbit import FALLEN_ASLEEP, RELEASE, OrbitEnd, follow
+from reluflow.vanishing_scale.process import Jump, JumpProcess, Saddle
+from reluflow.vanishing_scale.saddle_forces import stationary_forces
 
 Progress = Callable[[str], None] | None
 SAME_CLOCK = 1e-9  # relative difference of two clock times that rounding may make
@@ -50,6 +50,11 @@ def forecast(
         Processor time allowed; the process is open where that is spent.
     progress
         Called with a few words before every orbit.
+
+    Returns
+    -------
+    JumpProcess
+        The saddles, the jumps between them with their times, and the end.
 
     Examples
     --------
@@ -88,8 +93,6 @@ class _Forecast:
         lengths = np.linalg.norm(self.dataset.X, axis=1)
         self.neuron_size = float(np.sqrt(self.loss.output_scale(self.dataset.y) / np.max(lengths)))
         self.force_scale = float(np.abs(self.loss.label_forces(self.dataset.y)) @ lengths)
-
-    # -- plateaus -----------------------------------------------------------------------------------------------
 
     def run(self) -> JumpProcess:
         """All plateaus in order."""
@@ -174,8 +177,6 @@ class _Forecast:
                 fastest[signs] = oracle.gains(self.forces).upper
             rate[j] = fastest[signs]
         self.sleepers = self.sleepers.replace(rate=rate)
-
-    # -- jumps --------------------------------------------------------------------------------------------------
 
     def _jump(self, bundle: BoolArray) -> str | None:
         """Release a bundle, follow the orbit and take stock; how the process ends, if it does."""
@@ -327,8 +328,6 @@ class _Forecast:
                 f"Neuron {int(np.flatnonzero(touched)[0])} sleeps where samples act whose forces fade but never "
                 "vanish: it is followed as if they had vanished."
             )
-
-    # -- reading ------------------------------------------------------------------------------------------------
 
     def _heavy(self) -> Network:
         """The neurons that are awake; the zero neuron where there is none."""

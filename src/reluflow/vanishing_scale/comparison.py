@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.geometry.boundary.decision import Ridge
-from reluflow.jump_process.orbit import time_of_loss
-from reluflow.jump_process.process import JumpProcess
 from reluflow.network.scale import Scale, log_of_scale
+from reluflow.vanishing_scale.orbit import time_of_loss
+from reluflow.vanishing_scale.process import JumpProcess
 
 SCALES = ("1e-10", "1e-100", "1e-1000")
 
