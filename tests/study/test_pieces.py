@@ -25,8 +25,8 @@ from reluflow.losses import LogisticLoss, SquareLoss
 from reluflow.study.export import as_json
 from reluflow.study.pieces import Pieces
 from reluflow.study.story import StudyInterrupted, study
+from reluflow.study.task import StudyTask
 from reluflow.study.verdicts import ask_theorem
-from reluflow.study.worker_family import StudyTask
 from reluflow.study.workers import SerialWorkers
 from reluflow.theory.registry import theorem_named
 

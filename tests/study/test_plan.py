@@ -19,7 +19,7 @@ from reluflow.study.export import as_json
 from reluflow.study.growing_report import GrowingReport
 from reluflow.study.sensitivity import repetition_of
 from reluflow.study.story import StudyInterrupted, main_theorems, study
-from reluflow.study.worker_family import StudyTask
+from reluflow.study.task import StudyTask
 from reluflow.study.workers import ProcessWorkers, SerialWorkers
 from reluflow.theory.registry import theorem_named
 
@@ -190,16 +190,16 @@ def test_pictures_drawn_aside_are_all_there_at_the_end(tmp_path):
 
 def test_ctrl_c_does_not_tear_an_answer(monkeypatch):
     """A Ctrl-C while an answer was read left half of it in the pipe, and the next one was read from there."""
-    read = ProcessWorkers._read
+    take = ProcessWorkers._take
     signalled = []
 
-    def interrupted(self, member):
+    def interrupted(self, *event):
         if not signalled:
             signalled.append(True)
             signal.raise_signal(signal.SIGINT)
-        return read(self, member)
+        return take(self, *event)
 
-    monkeypatch.setattr(ProcessWorkers, "_read", interrupted)
+    monkeypatch.setattr(ProcessWorkers, "_take", interrupted)
     with pytest.raises(StudyInterrupted) as caught:
         study(load("three-points"), theorems=(), processes=2, **SMALL)
     assert len(signalled) == 1

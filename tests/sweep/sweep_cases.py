@@ -46,6 +46,12 @@ def children(pid):
     return _processes_with(pid, 1)
 
 
+def descendants(pid):
+    """Processes that a process has started, and those that these have."""
+    found = children(pid)
+    return found + [other for child in found for other in descendants(child)]
+
+
 def session(leader):
     """Processes of the session that a process leads, itself included."""
     return _processes_with(leader, 3)

@@ -7,15 +7,15 @@ import pytest
 from scipy.stats import binomtest
 
 from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 from reluflow.sweep.boundary import find_boundary
-from reluflow.sweep.case import Case
 from reluflow.sweep.refine import refine
 from reluflow.sweep.run import sweep
 from reluflow.sweep.values import Interval
-from reluflow.sweep.wilson import wilson_interval
+from reluflow.wilson import wilson_interval
 from sweep.sweep_cases import records
 
-CASE = Case("three-points", width=4, until="0.5")
+CASE = Experiment("three-points", width=4, until="0.5")
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 8), (3, 8), (8, 8), (17, 40), (39, 40)])
@@ -91,7 +91,7 @@ def test_an_interval_without_a_boundary_is_refused(tmp_path):
 def test_failed_runs_are_not_counted_as_no():
     with pytest.raises(InvalidInputError, match="must run for every seed; 4 failed: `y` must hold only the labels"):
         find_boundary(
-            Case("three-points", loss="logistic", width=4),
+            Experiment("three-points", loss="logistic", width=4),
             "scale",
             Interval("1e-6", "1"),
             event="interpolates",
@@ -103,7 +103,7 @@ def test_failed_runs_are_not_counted_as_no():
 
 def test_refinement_gathers_where_the_end_changes(tmp_path):
     frame = refine(
-        Case("three-point-angle", width=12, scale="1e-4"),
+        Experiment("three-point-angle", width=12, scale="1e-4"),
         {"angle": Interval("60", "120")},
         event="end=interpolates",
         points=14,
@@ -123,7 +123,7 @@ def test_refinement_gathers_where_the_end_changes(tmp_path):
 def test_refinement_of_a_setting_that_counts_takes_whole_numbers(tmp_path):
     """Widths were asked for at 17.3 and refused, and each point of a batch had a pool of processes of its own."""
     frame = refine(
-        Case("three-points", scale="0.3"),
+        Experiment("three-points", scale="0.3"),
         {"width": Interval("2", "10")},
         event="end=least-squares",
         points=6,
@@ -137,7 +137,7 @@ def test_refinement_of_a_setting_that_counts_takes_whole_numbers(tmp_path):
     kept = Counter(record.over for record in records(tmp_path))
     assert set(kept.values()) == {1}, "nothing is computed twice"
     for row in frame.itertuples():
-        case = Case("three-points", scale="0.3", width=int(row.width))
+        case = Experiment("three-points", scale="0.3", width=int(row.width))
         plain = sweep(case, over={"seed": "0..1"}, measure=["end"], executor="serial")
         assert row.successes == (plain.frame()["end"] == "least-squares").sum()
 
@@ -146,7 +146,7 @@ def test_refinement_refuses_to_count_failures():
     """A case that failed once counted as one in which the event did not happen."""
     with pytest.raises(InvalidInputError, match="must run for every value and seed; 2 cases failed: `y` must hold"):
         refine(
-            Case("three-points", loss="logistic"),
+            Experiment("three-points", loss="logistic"),
             {"leak": Interval("0", "1")},
             event="end=interpolates",
             points=2,

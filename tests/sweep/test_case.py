@@ -7,33 +7,34 @@ import pytest
 from reluflow import numerics_version
 from reluflow.cli.main import run
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.case import Case, with_file_digests
+from reluflow.experiment import Experiment
 from reluflow.sweep.plan import make_plan, read_plan
+from reluflow.sweep.swept import described_case, with_value
 from reluflow.sweep.training import finished_run
 
 
 def test_equal_settings_have_one_fingerprint_however_written():
-    one = Case("orthogonally-separable:n=6,mu=0.5", scale="1e-3", leak=0)
-    two = Case("orthogonally-separable", parameters=(("mu", 0.5), ("n", 6)), scale="0.001", leak=0.0)
-    three = Case("orthogonally-separable").with_value("n", "6").with_value("mu", "0.50")
+    one = Experiment("orthogonally-separable:n=6,mu=0.5", scale="1e-3", leak=0)
+    two = Experiment("orthogonally-separable:mu=0.50,n=6", scale="0.001", leak=0.0)
+    three = with_value(with_value(Experiment("orthogonally-separable"), "n", "6"), "mu", "0.50")
     assert one.fingerprint() == two.fingerprint() == three.fingerprint()
-    assert Case.from_settings(json.loads(json.dumps(one.settings()))) == one
+    assert described_case(json.loads(json.dumps(one.to_document()))) == one
 
 
 def test_every_setting_counts():
-    base = Case("linear-teacher")
+    base = Experiment("linear-teacher")
     values = {
         "scale": "1e-4", "width": "7", "seed": "3", "leak": "0.1", "loss": "square", "init": "dominated",
         "bias": "true",
-        "reduction": "sum", "factor": "2", "method": "gd", "solver": "other", "rtol": "1e-9", "ridge": "stay",
+        "reduction": "sum", "factor": "2", "method": "gd", "solver": "collocation", "rtol": "1e-9", "ridge": "stay",
         "until": "5", "horizon": "7", "lr": "0.1", "iterations": "5", "batch": "4", "n": "5", "noise": "0.5",
     }  # fmt: skip
-    names = {name: base.with_value(name, text).fingerprint() for name, text in values.items()}
+    names = {name: with_value(base, name, text).fingerprint() for name, text in values.items()}
     assert len({base.fingerprint(), *names.values()}) == len(values) + 1
 
 
 def test_a_changed_solver_is_seen(monkeypatch):
-    case = Case("three-points")
+    case = Experiment("three-points")
     before = case.fingerprint()
     monkeypatch.setattr(numerics_version, "NUMERICS_VERSION", numerics_version.NUMERICS_VERSION + 1)
     assert case.fingerprint() != before
@@ -42,7 +43,7 @@ def test_a_changed_solver_is_seen(monkeypatch):
 def test_a_file_counts_by_its_content_and_not_by_its_name(tmp_path):
     for name, label in (("one.csv", 1), ("same.csv", 1), ("other.csv", 2)):
         (tmp_path / name).write_text(f"x1,y\n1,{label}\n-2,0.5\n")
-    one, same, other = (with_file_digests(Case(str(tmp_path / f"{name}.csv"))) for name in ("one", "same", "other"))
+    one, same, other = (Experiment(str(tmp_path / f"{name}.csv")).pinned() for name in ("one", "same", "other"))
     assert one.fingerprint() == same.fingerprint() != other.fingerprint()
     (tmp_path / "one.csv").write_text("x1,y\n1,7\n-2,0.5\n")
     with pytest.raises(InvalidInputError, match="must stay as it was"):
@@ -52,10 +53,10 @@ def test_a_file_counts_by_its_content_and_not_by_its_name(tmp_path):
 @pytest.mark.parametrize(
     "case",
     [
-        Case("three-points", width=20, scale="1e-400", seed=2),
-        Case("orthogonally-separable:n=6,mu=0.5", width=10, seed=4, loss="exponential", leak=0.1),
-        Case("min-toy", width=5, method="sgd", iterations=40, batch=2, lr=0.1, seed=1),
-        Case("three-points", width=8, until="3.5", init="dominated", reduction="sum"),
+        Experiment("three-points", width=20, scale="1e-400", seed=2),
+        Experiment("orthogonally-separable:n=6,mu=0.5", width=10, seed=4, loss="exponential", leak=0.1),
+        Experiment("min-toy", width=5, method="sgd", iterations=40, batch=2, lr=0.1, seed=1),
+        Experiment("three-points", width=8, until="3.5", init="dominated", reduction="sum"),
     ],
 )
 def test_the_command_of_a_case_gives_its_numbers(case, capsys):
@@ -104,7 +105,7 @@ def test_the_leak_of_the_network_and_of_the_data_are_two_names():
     plan = make_plan("lyu-symmetric", {"leak": [0.5], "data.leak": [0.25]}, ["loss"])
     case = plan.case_at(0)
     assert case.leak == 0.5
-    assert case.parameters == (("leak", 0.25),)
+    assert case.data_parts() == ("lyu-symmetric", {"leak": 0.25})
     assert bytes(plan.fingerprints()[0]).hex() == case.fingerprint()
 
 

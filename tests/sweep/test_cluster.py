@@ -1,5 +1,6 @@
 """Beyond one pool: Dask, and machines that share nothing but a folder."""
 
+import importlib
 import json
 import os
 import shutil
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from reluflow.errors import BackendError
+from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import TASKS
-from reluflow.sweep.case import Case
 from reluflow.sweep.claims import CLAIMS, WORKERS
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
@@ -23,7 +24,7 @@ from reluflow.sweep.segments import RESULTS, StorageError
 from reluflow.sweep.worker import Assignment, Worker
 from sweep.sweep_cases import SMALL, children, environment, finish, records, session, start
 
-CASE = Case("three-points", width=6)
+CASE = Experiment("three-points", width=6)
 MEASURES = ["outcome", "loss", "end"]
 
 
@@ -76,8 +77,9 @@ def wait_for(condition, seconds=150):
 
 
 def computing_processes(leader):
-    """The processes of the session that one leads which compute cases."""
-    return [pid for pid in session(leader) if b"worker_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    """The processes of the session that one leads which compute cases: those forked from a fork server."""
+    servers = [pid for pid in session(leader) if b"fork_server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for server in servers for pid in children(server)]
 
 
 def kill_session(leader):
@@ -214,7 +216,7 @@ def test_threads_of_one_dask_worker_do_not_share_what_a_measure_keeps(tmp_path):
     the last limit: one could be given the other's."""
     import distributed
 
-    case = Case("three-points", width=6)
+    case = Experiment("three-points", width=6)
     over, measures = {"scale": "1e-1,1e-3", "seed": "0..9"}, ["kind", "proof", "loss"]
     plain = sweep(case, over=over, measure=measures, executor="serial")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=3, dashboard_address=None, silence_logs=50) as local:
@@ -248,7 +250,7 @@ def test_a_driver_on_a_local_cluster_stops_or_dies_and_nothing_is_lost_or_left(t
     wait_for(lambda: not session(process.pid))
     names = [record.fingerprint for record in records(tmp_path)]
     assert len(names) == len(set(names))
-    more = sweep(Case("three-points", width=8), over={"seed": "0..29"}, executor="serial", out=tmp_path)
+    more = sweep(Experiment("three-points", width=8), over={"seed": "0..29"}, executor="serial", out=tmp_path)
     assert more.computed == 30 - sum(more.plan.case_at(k).fingerprint() in set(names) for k in range(30))
 
 
@@ -274,7 +276,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 
 
 def test_an_address_where_nobody_answers_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("reluflow.sweep.executors.dask_cluster.CONNECT_S", 1.0)
+    monkeypatch.setattr(importlib.import_module("reluflow.sweep.executors.dask_cluster"), "CONNECT_S", 1.0)
     with pytest.raises(BackendError, match="must be the address of a running Dask scheduler"):
         sweep(CASE, over={"seed": "0..3"}, scheduler=f"tcp://127.0.0.1:{free_port()}", out=tmp_path)
 

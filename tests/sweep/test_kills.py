@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from reluflow.errors import BackendError
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.claims import CLAIMS
 from reluflow.sweep.run import sweep
-from sweep.sweep_cases import children, finish, records, start
+from sweep.sweep_cases import descendants, finish, records, start
 
 
 def words(folder, cases):
@@ -34,7 +34,7 @@ def kill_at_random(folder, cases, kills, rng, longest):
             _, err = process.communicate()
             assert process.returncode == 0, err
             return hits
-        workers = children(process.pid)
+        workers = descendants(process.pid)  # the fork server too
         target = int(rng.choice(workers)) if workers and rng.random() < 0.6 else process.pid
         try:
             os.kill(target, signal.SIGKILL)
@@ -76,13 +76,13 @@ def test_a_sweep_survives_four_kills(tmp_path):
     hits = survives(tmp_path / "killed", 80, 4, seed=5, longest=1.2)  # in two seconds all is done
     assert hits
     plain = sweep(
-        Case("three-points", width=8),
+        Experiment("three-points", width=8),
         over={"seed": "0..3", "scale": "1e-1..1e-4:log:4"},
         measure=["loss", "end"],
         executor="serial",
     ).frame()
     killed = sweep(
-        Case("three-points", width=8),
+        Experiment("three-points", width=8),
         over={"seed": "0..3", "scale": "1e-1..1e-4:log:4"},
         measure=["loss", "end"],
         executor="serial",
@@ -101,10 +101,10 @@ def test_a_sweep_survives_a_hundred_kills(tmp_path):
 
 def test_workers_that_cannot_start_are_no_case_s_fault(tmp_path, monkeypatch):
     """Sources that vanished under a running sweep once made 48 failed cases of workers that could not import them."""
-    from reluflow.sweep.executors import member
+    from reluflow.workers import starting
 
     program = [sys.executable, "-c", "raise SystemExit(3)"]
-    monkeypatch.setattr(member, "_PROGRAM", program)
+    monkeypatch.setattr(starting, "_PROGRAM", program)
     with pytest.raises(BackendError, match="end with status 3 before they begin"):
         sweep("three-points", over={"seed": "0..3"}, executor="processes", workers=1, out=tmp_path)
     assert records(tmp_path) == []

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 from reluflow.sweep.asked_scales import holds_before_a_run
-from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.registry import DIAGRAMS, diagram_named
 from reluflow.sweep.diagrams.three_point_angle import box_angles
 from reluflow.sweep.executors.serial import SerialExecutor
@@ -19,8 +19,8 @@ from reluflow.sweep.pictures import axis_numbers, draw_sweep, figure_of, theory_
 from reluflow.sweep.plan import make_plan
 from reluflow.sweep.run import sweep
 from reluflow.sweep.summary import summarize
-from reluflow.sweep.wilson import wilson_interval
 from reluflow.theory.registry import theorem_named
+from reluflow.wilson import wilson_interval
 
 
 @pytest.fixture(scope="module")
@@ -61,14 +61,16 @@ def test_three_settings_are_small_multiples_and_four_are_refused(result):
 
 
 def test_one_setting_is_a_curve_with_a_band():
-    one = sweep(Case("three-points", width=6), over={"scale": "1e-1..1e-3:log:3", "seed": "0..2"}, executor="serial")
+    one = sweep(
+        Experiment("three-points", width=6), over={"scale": "1e-1..1e-3:log:3", "seed": "0..2"}, executor="serial"
+    )
     figure = figure_of(summarize(one, measure="loss"))
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
     assert axes.collections, "the band"
 
 
-LYU = Case("lyu-symmetric", leak=0.5, init="lyu-balanced", until="1e-3")
+LYU = Experiment("lyu-symmetric", leak=0.5, init="lyu-balanced", until="1e-3")
 
 
 def test_the_scale_a_theorem_asks_for_is_drawn():
@@ -81,8 +83,8 @@ def test_the_scale_a_theorem_asks_for_is_drawn():
     theorem = theorem_named("lyu2021:thm4.3")
     for scale, width in zip(line.x, line.y, strict=True):
         case = replace(LYU, width=int(width))
-        assert holds_before_a_run(theorem, case.with_value("scale", str(0.99 * scale)))
-        assert not holds_before_a_run(theorem, case.with_value("scale", str(1.01 * scale)))
+        assert holds_before_a_run(theorem, replace(case, scale=0.99 * scale))
+        assert not holds_before_a_run(theorem, replace(case, scale=1.01 * scale))
     assert words in legend_of(figure_of(summary, plan=plan))
     summary, plan = swept_with_a_theorem({"width": [4, 16], "scale": ["0.1", "0.2"]})
     (line,) = theory_lines(summary, plan)
@@ -104,12 +106,12 @@ def legend_of(figure):
 def test_values_that_are_no_numbers_stand_at_their_ticks():
     """Losses stood at 0 and 1 without a word, the scale 1e-400 at the number 0, and a failed cell ended it."""
     over = {"scale": ["1e-3", "1e-400"], "loss": ["square", "logistic"]}
-    swept = sweep(Case("three-points", width=6), over=over, measure=["outcome"], executor="serial")
+    swept = sweep(Experiment("three-points", width=6), over=over, measure=["outcome"], executor="serial")
     axes = figure_of(summarize(swept)).axes[0]
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.001", "1e-400"]
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["square", "logistic"]
     over = {"init": ["balanced", "dominated"]}
-    one = sweep(Case("three-points", width=6), over=over, measure=["loss"], executor="serial")
+    one = sweep(Experiment("three-points", width=6), over=over, measure=["loss"], executor="serial")
     assert figure_of(summarize(one)).axes[0].get_xlabel() == "init: 0 balanced, 1 dominated"
 
 
@@ -125,34 +127,28 @@ def test_the_page_has_a_cell_and_a_command_for_every_point(result):
     assert not re.findall(r'(?:src|href)="(?!data:)', text)
     links = [unescape(link) for link in re.findall(r'data-lab="([^"]*)"', text)]
     assert len(set(links)) == 12
-    assert links[0] == (
-        "reluflow lab '#v=1&name=three-point-angle:angle=70.0&loss=square&width=6&scale=0.1&init=balanced&seed=0'"
-    )
+    assert links[0] == ("reluflow lab '#v=1&name=three-point-angle:angle=70.0&width=6&scale=0.1'")
 
 
 def test_the_laboratory_is_offered_only_where_it_shows_the_very_run():
     """The link's state makes the same problem; settings the laboratory has no control for give no link."""
-    from urllib.parse import parse_qsl
-
     from reluflow.cli.lab import _opening
+    from reluflow.cli.run_options import GivenOptions
+    from reluflow.lab import adapter
+    from reluflow.lab.state import read_state, state_of
     from reluflow.sweep.training import problem_of
-    from reluflow.web import adapter
-    from reluflow.web.state import read_state
 
-    case = Case("min-toy", width=7, scale="1e-400", leak=0.25, seed=3)
+    case = Experiment("min-toy", width=7, scale="1e-400", leak=0.25, seed=3)
     (_, _, link) = shlex.split(lab_command(case))
-    _, fragment = _opening(link)
-    words = dict(parse_qsl(fragment))
-    assert words.pop("v") == "1"
-    numbers = {"width": int, "seed": int, "leak": float}
-    ours = adapter.problem_of(read_state({key: numbers.get(key, str)(value) for key, value in words.items()}))
+    _, fragment = _opening(link, GivenOptions({}, None, {}, frozenset()))
+    ours = adapter.problem_of(read_state(state_of(Experiment.from_link("#" + fragment))))
     theirs = problem_of(case)
     assert ours.dataset == theirs.dataset
     assert type(ours.loss) is type(theirs.loss)
     np.testing.assert_array_equal(ours.network.w, theirs.network.w)
     assert ours.network.log_scale == theirs.network.log_scale
     for changes in ({"width": "inf"}, {"width": 6000}, {"rtol": 1e-4}, {"until": "aligned"}, {"scale": "1e-2000"}):
-        assert lab_command(Case("three-points", **changes)) is None
+        assert lab_command(Experiment("three-points", **changes)) is None
 
 
 def test_axes_know_logarithms_and_words():

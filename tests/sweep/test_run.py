@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -6,8 +8,8 @@ import pytest
 
 import reluflow
 from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import begin, begun
-from reluflow.sweep.case import Case
 from reluflow.sweep.claims import CLAIMS, SILENCE_S, WORKERS, Claims, bucket_of, is_alive, remove_traces_of_the_dead
 from reluflow.sweep.executors.serial import SerialExecutor
 from reluflow.sweep.plan import make_plan
@@ -15,9 +17,9 @@ from reluflow.sweep.run import run_plan, sweep
 from reluflow.sweep.segments import RESULTS, SegmentReader, StorageError, read_segment
 from reluflow.sweep.store import status
 from reluflow.sweep.table import write_table
-from sweep.sweep_cases import SMALL, children, environment, finish, records, start
+from sweep.sweep_cases import SMALL, descendants, environment, finish, records, start
 
-CASE = Case("three-points", width=6)
+CASE = Experiment("three-points", width=6)
 MEASURES = ["outcome", "loss", "end", "crossings", "proof"]
 
 
@@ -229,13 +231,10 @@ def test_what_another_sweep_finished_meanwhile_is_found_and_not_computed(tmp_pat
 
 def test_a_full_disk_stops_with_a_sentence_and_loses_nothing(tmp_path):
     """Files may not grow beyond a few hundred bytes, as on a disk that is full."""
-    import subprocess
-    import sys
-
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from reluflow.sweep import sweep, Case\n"
-        f"out, case = {str(tmp_path)!r}, Case('three-points', width=6)\n"
+        "from reluflow.experiment import Experiment\nfrom reluflow.sweep.run import sweep\n"
+        f"out, case = {str(tmp_path)!r}, Experiment('three-points', width=6)\n"
         "sweep(case, over={'seed': '0..1'}, measure=['loss'], executor='serial', out=out)\n"
         "full = lambda state: resource.setrlimit(resource.RLIMIT_FSIZE, (300, resource.RLIM_INFINITY))\n"
         "sweep(case, over={'seed': '0..5'}, measure=['loss'], executor='serial', out=out, progress=full)\n"
@@ -264,7 +263,7 @@ def test_a_claim_that_finds_the_disk_full_is_no_death_of_a_worker(tmp_path, monk
         os.close(made)
         return real("/dev/full", os.O_WRONLY)
 
-    monkeypatch.setattr("reluflow.sweep.claims.os.open", full)
+    monkeypatch.setattr(os, "open", full)
     with pytest.raises(StorageError, match="No space left on device; what was finished before is kept"):
         sweep(CASE, over={"seed": "0..5"}, measure=["loss"], executor="serial", out=tmp_path)
     monkeypatch.undo()
@@ -314,7 +313,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     deadline = time.monotonic() + 120
     while len(records(tmp_path)) < 5 and time.monotonic() < deadline:
         time.sleep(0.3)
-    workers = children(process.pid)
+    workers = descendants(process.pid)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
@@ -324,9 +323,22 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
 
     answer = json.loads(out)
     assert 5 <= answer["computed"] == answer["done"] == len(records(tmp_path)) < 10_000
-    assert workers
+    assert len(workers) == 3, "two workers and what they were forked from"
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers), "no worker is left behind"
     assert not list((tmp_path / CLAIMS).iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere workers import the script")
+def test_a_script_that_sweeps_needs_no_guard(tmp_path):
+    """Worker processes are forked from a program of their own, so that none runs the script again."""
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import reluflow\n"
+        "made = reluflow.sweep('three-points', over={'width': '4,5'}, measure=[lambda t: 1.5], workers=2)\n"
+        "print(made.done, made.frame()['measure'].tolist())\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment(), timeout=240)
+    assert done.stdout == "2 [1.5, 1.5]\n", done.stderr
 
 
 def test_names_of_executors_are_checked():

@@ -11,19 +11,19 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.arrays import FloatArray
+from reluflow.certificates.limits.certified_limit import CertifiedLimit
+from reluflow.certificates.limits.levelling import end_of_training
+from reluflow.certificates.limits.undecided import limit_or_undecided
 from reluflow.compilation.clock import computing_time
-from reluflow.dynamics.flow.choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
+from reluflow.dynamics.flow_choice import MOST_STEPS, ChosenFlow, FlowSolver, choose_flow
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime, Check
 from reluflow.dynamics.train import train
 from reluflow.dynamics.trajectory import Outcome, Snapshot, TrainingInterrupted, Trajectory
-from reluflow.endings.levelling import end_of_training
-from reluflow.endings.limit import CertifiedLimit
-from reluflow.endings.undecided import limit_or_undecided
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.descent_from_there import DescentPart, descend_from
+from reluflow.study.descent_continuation import DescentPart, descend_from
 
 MAX_FRAMES = 80
 # What a step costs, roughly, on one core: the same numbers on every machine, so that a study is reproducible.

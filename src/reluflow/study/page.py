@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reluflow.typesetting import plain, typeset
+from reluflow.formulas import as_html
 
 STYLE = """
 :root { color-scheme: light; }
@@ -96,8 +96,8 @@ def _cell(cell: Cell, column: str) -> str:
         css, words = _SYMBOLS[cell.value]
         return f'<td class="{css}"{named}>{escape(cell.words or words)}</td>'
     if isinstance(cell, Typeset):
-        return f'<td class="words"{named}>{typeset(cell.text)}</td>'
-    return f"<td{named}>{plain(cell)}</td>"
+        return f'<td class="words"{named}>{as_html(cell.text)}</td>'
+    return f"<td{named}>{as_html(cell)}</td>"
 
 
 def figure(path: Path, caption: str) -> str:
@@ -111,7 +111,7 @@ def figure(path: Path, caption: str) -> str:
 
 def paragraphs(sentences: Sequence[str]) -> str:
     """One paragraph per sentence."""
-    return "".join(f"<p>{typeset(sentence)}</p>" for sentence in sentences)
+    return "".join(f"<p>{as_html(sentence)}</p>" for sentence in sentences)
 
 
 def section(name: str, title: str, *parts: str) -> str:

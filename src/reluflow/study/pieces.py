@@ -19,7 +19,7 @@ import numpy as np
 
 from reluflow import numerics_version
 from reluflow.data.atomic import replacing
-from reluflow.study.worker_family import StudyTask
+from reluflow.study.task import StudyTask
 
 _NAME_LETTERS = 60  # of a file's name, before the fingerprint
 _DIGEST_BYTES = hashlib.sha256().digest_size
@@ -102,7 +102,7 @@ class Pieces:
 
     def _path_of(self, task: StudyTask) -> Path | None:
         """The file of a task; None where it is not to be kept, or depends on code of others, which may change."""
-        if not task.is_kept:
+        if not task.is_stored:
             return None
         digest = hashlib.sha256()
         versions = (version("reluflow"), numerics_version.NUMERICS_VERSION)

@@ -14,13 +14,12 @@ import numpy as np
 
 from reluflow.after_run import Stage
 from reluflow.certificates.hard_margin import linear_separator
-from reluflow.dynamics.flow.choice import choose_flow
+from reluflow.certificates.limits.levelling import may_be_stiff
+from reluflow.dynamics.flow_choice import choose_flow
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.endings.levelling import may_be_stiff
 from reluflow.geometry.alignment import alignment_of
 from reluflow.geometry.extremal import extremal_vectors
 from reluflow.interruption import interrupt_between_steps
-from reluflow.jump_process.forecast import forecast
 from reluflow.network.network import Network
 from reluflow.study.cut_parts import CutPart, parts_cut_in
 from reluflow.study.flow_story import FlowInterrupted, follow_flow
@@ -29,12 +28,13 @@ from reluflow.study.pieces import Pieces
 from reluflow.study.repetitions import Repetitions
 from reluflow.study.scale_advice import scale_advice_of
 from reluflow.study.story import Study
+from reluflow.study.task import Finished, StudyTask
 from reluflow.study.verdicts import TheoremAnswer, answer_of, ask, ask_theorem
-from reluflow.study.worker_family import StudyTask
-from reluflow.study.workers import AbstractWorkers, Finished, SerialWorkers
+from reluflow.study.workers import AbstractWorkers, SerialWorkers
 from reluflow.theory.diagnosis import diagnose
 from reluflow.theory.registry import theorems
 from reluflow.theory.theorem import Theorem
+from reluflow.vanishing_scale.forecast import forecast
 from reluflow.warm_up import Work, warm_up, work_of
 
 LARGEST_SEPARATOR = 50_000_000  # n d beyond which the separator is left out
@@ -71,7 +71,7 @@ class Allowed:
     max_seconds: float | None = None
 
 
-class Telling:
+class RunningStudy:
     """One study under way.
 
     Parameters
@@ -150,7 +150,7 @@ class Telling:
         allowed = self._allowed
         seconds = None if allowed.max_seconds is None else FLOW_SHARE * allowed.max_seconds
         follow = partial(follow_flow, self._problem, max_steps=allowed.max_steps, max_seconds=seconds)
-        self._submit(StudyTask("flow", follow, is_told=True))
+        self._submit(StudyTask("flow", follow, has_progress=True))
         self._add(
             "diagnosis",
             partial(
@@ -189,7 +189,7 @@ class Telling:
             is_known = self._theorems[key] in known or not isinstance(self._workers, SerialWorkers)
             asker = partial(ask_theorem, key) if is_known else partial(ask, self._theorems[key])
             question = partial(asker, dataset, leak, self._study.seed, max_seconds=seconds)
-            self._submit(StudyTask(key, question, is_kept=is_known))
+            self._submit(StudyTask(key, question, is_stored=is_known))
 
     def _add_geometry(self) -> None:
         dataset, loss, leak = self._study.dataset, self._study.loss, self._study.leak
@@ -255,7 +255,7 @@ class Telling:
     ) -> Study:
         workers = self._workers
         workers.on_start = lambda name: on_stage(self._stage(name))
-        workers.on_words = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
+        workers.on_progress = lambda name, words: on_stage(f"{self._stage(name)}: {words}")
         found = self.study()
         while self._unfinished:
             let_through()
@@ -289,7 +289,7 @@ class Telling:
         return self.study()
 
     def _give_up(self, when: str, *, hurry: bool) -> None:
-        """Leave out what is not done; the first run, which a story cannot do without, ends in its own time."""
+        """Leave out what is not done; the first run, which a study cannot do without, ends in its own time."""
         while self._taken:  # which may lead to more
             self.take(self._taken.popleft())
         names = self._workers.unfinished

@@ -13,7 +13,7 @@ from reluflow.study.cut_parts import CutPart
 from reluflow.study.flow_story import FlowStory, estimated_seconds
 from reluflow.study.sensitivity import Repetition, Variation, compare, repeat_flow, repetition_of
 from reluflow.study.story import Study
-from reluflow.study.worker_family import StudyTask
+from reluflow.study.task import StudyTask
 
 SENSITIVITY_SECONDS = 20.0  # of the steps of all repetitions together, where there is no clock
 FEWEST_SECONDS = 1.0  # of a repetition

@@ -12,6 +12,7 @@ import numpy as np
 import reluflow
 from reluflow.certificates.network_margin import linear_network_margin
 from reluflow.data.atomic import replacing
+from reluflow.formulas import as_html
 from reluflow.study.export import as_json
 from reluflow.study.flow_story import FlowStory
 from reluflow.study.motion import motion_of
@@ -21,6 +22,7 @@ from reluflow.study.scale_advice import power_of_ten
 from reluflow.study.slider import slider
 from reluflow.study.story import Study
 from reluflow.study.verdicts import TheoremAnswer
+from reluflow.theory.comparison import Source
 from reluflow.viz.function_frames import function_frames
 
 MOST_VECTORS = 50
@@ -202,10 +204,11 @@ def _details(answer: TheoremAnswer) -> str:
         label=f"Hypotheses of {answer.theorem.key}",
     )
     conclusions = table(
-        ("conclusion", "holds", "measured", "bound", "slack", "in words"),
+        ("conclusion", "whose", "holds", "measured", "bound", "slack", "in words"),
         [
             (
                 c.name,
+                "the paper's" if c.source is Source.PAPER else "ours, decides nothing",
                 Mark(c.holds),
                 number(c.measured),
                 number(c.bound),
@@ -216,7 +219,7 @@ def _details(answer: TheoremAnswer) -> str:
         ],
         label=f"Conclusions of {answer.theorem.key}",
     )
-    erratum = f"<p>Erratum {escape(answer.theorem.erratum)}</p>" if answer.theorem.erratum else ""
+    erratum = f"<p>Erratum {as_html(answer.theorem.erratum)}</p>" if answer.theorem.erratum else ""
     return (
         f"<details><summary>{escape(answer.theorem.key)} in full</summary>{hypotheses}{conclusions}{erratum}</details>"
     )

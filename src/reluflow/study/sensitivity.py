@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reluflow.arrays import FloatArray
+from reluflow.certificates.limits.directions import unit_norm
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.trajectory import Outcome
-from reluflow.endings.directions import unit_norm
 from reluflow.study.flow_story import FlowStory, follow_flow
 from reluflow.study.neuron_groups import neuron_groups
 

@@ -258,9 +258,9 @@ def _about_directions(found: Study) -> list[str]:
     certainty = "" if extremal.exact else " (found by search; there may be more)"
     count = "one extremal vector" if len(extremal) == 1 else f"{len(extremal)} extremal vectors"
     return [
-        f"Small neurons can align with {count}: {', '.join(parts)}{certainty}. "
-        f"The longest has |D| = {extremal.norms[0]:.6g}: a neuron aligned with it grows by a factor e in "
-        f"{1 / extremal.norms[0]:.4g} units of time."
+        f"Small neurons can align with {count}: {', '.join(parts)}{certainty}. The longest has $|D|$ = "
+        f"{extremal.norms[0]:.6g}: a neuron aligned with it grows by a factor $e$ in {1 / extremal.norms[0]:.4g} "
+        f"units of time."
     ]
 
 
@@ -289,7 +289,7 @@ def _about_scale(found: Study) -> list[str]:
     if not found.advice:
         return []
     used = power_of_ten(found.advice[0].log_used)
-    words = f"The initial network has size sqrt(sum_j a_j^2) = {used}."
+    words = rf"The initial network has size $\sqrt{{\sum_j a_j^2}}$ = {used}."
     asked = [
         f"{a.theorem} {power_of_ten(a.log_asked)}{'' if a.is_met else ' (not met)'}"
         for a in found.advice
@@ -339,8 +339,9 @@ def _about_groups(found: Study) -> list[str]:
     if len(bundles) > FEW_BUNDLES:
         members, share = sum(g.size for g in bundles), sum(g.share for g in bundles)
         return [
-            f"Of {total} neurons, {members} lie in {count} of neurons that point the same way, with {share:.1%} of the "
-            f"weight sum |a||w|, {bundles[0].share:.1%} in the largest (table of the bundles: in the report){tail}."
+            f"Of {total} neurons, {members} lie in {count} of neurons that point the same way, with {share:.1%} of "
+            f"the weight sum $|a||w|$, {bundles[0].share:.1%} in the largest (table of the bundles: in the "
+            f"report){tail}."
         ]
     parts = [
         f"{g.size} with a {'>' if g.sign > 0 else '<'} 0 and {g.share:.1%} of the weight, active on {g.num_active} of "

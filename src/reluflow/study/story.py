@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from reluflow.certificates.hard_margin import HardMargin
 from reluflow.data.dataset import Dataset
+from reluflow.data.given import as_dataset
+from reluflow.deprecation import warn_old_form
 from reluflow.dynamics.stopping import Allowance
+from reluflow.formulas import as_html, as_unicode
 from reluflow.geometry.alignment import Alignment
 from reluflow.geometry.extremal import ExtremalVectors
-from reluflow.jump_process.process import JumpProcess
 from reluflow.losses import AbstractLoss, loss_named
 from reluflow.network.initialization import Initialization, balanced_initialization, neuron_rng
 from reluflow.network.network import Network
@@ -27,6 +30,7 @@ from reluflow.study.width import default_width
 from reluflow.study.workers import AbstractWorkers, started_workers
 from reluflow.theory.diagnosis import Diagnosis, default_loss
 from reluflow.theory.theorem import Theorem
+from reluflow.vanishing_scale.process import JumpProcess
 
 DEFAULT_SCALES = ("1e-1", "1e-3", "1e-6")
 
@@ -109,13 +113,11 @@ class Study:
         return sentences(self)
 
     def __repr__(self) -> str:
-        return "\n".join([*self.verdict(), "", *self.sentences()])
+        return as_unicode("\n".join([*self.verdict(), "", *self.sentences()]))
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         paragraphs = [*self.verdict(), *self.sentences()]
-        return "".join(f"<p>{escape(sentence)}</p>" for sentence in paragraphs)
+        return "".join(f"<p>{as_html(sentence)}</p>" for sentence in paragraphs)
 
 
 class StudyInterrupted(KeyboardInterrupt):
@@ -133,9 +135,11 @@ class StudyInterrupted(KeyboardInterrupt):
 
 
 def study(
-    dataset: Dataset,
-    loss: AbstractLoss | str | None = None,
+    data: Any,
+    y: Any = None,
     *,
+    loss: AbstractLoss | str | None = None,
+    bias: bool = False,
     leak: float = 0.0,
     initialization: Initialization = balanced_initialization,
     network: Network | None = None,
@@ -163,10 +167,14 @@ def study(
 
     Parameters
     ----------
-    dataset
-        Distinct, non-zero samples.
+    data
+        A dataset of distinct, non-zero samples, or anything `as_dataset` takes: samples, a data frame, a file, a name.
+    y
+        Labels, where `data` holds samples only.
     loss
         A loss or its name; by default the averaged square loss for regression, logistic for classification.
+    bias
+        Append the constant coordinate 1.
     leak
         Negative slope of the activation.
     initialization, width, scale, seed
@@ -195,16 +203,32 @@ def study(
     on_found
         Called with the study so far whenever something was found; its `pending` names what is still to come.
 
+    Returns
+    -------
+    Study
+        The findings; `verdict()` and `sentences()` put them in words.
+
     Raises
     ------
     StudyInterrupted
         On Ctrl-C; a KeyboardInterrupt that holds the study up to then.
+
+    Examples
+    --------
+    >>> found = study("three-points", width=20, seeds=0, theorems=())
+    >>> print(found.verdict()[1][:58])
+    On the samples it equals the least-squares linear function
     """
-    from reluflow.study.plan import Allowed, Telling
+    from reluflow.study.plan import Allowed, RunningStudy
 
     Allowance(
         np.inf if max_seconds is None else max_seconds, np.inf if max_steps is None else max_steps
     )  # refuses what is none
+    if isinstance(y, AbstractLoss | str):
+        warn_old_form("study(data, loss)", "study(data, loss=...)")
+        y, loss = None, y
+    dataset = as_dataset(data, y, bias=bias)
+    dataset.refuse_several_outputs("a study")
     named = loss_named(loss) if isinstance(loss, str) else loss
     chosen = default_loss(dataset) if named is None else named
     neurons = default_width(dataset, chosen) if width is None else width
@@ -219,7 +243,7 @@ def study(
     )  # fmt: skip
     workers = started_workers(processes) if isinstance(processes, int) else processes
     try:
-        telling = Telling(
+        telling = RunningStudy(
             nothing,
             draw if network is None else None,
             start,

@@ -7,7 +7,7 @@ from typing import Any
 
 from reluflow.data.dataset import Dataset
 from reluflow.errors import ReluflowError
-from reluflow.experiments.check import check, example_problem
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Theorem
 from reluflow.theory.verdict import Verdict, VerdictKind

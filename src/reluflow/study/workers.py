@@ -1,4 +1,4 @@
-"""Who does the tasks of a study: this process, one after the other, or a few processes side by side.
+"""Where the tasks of a study are done: in this process, one after the other, or in a few worker processes.
 
 With processes nothing that takes long happens here: a study can be stopped at any moment, and ends in time.
 """
@@ -11,41 +11,36 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
-from typing import Any, cast
+from concurrent.futures import CancelledError
+from queue import Empty, SimpleQueue
+from typing import Any
 
 from reluflow.after_run import Stage, StageFailed
 from reluflow.errors import ReluflowError
-from reluflow.study.worker_family import FamilyMember, StudyTask, started_members
+from reluflow.study.task import PROGRESS, Finished, StudyTask, do_task, load_modules
+from reluflow.workers.pool import Call, WorkerDied, WorkerPool
+from reluflow.workers.starting import process_starter
 
-
-@dataclass(frozen=True, eq=False)
-class Finished:
-    """What came of a task: a value, or the sentence that says why there is none."""
-
-    name: str
-    value: Any
-    refusal: str | None = None
+_STARTED, _ENDED = "started", "ended"  # events beside the messages of tasks
+_MOST_ATTEMPTS = 2  # at a task whose process dies
 
 
 class AbstractWorkers(ABC):
-    """Takes tasks and gives back what came of them, in the order they finish."""
+    """Takes tasks and gives their results, in the order they finish."""
 
     num_workers = 1
 
     def __init__(self) -> None:
-        self._queue: deque[StudyTask] = deque()
         self.on_start: Callable[[str], None] = lambda name: None
-        self.on_words: Callable[[str, str], None] = lambda name, words: None
+        self.on_progress: Callable[[str, str], None] = lambda name, words: None
 
+    @abstractmethod
     def submit(self, task: StudyTask) -> None:
         """Queue a task."""
-        self._queue.append(task)
 
+    @abstractmethod
     def drop(self, name: str) -> None:
         """Forget a queued task."""
-        self._queue = deque(task for task in self._queue if task.name != name)
 
     @property
     @abstractmethod
@@ -58,9 +53,10 @@ class AbstractWorkers(ABC):
 
     @abstractmethod
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
-        """Give up what is queued or under way, except the tasks that are told: these hand in what they have.
+        """Give up what is queued or under way, except tasks with progress, whose results are returned.
 
-        In a hurry they are told to stop at once, else they may end by themselves; in both cases within `grace` seconds.
+        In a hurry these are asked to stop at once with what they have, else they may end by themselves; in both cases
+        within `grace` seconds.
         """
 
     @abstractmethod
@@ -70,6 +66,16 @@ class AbstractWorkers(ABC):
 
 class SerialWorkers(AbstractWorkers):
     """Each task in this process, when its turn comes; Ctrl-C comes out of `next_finished`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queue: deque[StudyTask] = deque()
+
+    def submit(self, task: StudyTask) -> None:
+        self._queue.append(task)
+
+    def drop(self, name: str) -> None:
+        self._queue = deque(task for task in self._queue if task.name != name)
 
     @property
     def unfinished(self) -> list[str]:
@@ -88,9 +94,9 @@ class SerialWorkers(AbstractWorkers):
         return finished or Finished(task.name, None, computing.failure)
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
-        told = [] if hurry else [task for task in self._queue if task.is_told]
-        self._queue = deque(told)
-        found = [self.next_finished(grace) for _ in told]
+        left = [] if hurry else [task for task in self._queue if task.has_progress]
+        self._queue = deque(left)
+        found = [self.next_finished(grace) for _ in left]
         return [finished for finished in found if finished is not None]
 
     def close(self) -> None:
@@ -98,94 +104,100 @@ class SerialWorkers(AbstractWorkers):
 
 
 class ProcessWorkers(AbstractWorkers):
-    """A few processes, started at once, each with one thread and one task at a time."""
+    """A few worker processes, each with one thread and one task at a time; what they need is loaded at once.
+
+    A task whose process dies is done once more by another.
+    """
 
     def __init__(self, num_workers: int) -> None:
         super().__init__()
         self.num_workers = num_workers
-        self._members = started_members(num_workers)
-        self._has_died: set[str] = set()  # tasks that took a process with them once
+        self._starter = process_starter(load_modules)
+        self._pool = WorkerPool(self._starter, num_workers)
+        self._tasks: dict[str, tuple[StudyTask, Call]] = {}  # not finished, by name
+        self._attempts: dict[str, int] = {}
+        self._events: SimpleQueue[tuple[str, str, Any]] = SimpleQueue()  # from the threads of the pool
 
     @property
     def unfinished(self) -> list[str]:
-        under_way = [member.task.name for member in self._members if member.task is not None]
-        return [*under_way, *(task.name for task in self._queue)]
+        return list(self._tasks)
 
     def submit(self, task: StudyTask) -> None:
-        super().submit(task)
-        self._hand_out()
+        name = task.name
 
-    def _hand_out(self) -> None:
-        for member in self._members:
-            if member.task is None and self._queue:
-                task = self._queue.popleft()
-                self.on_start(task.name)
-                member.give(task)
+        def pass_on(message: tuple[str, Any]) -> None:
+            self._events.put((message[0], name, message[1]))
+
+        given = self._pool.submit(do_task, task, on_start=lambda: pass_on((_STARTED, None)), on_message=pass_on)
+        self._tasks[name] = task, given
+        self._attempts[name] = self._attempts.get(name, 0) + 1
+        given.future.add_done_callback(lambda future: self._events.put((_ENDED, name, given)))
+
+    def drop(self, name: str) -> None:
+        if name in self._tasks:
+            _, given = self._tasks.pop(name)
+            given.kill()
 
     def next_finished(self, timeout: float) -> Finished | None:
         end = time.monotonic() + timeout
         while True:
-            self._hand_out()
-            by_pipe = {member.answers: member for member in self._members if member.task is not None}
-            for pipe in wait(list(by_pipe), timeout=min(max(0.0, end - time.monotonic()), 60.0)):
-                member = by_pipe[cast("Connection", pipe)]
-                finished = self._read(member)
-                if finished is not None:
-                    return finished
-            if time.monotonic() >= end:
+            try:
+                kind, name, content = self._events.get(timeout=max(0.0, end - time.monotonic()))
+            except Empty:
                 return None
+            finished = self._take(kind, name, content)
+            if finished is not None:
+                return finished
 
-    def _read(self, member: FamilyMember) -> Finished | None:
-        assert member.task is not None
-        name = member.task.name
+    def _take(self, kind: str, name: str, content: Any) -> Finished | None:
+        """Learn from an event; gives what it finishes, if anything."""
+        if name not in self._tasks:
+            return None  # given up
+        if kind == _STARTED:
+            self.on_start(name)
+        elif kind == PROGRESS:
+            self.on_progress(name, content)
+        elif kind == _ENDED:
+            return self._result(name, content)
+        else:
+            warnings.warn(content, StageFailed, stacklevel=2)
+        return None
+
+    def _result(self, name: str, given: Call) -> Finished | None:
+        task, latest = self._tasks[name]
+        if given is not latest:
+            return None
+        del self._tasks[name]
         try:
-            kind, content = member.answers.recv()
-        except (EOFError, OSError):  # also in the middle of an answer
-            task = member.task
-            member.end()
-            self._members[self._members.index(member)] = started_members(1)[0]
-            if name not in self._has_died:
-                self._has_died.add(name)
-                self._queue.appendleft(task)
+            finished: Finished = given.future.result()
+        except CancelledError:
+            return None
+        except WorkerDied:
+            if self._attempts[name] < _MOST_ATTEMPTS:
+                self.submit(task)
                 return None
             return Finished(name, None, "the process that computed it ended twice, perhaps for want of memory.")
-        if kind == "words":
-            self.on_words(name, content)
-            return None
-        if kind == "warning":
-            warnings.warn(content, StageFailed, stacklevel=2)
-            return None
-        member.task = None
-        return Finished(name, None, content) if kind == "refusal" else Finished(name, content)
+        return finished
 
     def stop(self, grace: float, *, hurry: bool) -> list[Finished]:
-        self._queue = deque([] if hurry else [task for task in self._queue if task.is_told])
-        told = [member for member in self._members if member.task is not None and member.task.is_told]
-        for member in self._members:
-            if member not in told:
-                member.end()
-        if self._queue:
-            told += started_members(len(self._queue))
-        if hurry:
-            for member in told:
-                member.interrupt()
-        self._members = told
+        for name, (task, given) in list(self._tasks.items()):
+            if not task.has_progress or (hurry and not given.future.running()):
+                self.drop(name)
+            elif hurry:
+                given.stop()
         found, end = [], time.monotonic() + grace
-        while self.unfinished and (left := end - time.monotonic()) > 0:
+        while self._tasks and (left := end - time.monotonic()) > 0:
             finished = self.next_finished(left)
             if finished is not None:
                 found.append(finished)
         return found
 
     def close(self) -> None:
-        for member in self._members:
-            member.end()
-        self._members = []
+        self._tasks.clear()
+        self._pool.close()
+        self._starter.close()
 
 
 def started_workers(num_workers: int) -> AbstractWorkers:
-    """So many processes, which load what they need while the caller goes on; for one, none but this.
-
-    On Windows, whose processes have no such pipes, none but this either.
-    """
+    """So many processes, which load what they need while the caller goes on; for one, and on Windows, this process."""
     return ProcessWorkers(num_workers) if num_workers > 1 and sys.platform != "win32" else SerialWorkers()

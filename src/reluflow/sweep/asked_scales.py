@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
+from reluflow.network.scale import decimal_of
 from reluflow.sweep.plan import Plan
+from reluflow.sweep.swept import with_value
 from reluflow.sweep.training import problem_of
-from reluflow.sweep.values import Interval, decimal_of
+from reluflow.sweep.values import Interval
 
 if TYPE_CHECKING:
     from reluflow.theory.theorem import Theorem
@@ -62,28 +64,28 @@ def asked_scales(
     for place in places:
         case = plan.case_at(0)
         for name, text in {**(fixed or {}), **({other: str(axes[other][place])} if other else {})}.items():
-            case = case.with_value(name, text)
+            case = with_value(case, name, text)
         found.append(AskedScale(place, _largest(theorem, case, interval)))
     return tuple(found)
 
 
-def _largest(theorem: Theorem, case: Case, interval: Interval) -> float:
+def _largest(theorem: Theorem, case: Experiment, interval: Interval) -> float:
     """The largest scale of an interval at which the hypotheses hold; that they do at all smaller ones is assumed."""
     low, high = Decimal(0), Decimal(1)
-    if not holds_before_a_run(theorem, case.with_value(SCALE, interval.at(low))):
+    if not holds_before_a_run(theorem, with_value(case, SCALE, interval.at(low))):
         return 0.0
-    if holds_before_a_run(theorem, case.with_value(SCALE, interval.at(high))):
+    if holds_before_a_run(theorem, with_value(case, SCALE, interval.at(high))):
         return float("inf")
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if holds_before_a_run(theorem, case.with_value(SCALE, interval.at(middle))):
+        if holds_before_a_run(theorem, with_value(case, SCALE, interval.at(middle))):
             low = middle
         else:
             high = middle
     return float(interval.at((low + high) / 2))
 
 
-def holds_before_a_run(theorem: Theorem, case: Case) -> bool:
+def holds_before_a_run(theorem: Theorem, case: Experiment) -> bool:
     """Whether every hypothesis that needs no run is judged to hold on the problem of a case."""
     from reluflow.theory.evidence import Evidence
 

@@ -8,12 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.events import CountedEvent, parse_event
 from reluflow.sweep.measures import Function, Measure
 from reluflow.sweep.run import ShowProgress, sweep
+from reluflow.sweep.swept import spaced_value
 from reluflow.sweep.values import Interval
-from reluflow.sweep.wilson import wilson_interval
+from reluflow.wilson import wilson_interval
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Bracket:
 
 
 def find_boundary(
-    case: Case | str,
+    case: Experiment | str,
     name: str,
     interval: Interval,
     *,
@@ -114,7 +115,7 @@ def find_boundary(
     --------
     >>> from reluflow.sweep.values import parse_interval
     >>> found = find_boundary(
-    ...     Case("three-point-angle", width=30, scale="1e-4"), "angle", parse_interval("70..110", name="angle"),
+    ...     Experiment("three-point-angle", width=30, scale="1e-4"), "angle", parse_interval("70..110", name="angle"),
     ...     event="end=interpolates", first_seeds=4, seeds=4, rtol=0.3, executor="serial")
     >>> found.low.value, found.high.value
     ('90', '100')
@@ -126,10 +127,10 @@ def find_boundary(
             f"{probability}, {first_seeds} and {seeds}."
         )
     counts: list[Count] = []
-    base = Case(case) if isinstance(case, str) else case
+    base = Experiment(case) if isinstance(case, str) else case
 
     def count_at(share: Decimal) -> Count:
-        text = base.spaced_value(name, interval.at(share))
+        text = spaced_value(base, name, interval.at(share))
         trials = first_seeds
         while True:
             over = {name: [text], "seed": range(trials)}

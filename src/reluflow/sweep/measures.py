@@ -16,8 +16,8 @@ import numpy as np
 from reluflow.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from reluflow.certificates.limits.certified_limit import CertifiedLimit
     from reluflow.dynamics.trajectory import Trajectory
-    from reluflow.endings.limit import CertifiedLimit
 
 Function = Callable[["Trajectory"], Any]
 PlainValue = bool | int | float | str | None
@@ -73,7 +73,7 @@ _last: list[tuple[Trajectory, CertifiedLimit]] = []
 
 def limit_of(trajectory: Trajectory) -> CertifiedLimit:
     """The certified limit, worked out once for all measures of one run."""
-    from reluflow.endings.limit import certified_limit
+    from reluflow.certificates.limits.certified_limit import certified_limit
 
     if not _last or _last[0][0] is not trajectory:
         _last[:] = [(trajectory, certified_limit(trajectory))]
@@ -174,7 +174,7 @@ class _Verdict:
     key: str
 
     def __call__(self, trajectory: Trajectory) -> str:
-        from reluflow.experiments.check import check
+        from reluflow.theory.check import check
         from reluflow.theory.registry import theorem_named
 
         return str(check(theorem_named(self.key), trajectory.problem).kind)

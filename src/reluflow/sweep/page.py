@@ -45,7 +45,7 @@ def write_page(summary: Summary, result: SweepResult, picture: Path, title: str)
     content = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><style>{_STYLE}</style></head><body>
 <h1>{escape(title)}</h1>
-<p>{result.cases} cases of <code>{escape(result.plan.base.data_spec)}</code>: {result.done} done,
+<p>{result.cases} cases of <code>{escape(result.plan.base.data)}</code>: {result.done} done,
 {result.failed} failed.
 Measures: {escape(measures)}. Base case: <code>{escape(result.plan.base.command())}</code></p>
 <img alt="{escape(summary.quantity)}" src="data:image/png;base64,{image}">

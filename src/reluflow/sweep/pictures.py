@@ -51,7 +51,7 @@ def draw_sweep(
         The files.
     """
     summary = summarize(result, event=event, measure=measure)
-    heading = title or result.plan.base.data_spec
+    heading = title or result.plan.base.data
     figure = figure_of(summary, title=heading, zones=zones, thresholds=thresholds, plan=result.plan)
     picture = save_figure(figure, result.folder / PICTURE)
     return [picture, write_page(summary, result, picture, heading)]

@@ -15,18 +15,21 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import IntArray
 from reluflow.errors import InvalidInputError, MissingExtraError
-from reluflow.sweep.case import (
-    DATA_OPTIONS,
-    DATA_PREFIX,
-    FINGERPRINT_BYTES,
-    SETTINGS,
-    Case,
-    Value,
-    canonical,
-    fingerprint_of,
-    with_file_digests,
-)
+from reluflow.experiment import Experiment
+from reluflow.experiment.experiment import FIRST_FIELDS
+from reluflow.experiment.fingerprint import FINGERPRINT_BYTES, canonical, fingerprint_of
+from reluflow.experiment.settings import text_of
 from reluflow.sweep.measures import Function, Measure, as_measures
+from reluflow.sweep.swept import (
+    DATA_NAMES,
+    DATA_PREFIX,
+    Value,
+    described_case,
+    parse_value,
+    spaced_value,
+    swept_fields,
+    with_value,
+)
 from reluflow.sweep.values import Interval, parse_values
 
 MOST_CASES = 1_000_000_000
@@ -54,7 +57,7 @@ class Plan:
     True
     """
 
-    base: Case
+    base: Experiment
     axes: tuple[Axis, ...]
     measures: tuple[Measure, ...]
 
@@ -79,16 +82,16 @@ class Plan:
             found.append(axis.values[place])
         return tuple(reversed(found))
 
-    def case_at(self, index: int) -> Case:
+    def case_at(self, index: int) -> Experiment:
         """The case with this number, from 0."""
         return self.case_of(self.values_at(index))
 
-    def case_of(self, values: Sequence[Value]) -> Case:
+    def case_of(self, values: Sequence[Value]) -> Experiment:
         """The case with these values of the swept names."""
         case = self.base
         for name, value in zip(self.names, values, strict=True):
-            case = case.with_value(name, str(value))
-        return with_file_digests(case) if "dataset" in self.names or "init" in self.names else case
+            case = with_value(case, name, value)
+        return case.pinned() if {*DATA_NAMES, "init"} & set(self.names) else case
 
     def places(self, start: int, stop: int) -> list[IntArray]:
         """For each name, which of its values the cases from `start` to `stop` take."""
@@ -108,8 +111,8 @@ class Plan:
         found = np.empty(len(self), dtype=f"V{FINGERPRINT_BYTES}")
         if not len(self):
             return found
-        how_it_is_read = {"dataset", "init", *DATA_OPTIONS, *(["loss"] if self.base.digests else [])}
-        if how_it_is_read & set(self.names):
+        later = set(swept_fields()) - FIRST_FIELDS  # which leave no trace at their defaults
+        if {*DATA_NAMES, "init", *later, *(["loss"] if self.base.digests else [])} & set(self.names):
             for index in range(len(self)):
                 found[index] = np.void(bytes.fromhex(self.case_at(index).fingerprint()))
             return found
@@ -126,7 +129,7 @@ class Plan:
         identity = self.case_at(0).identity()
         marks = {name: f"\x00{place}\x00" for place, name in enumerate(self.names)}
         for name, mark in marks.items():
-            if name in SETTINGS:
+            if name in swept_fields():
                 identity[name] = mark
             else:
                 identity["parameters"][name.removeprefix(DATA_PREFIX)] = mark
@@ -142,13 +145,13 @@ class Plan:
     def settings(self) -> dict[str, Any]:
         """Plain values that say what the plan is; functions by their identity."""
         return {
-            "base": self.base.settings(),
+            "base": self.base.to_document(),
             "over": {axis.name: list(axis.values) for axis in self.axes},
             "measures": list(self.identities),
         }
 
 
-def make_plan(case: Case | str, over: Over, measure: Sequence[str | Function | Measure]) -> Plan:
+def make_plan(case: Experiment | str, over: Over, measure: Sequence[str | Function | Measure]) -> Plan:
     """Check what is asked and lay out the cases.
 
     Parameters
@@ -160,16 +163,17 @@ def make_plan(case: Case | str, over: Over, measure: Sequence[str | Function | M
     measure
         Names of built-in measures, or functions of a `Trajectory`.
     """
-    base = with_file_digests(Case(case) if isinstance(case, str) else case)
+    base = (Experiment(case) if isinstance(case, str) else case).pinned()
     _check_dataset(base)
     axes = tuple(Axis(name, _axis_values(base, name, values)) for name, values in over.items())
     names = [axis.name for axis in axes]
-    if "dataset" in names and any(name not in SETTINGS and name != "dataset" for name in names):
+    fields = (*DATA_NAMES, *swept_fields())
+    if set(DATA_NAMES) & set(names) and any(name not in fields for name in names):
         raise InvalidInputError("`dataset` must be swept alone: write its parameters into the names, name:key=value.")
     for axis in axes:
-        if axis.name == "dataset":
+        if axis.name in DATA_NAMES:
             for value in axis.values:
-                _check_dataset(with_file_digests(base.with_value("dataset", str(value))))
+                _check_dataset(with_value(base, axis.name, value).pinned())
     plan = Plan(base, axes, as_measures(measure))
     if not plan.measures:
         raise InvalidInputError("`measure` must name something to keep of each run, got nothing; for example loss.")
@@ -178,7 +182,7 @@ def make_plan(case: Case | str, over: Over, measure: Sequence[str | Function | M
     return plan
 
 
-def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, Any]]:
+def read_plan(path: Path) -> tuple[Experiment, dict[str, Any], list[str], dict[str, Any]]:
     """Read a sweep from a TOML or YAML file: the base case, what is swept, the measures, and the rest.
 
     The table `[case]` holds settings (`dataset` is needed), `[over]` the values, `measure` is a list; other keys are
@@ -197,10 +201,7 @@ def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, An
     case, over = (content.get(name) if isinstance(content, dict) else None for name in ("case", "over"))
     if not isinstance(case, dict) or "dataset" not in case or not isinstance(over, dict) or not over:
         raise InvalidInputError(f"`{path}` must have a table `case` with a `dataset` and a table `over` with values.")
-    base = Case(str(case["dataset"]))
-    for name, value in case.items():
-        if name != "dataset" and value is not None:  # what a YAML file leaves empty keeps its default
-            base = base.with_value(name, ",".join(map(str, value)) if isinstance(value, list) else str(value))
+    base = described_case({name: value for name, value in case.items() if value is not None})
     measures = content.get("measure", ["outcome", "loss"])
     words = measures.split(",") if isinstance(measures, str) else measures
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
@@ -211,7 +212,7 @@ def read_plan(path: Path) -> tuple[Case, dict[str, Any], list[str], dict[str, An
 
 def canonical_value(value: Value) -> str:
     """A value as it stands in the canonical text."""
-    return json.dumps(value)
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _file_text(path: Path) -> str:
@@ -234,21 +235,21 @@ def _yaml(path: Path, text: str) -> Any:
         raise InvalidInputError(f"`{path}` must be a YAML file: {' '.join(str(error).split())}.") from error
 
 
-def _axis_values(base: Case, name: str, given: Any) -> tuple[Value, ...]:
+def _axis_values(base: Experiment, name: str, given: Any) -> tuple[Value, ...]:
     texts: Sequence[Any]
     if isinstance(given, str):
         texts = parse_values(given, name=name)
     elif isinstance(given, Interval):
         raise InvalidInputError(f"`{name}` must have a number of values, got an interval without one.")
     elif isinstance(given, Sequence | np.ndarray | range):
-        texts = [str(item) if not isinstance(item, np.generic) else str(item.item()) for item in given]
+        texts = [text_of(item) for item in given]
     else:
-        texts = [str(given)]
+        texts = [text_of(given)]
     if not len(texts):
         raise InvalidInputError(f"`{name}` must have at least one value, got none.")
     is_spaced = isinstance(given, str) and ":l" in given
-    rounded = [base.spaced_value(name, text) if is_spaced else text for text in texts]
-    values = [base.parse(name, text) for text in rounded]
+    rounded = [spaced_value(base, name, text) if is_spaced else text for text in texts]
+    values = [parse_value(base, name, text) for text in rounded]
     unique = list(dict.fromkeys(values))
     if len(unique) < len(values) and not is_spaced:
         twice = next(value for value in unique if values.count(value) > 1)
@@ -256,16 +257,16 @@ def _axis_values(base: Case, name: str, given: Any) -> tuple[Value, ...]:
     return tuple(unique)
 
 
-def _check_dataset(case: Case) -> None:
+def _check_dataset(case: Experiment) -> None:
     """Refuse at the door a dataset that is no name, no file, or has parameters it does not know."""
-    from reluflow.data.registry import open_reading, suggested_settings
+    from reluflow.data.registry import suggested_settings
 
-    if case.dataset in dict(case.digests):
-        open_reading(case.dataset, case.choice, bias=case.bias)
+    if case.X is not None or case.data in dict(case.digests):
+        case.reading()
         return
-    suggested_settings(case.data_spec)
+    suggested_settings(case.data)
     if named := case.choice.names_columns():
-        raise InvalidInputError(f"{named[0]} is for tables, and `{case.dataset}` is a registered dataset.")
+        raise InvalidInputError(f"{named[0]} is for tables, and `{case.data}` is a registered dataset.")
 
 
 def _product(texts: list[list[str]]) -> Iterator[tuple[str, ...]]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reluflow.errors import InvalidInputError, MissingExtraError
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.events import CountedEvent, parse_event
 from reluflow.sweep.run import sweep
+from reluflow.sweep.swept import spaced_value
 from reluflow.sweep.values import Interval
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def refine(
-    case: Case | str,
+    case: Experiment | str,
     over: Mapping[str, Interval],
     *,
     event: str | CountedEvent,
@@ -68,7 +69,7 @@ def refine(
     learner: Any = (
         adaptive.Learner1D(None, (0.0, 1.0)) if len(over) == 1 else adaptive.Learner2D(None, [(0.0, 1.0), (0.0, 1.0)])
     )
-    base = Case(case) if isinstance(case, str) else case
+    base = Experiment(case) if isinstance(case, str) else case
     rows: list[dict[str, Any]] = []
     while len(rows) < points:
         asked, _ = learner.ask(min(batch, points - len(rows)))
@@ -88,14 +89,14 @@ def refine(
     return frame
 
 
-def _texts(base: Case, over: Mapping[str, Interval], point: Any) -> tuple[str, ...]:
+def _texts(base: Experiment, over: Mapping[str, Interval], point: Any) -> tuple[str, ...]:
     """The values of the settings at a point of the unit interval or square."""
     shares = (float(point),) if len(over) == 1 else tuple(map(float, point))
-    return tuple(base.spaced_value(name, over[name].at(share)) for name, share in zip(over, shares, strict=True))
+    return tuple(spaced_value(base, name, over[name].at(share)) for name, share in zip(over, shares, strict=True))
 
 
 def _counted(
-    base: Case,
+    base: Experiment,
     over: Mapping[str, list[str]],
     event: CountedEvent,
     seeds: int,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.claims import remove_traces_of_the_dead, running_cases
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.executors.processes import ProcessesExecutor
@@ -57,7 +57,7 @@ ShowProgress = Callable[[SweepState], None]
 
 
 def sweep(
-    case: Case | str,
+    case: Experiment | str,
     *,
     over: Over,
     measure: Sequence[str | Function | Measure] = ("outcome", "loss"),
@@ -76,7 +76,7 @@ def sweep(
     Parameters
     ----------
     case
-        A `Case`, or a dataset for the defaults of `reluflow train`.
+        A `Experiment`, or a dataset for the defaults of `reluflow train`.
     over
         For each swept name its values, as a sequence or as text ("0..19", "1e-1..1e-12:log:12").
     measure
@@ -94,6 +94,11 @@ def sweep(
         Compute again the cases that failed.
     progress
         Called with a `SweepState` whenever a task ends.
+
+    Returns
+    -------
+    SweepResult
+        The table of all cases; `frame()` gives it to pandas.
 
     Examples
     --------

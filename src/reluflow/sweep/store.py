@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import BoolArray, IndexArray
 from reluflow.errors import InvalidInputError
-from reluflow.sweep.case import Case
 from reluflow.sweep.claims import running_cases
 from reluflow.sweep.measures import Measure
 from reluflow.sweep.plan import Axis, Plan
 from reluflow.sweep.segments import DONE, RESULTS, SegmentReader, write_durably
+from reluflow.sweep.swept import described_case
 
 PLAN = "sweep.json"
 TABLE = "table.parquet"
@@ -127,7 +127,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 def plan_of(settings: Mapping[str, Any]) -> Plan:
     """The plan of a folder, to look at and not to run: measures are known by their identity only."""
-    base = Case.from_settings(settings["base"])
+    base = described_case(settings["base"])
     axes = tuple(Axis(name, tuple(values)) for name, values in settings["over"].items())
     measures = tuple(Measure(word.partition("@")[0], _cannot_run, word) for word in settings["measures"])
     return Plan(base, axes, measures)

@@ -14,7 +14,7 @@ from reluflow.sweep.lab_link import lab_command
 from reluflow.sweep.plan import Plan
 from reluflow.sweep.result import SweepResult
 from reluflow.sweep.table import measure_columns, swept_values
-from reluflow.sweep.wilson import wilson_interval
+from reluflow.wilson import wilson_interval
 
 SEED = "seed"
 

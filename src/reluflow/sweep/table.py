@@ -12,10 +12,10 @@ import numpy as np
 from reluflow.arrays import IndexArray
 from reluflow.data.atomic import replacing
 from reluflow.errors import InvalidInputError, MissingExtraError
-from reluflow.sweep.case import Value
 from reluflow.sweep.plan import Plan
 from reluflow.sweep.segments import DONE, StorageError, sync_folder
 from reluflow.sweep.store import DONE_CODE, FAILED_CODE, TABLE, Progress
+from reluflow.sweep.swept import Value
 
 if TYPE_CHECKING:
     import pandas
@@ -110,10 +110,11 @@ def write_table(plan: Plan, folder: Path) -> dict[str, int]:
             [not is_good and known.codes[place] == FAILED_CODE for is_good, place in zip(good, places, strict=True)],
             dtype=bool,
         )
-        told = (good | bad) & np.array([bool(record.measures) for record in ours], dtype=bool)
+        measured = (good | bad) & np.array([bool(record.measures) for record in ours], dtype=bool)
         for column, at in zip(columns, order, strict=True):
             column.put(
-                places[told], [record.measures[at] for record, is_told in zip(ours, told, strict=True) if is_told]
+                places[measured],
+                [record.measures[at] for record, is_measured in zip(ours, measured, strict=True) if is_measured],
             )
         errors.put(places[bad], [record.error for record, is_bad in zip(ours, bad, strict=True) if is_bad])
     swept = [swept_values(axis.values) for axis in plan.axes]
@@ -169,7 +170,7 @@ def to_xarray(plan: Plan, frame: pandas.DataFrame) -> xarray.Dataset:
     return xarray.Dataset(
         {name: (plan.names, np.asarray(frame[name]).reshape(shape)) for name in names},
         coords={axis.name: np.array(swept_values(axis.values)) for axis in plan.axes},
-        attrs={"dataset": plan.base.data_spec},
+        attrs={"dataset": plan.base.data},
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 
 from reluflow.errors import InvalidInputError
+from reluflow.network.scale import canonical_decimal, decimal_of
 
 _DIGITS = 15  # of a computed value: 0.3 and not 0.30000000000000004, and nothing is lost that a double holds
 _CONTEXT = Context(prec=40, Emin=-999_999_999, Emax=999_999_999)
@@ -29,7 +30,7 @@ class Interval:
     def spaced(self, count: int) -> tuple[str, ...]:
         """`count` values with both ends, as decimal text; ends outside the range of a double stay what they are."""
         if count == 1:
-            return (_plain(decimal_of(self.first)),)
+            return (canonical_decimal(decimal_of(self.first)),)
         return tuple(self.at(Decimal(step) / Decimal(count - 1)) for step in range(count))
 
     def at(self, share: Decimal | float) -> str:
@@ -37,13 +38,13 @@ class Interval:
         part = Decimal(share)
         first, last = decimal_of(self.first), decimal_of(self.last)
         if part in (0, 1):
-            return _plain(last if part else first)
+            return canonical_decimal(last if part else first)
         if self.is_log:
             low, high = (_CONTEXT.log10(end) for end in (first, last))
             value = _CONTEXT.power(Decimal(10), _CONTEXT.add(low, _CONTEXT.multiply(part, high - low)))
         else:
             value = _CONTEXT.add(first, _CONTEXT.multiply(part, last - first))
-        return _plain(Context(prec=_DIGITS, Emin=-999_999_999, Emax=999_999_999).plus(value))
+        return canonical_decimal(Context(prec=_DIGITS, Emin=-999_999_999, Emax=999_999_999).plus(value))
 
 
 def parse_values(text: str, *, name: str) -> tuple[str, ...]:
@@ -90,42 +91,6 @@ def parse_interval(text: str, *, name: str) -> Interval:
     if not found or found["count"] is not None or found["spacing"] not in (None, "lin", "log"):
         raise InvalidInputError(f"`{name}` must be an interval such as 1e-1..1e-8:log or 2..200, got {text!r}.")
     return _interval(found, name, text)
-
-
-def decimal_of(text: str) -> Decimal:
-    """Decimal text of any exponent as an exact number."""
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation as error:
-        raise InvalidInputError(f"`{text}` must be a number.") from error
-    if not number.is_finite():
-        raise InvalidInputError(f"`{text}` must be a finite number.")
-    return number
-
-
-def canonical_decimal(text: str) -> str:
-    """One text for one number, whatever its spelling.
-
-    >>> canonical_decimal("1e-3"), canonical_decimal("0.0010"), canonical_decimal("1e-400"), canonical_decimal("20")
-    ('0.001', '0.001', '1e-400', '20')
-    """
-    return _plain(decimal_of(text))
-
-
-def _plain(number: Decimal) -> str:
-    if number == 0:
-        return "0"
-    reduced = Context(prec=max(len(number.as_tuple().digits), 1), Emin=-999_999_999, Emax=999_999_999).create_decimal(
-        number
-    )
-    digits = "".join(map(str, reduced.as_tuple().digits)).rstrip("0") or "0"
-    exponent = number.adjusted()
-    if -5 <= exponent <= 15:
-        text = format(number, "f")
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    sign = "-" if number < 0 else ""
-    mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
-    return f"{sign}{mantissa}e{exponent}"
 
 
 def _range(found: re.Match[str], name: str, word: str) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from reluflow.errors import ReluflowError
+from reluflow.experiment import Experiment
 from reluflow.sweep.attempts import begin
-from reluflow.sweep.case import Case
 from reluflow.sweep.claims import Claims, bucket_of
 from reluflow.sweep.measures import Measure
 from reluflow.sweep.plan import Plan
@@ -87,7 +87,7 @@ def writer_name(driver: str) -> str:
 def segment_header(plan: Plan) -> dict[str, Any]:
     """What makes the lines of a segment results: the base case, the swept names, the measures."""
     columns = [measure.name for measure in plan.measures]
-    return {"base": plan.base.settings(), "names": plan.names, "measures": plan.identities, "columns": columns}
+    return {"base": plan.base.to_document(), "names": plan.names, "measures": plan.identities, "columns": columns}
 
 
 @dataclass
@@ -210,12 +210,12 @@ class Worker:
                 self._elsewhere.update(segment.statuses())
 
 
-def compute(case: Case, fingerprint: str, over: Sequence[object], measures: Sequence[Measure]) -> Record:
+def compute(case: Experiment, fingerprint: str, over: Sequence[object], measures: Sequence[Measure]) -> Record:
     """Run a case and take its measures; whatever goes wrong in it becomes its result.
 
     A measure that cannot be taken is None, its case has failed, and the other measures of the run are kept.
 
-    >>> record = compute(Case("three-points", loss="logistic"), "", (), ())
+    >>> record = compute(Experiment("three-points", loss="logistic"), "", (), ())
     >>> record.status, record.error[:47]
     ('failed', '`y` must hold only the labels -1 and 1 for a cl')
     """

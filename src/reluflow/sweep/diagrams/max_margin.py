@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.diagrams.diagram import AbstractDiagram, Made
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.page import write_page
@@ -46,7 +46,7 @@ class MaxMarginProbability(AbstractDiagram):
         maps, findings, files = [], [], []
         for dataset in THEOREMS:
             result = sweep(
-                Case(dataset, leak=0.5, init="lyu-balanced", horizon=HORIZON),
+                Experiment(dataset, leak=0.5, init="lyu-balanced", horizon=HORIZON),
                 over=over,
                 measure=["kind", "margin_share", "outcome"],
                 out=out,
@@ -79,6 +79,6 @@ class MaxMarginProbability(AbstractDiagram):
         return Made(tuple(findings), (save_figure(figure, out / PICTURE), *files))
 
 
-def _signs_are_alike(case: Case) -> bool:
+def _signs_are_alike(case: Experiment) -> bool:
     """Whether no output weight differs in sign from the others: the draws Theorem 4.3 leaves out."""
     return len(set(np.sign(problem_of(case).network.a))) == 1

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reluflow.errors import InvalidInputError
+from reluflow.experiment import Experiment
 from reluflow.sweep.boundary import Bracket, find_boundary
-from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.diagram import AbstractDiagram, Made
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.pictures import PICTURE
@@ -75,11 +75,10 @@ class OptimisationThreshold(AbstractDiagram):
         return Made(tuple(findings), tuple(files))
 
 
-def base_case(d: int) -> Case:
+def base_case(d: int) -> Experiment:
     """The runs of one dimension; `n` is swept."""
-    return Case(
-        "linear-teacher",
-        parameters=(("d", d), ("noise", NOISE), ("task", "regression")),
+    return Experiment(
+        f"linear-teacher:d={d},noise={NOISE},task=regression",
         loss="square",
         width=WIDTH,
         scale="0.01",

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from reluflow.data.families import three_point_angle
+from reluflow.experiment import Experiment
 from reluflow.losses import SquareLoss
-from reluflow.sweep.case import Case
 from reluflow.sweep.diagrams.diagram import AbstractDiagram, Made
 from reluflow.sweep.executors.executor import AbstractExecutor
 from reluflow.sweep.pictures import draw_sweep
@@ -38,7 +38,12 @@ class ThreePointAngle(AbstractDiagram):
         if is_quick:
             over = {"angle": "70..100:lin:4", "scale": "1e-1..1e-5:log:3", "seed": "0..1"}
         result = sweep(
-            Case(self.name, width=60), over=over, measure=["end", "loss"], out=out, executor=executor, progress=progress
+            Experiment(self.name, width=60),
+            over=over,
+            measure=["end", "loss"],
+            out=out,
+            executor=executor,
+            progress=progress,
         )
         low, high = box_angles()
         zone = Zone(low, high, f"box of Boursier & Flammarion (eta < 1/6): {low:.1f} to {high:.1f} degrees")

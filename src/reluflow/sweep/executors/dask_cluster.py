@@ -14,11 +14,13 @@ from typing import Any
 
 from reluflow.errors import BackendError, InvalidInputError, MissingExtraError, ReluflowError
 from reluflow.sweep.attempts import begun, forget
-from reluflow.sweep.executors.crew import ProcessDeath, disband, work_on
+from reluflow.sweep.executors.case_pool import pickled_assignment
+from reluflow.sweep.executors.dask_worker import end_sweep, work_on
 from reluflow.sweep.executors.deaths import Deaths
 from reluflow.sweep.executors.executor import AbstractExecutor, TaskSource
-from reluflow.sweep.executors.processes import available_cores, pickled_assignment
 from reluflow.sweep.worker import Assignment, Report
+from reluflow.workers.pool import WorkerDied
+from reluflow.workers.starting import available_cores
 
 CONNECT_S = 30.0
 LOOK_S = 5.0  # how often the workers are counted, which may come and go
@@ -27,12 +29,12 @@ LOCAL_SETTINGS = {  # of a local cluster, whose scheduler and workers share the 
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
-    "distributed.worker.preload": ["reluflow.sweep.executors.crew"],
+    "distributed.worker.preload": ["reluflow.sweep.executors.dask_worker"],
 }
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Submitted:
     """A task on its way: its cases, and the name under which workers note that they begin it."""
 
     task: tuple[int, ...]
@@ -135,13 +137,13 @@ class _Tasks:
         self._folder = Path(assignment.folder)
         self._message = pickled_assignment(assignment)
         self._deaths = Deaths(assignment)
-        self._flying: dict[Any, _Given] = {}
+        self._submitted: dict[Any, _Submitted] = {}
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._again: list[tuple[int, ...]] = []
         self._numbers = count()
 
     def __len__(self) -> int:
-        return len(self._flying)
+        return len(self._submitted)
 
     def next_again(self) -> tuple[int, ...] | None:
         """A task that must be done once more."""
@@ -149,12 +151,12 @@ class _Tasks:
 
     def give(self, task: tuple[int, ...]) -> None:
         """Hand a task to the cluster; a worker that has not been told of the sweep will say so."""
-        self._submit(_Given(task, f"{self._assignment.driver}-{next(self._numbers)}"), None)
+        self._submit(_Submitted(task, f"{self._assignment.driver}-{next(self._numbers)}"), None)
 
-    def _submit(self, given: _Given, message: bytes | None) -> None:
+    def _submit(self, given: _Submitted, message: bytes | None) -> None:
         driver = self._assignment.driver
         future = self._client.submit(work_on, driver, given.mark, given.task, message, pure=False)
-        self._flying[future] = given
+        self._submitted[future] = given
         future.add_done_callback(self._done.put)
 
     def ended(self) -> Iterator[Report]:
@@ -164,9 +166,9 @@ class _Tasks:
             while not self._done.empty():
                 futures.append(self._done.get())
             for future in futures:
-                yield from self._outcome(future, self._flying.pop(future))
+                yield from self._outcome(future, self._submitted.pop(future))
 
-    def _outcome(self, future: Any, given: _Given) -> Iterator[Report]:
+    def _outcome(self, future: Any, given: _Submitted) -> Iterator[Report]:
         """The report of a task that ended well; a task that killed its workers is given out again in pieces."""
         from distributed.scheduler import KilledWorker
 
@@ -175,7 +177,7 @@ class _Tasks:
         if future.status == "finished":
             answer = future.result()
         elif isinstance(error := future.exception(), KilledWorker):
-            answer = ProcessDeath(-9, had_begun=bool(begun(self._folder, given.mark)))
+            answer = WorkerDied(-9, has_begun=bool(begun(self._folder, given.mark)))
         else:
             raise error
         if answer is None:  # a worker that has not been told: the task takes the sweep along
@@ -183,7 +185,7 @@ class _Tasks:
             return
         if isinstance(answer, Report):
             yield answer
-        elif not answer.had_begun:
+        elif not answer.has_begun:
             self._again.append(given.task)
             self._deaths.before_the_task(answer.status)
         else:
@@ -195,9 +197,9 @@ class _Tasks:
 
     def stop(self) -> None:
         """Take back what has not begun, and let every worker end its case and write it."""
-        self._client.cancel(list(self._flying))
-        self._client.run(disband, self._assignment.driver)
-        for given in self._flying.values():
+        self._client.cancel(list(self._submitted))
+        self._client.run(end_sweep, self._assignment.driver)
+        for given in self._submitted.values():
             forget(self._folder, given.mark)
 
 

@@ -27,10 +27,10 @@ class Deaths:
     _counts: Counter[int] = field(default_factory=Counter, init=False)
     _false_starts: int = field(default=0, init=False)
 
-    def before_the_task(self, status: int) -> None:
+    def before_the_task(self, status: int | None) -> None:
         """Note a worker that ended before it took up its task; raises where none seems able to."""
         self._false_starts += 1
-        if status > 0 and self._false_starts >= MOST_DEATHS:
+        if status is not None and status > 0 and self._false_starts >= MOST_DEATHS:
             raise BackendError(
                 f"Worker processes end with status {status} before they begin; what they say is on standard error. "
                 "What was finished is kept; --executor serial needs no other process."
