@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reluflow.dynamics.problem import TrainingProblem
+from reluflow.experiment import Experiment
 from reluflow.network import initialization_named
-from reluflow.web.state import RunState
 
 
-def report_of(state: RunState, problem: TrainingProblem, command: str, on_stage: Callable[[str], None]) -> str:
+def report_of(state: Experiment, problem: TrainingProblem, command: str, on_stage: Callable[[str], None]) -> str:
     """The study of the same data and settings, as one self-contained page."""
     import tempfile
     from pathlib import Path
@@ -21,11 +21,11 @@ def report_of(state: RunState, problem: TrainingProblem, command: str, on_stage:
     network = problem.network
     found = study(
         problem.dataset,
-        problem.loss,
+        loss=problem.loss,
         leak=state.leak,
         initialization=initialization_named(state.init),
         width=min(network.num_neurons, 200),
-        scale=state.scale,
+        scale=str(state.scale),
         seed=state.seed,
         seeds=0,
         theorems=(),

@@ -1,4 +1,4 @@
-"""RunState: everything a run depends on, read from what a page sent and refused unless every field is in bounds.
+"""The run a page asks for, as an `Experiment`: refused unless every field is one of the page and in bounds.
 
 The same fields are the command line's flags and the page's address. Nothing here is a path, code or a pickle: words
 from closed lists, and numbers.
@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from reluflow.arrays import FloatArray
 from reluflow.errors import InvalidInputError
-from reluflow.losses import LOSSES
+from reluflow.experiment import Experiment
+from reluflow.experiment.settings import Row
 from reluflow.network.initialization import INITIALIZATIONS
 from reluflow.network.scale import log_of_scale
 
 VERSION = 1
 METHODS = ("flow", "gd")
+ONE_OUTPUT_LOSSES = ("square", "logistic", "exponential")
 RTOL = 1e-5  # of the flow: outputs to 1e-5 of the largest, below what a screen shows, so that it follows the pointer
 
 MOST_SAMPLES = 500
@@ -41,71 +39,31 @@ _SPEC = re.compile(r"[a-z0-9-]+(:[a-z_0-9]+=[A-Za-z0-9.+-]+(,[a-z_0-9]+=[A-Za-z0
 _SCALE = re.compile(r"[0-9]*\.?[0-9]+([eE][+-]?[0-9]{1,5})?")
 
 
-@dataclass(frozen=True, eq=False)
-class RunState:
-    """One run.
-
-    Parameters
-    ----------
-    name
-        A registered dataset, with parameters if any; the title of the data where they are given.
-    X, y
-        The data where they are given, else None.
-    bias
-        Whether the constant coordinate 1 is appended.
-    loss, reduction, factor, leak
-        The objective.
-    width
-        Number of neurons, or None for infinitely many (d = 2).
-    scale, init, seed
-        How the neurons are drawn.
-    w, a
-        The neurons where they are given, else None: each is scale * (w, a).
-    method, lr, iterations
-        The exact flow, or gradient descent.
-    """
-
-    name: str
-    X: FloatArray | None
-    y: FloatArray | None
-    bias: bool
-    loss: str
-    reduction: Literal["mean", "sum"]
-    factor: float
-    leak: float
-    width: int | None
-    scale: str
-    init: str
-    seed: int
-    w: FloatArray | None
-    a: FloatArray | None
-    method: Literal["flow", "gd"]
-    lr: float
-    iterations: int
-
-    @property
-    def dimension(self) -> int | None:
-        """d where the data are given, the constant coordinate included."""
-        return None if self.X is None else int(self.X.shape[1]) + int(self.bias)
-
-
 FIELDS = (
     "name", "X", "y", "bias", "loss", "reduction", "factor", "leak", "width", "scale", "init", "seed", "neurons",
     "method", "lr", "iterations",
 )  # fmt: skip
 
-DEFAULTS: dict[str, Any] = {
-    "name": "three-points", "X": None, "y": None, "bias": False, "loss": "square", "reduction": "mean", "factor": 1.0,
-    "leak": 0.0, "width": 60, "scale": "1e-3", "init": "balanced", "seed": 0, "neurons": None, "method": "flow",
-    "lr": 1e-2, "iterations": 20_000,
-}  # fmt: skip
+
+def state_of(experiment: Experiment) -> dict[str, Any]:
+    """The state that a page shows for an experiment; what the page has no control for is left out."""
+    shown = {name: getattr(experiment, "data" if name == "name" else name) for name in FIELDS}
+    return {name: _as_list(value) for name, value in shown.items()}
 
 
-def read_state(message: Any) -> RunState:
-    """The run a page asks for, every field checked.
+def _as_list(value: Any) -> Any:
+    return [_as_list(item) for item in value] if isinstance(value, tuple) else value
 
-    >>> read_state({"name": "three-points", "width": "inf", "scale": "1e-400"}).width is None
-    True
+
+# what a link leaves out; "1e-3" is how the page writes the scale
+DEFAULTS: dict[str, Any] = state_of(Experiment.from_link("#v=1")) | {"scale": "1e-3"}
+
+
+def read_state(message: Any) -> Experiment:
+    """The run a page asks for, every field checked, at the tolerance and the number of directions of a page.
+
+    >>> read_state({"name": "three-points", "width": "inf", "scale": "1e-400"}).width
+    'inf'
     """
     if not isinstance(message, Mapping):
         raise InvalidInputError(f"`state` must be an object, got {type(message).__name__}.")
@@ -114,34 +72,32 @@ def read_state(message: Any) -> RunState:
         raise InvalidInputError(f"`state` must hold the fields {', '.join(FIELDS)}, got {unknown[0]!r}.")
     given = DEFAULTS | {str(key): value for key, value in message.items()}
     X, y = _samples(given["X"], given["y"])
-    width = _width(given["width"])
-    neurons = _table(given["neurons"], "neurons", MOST_GIVEN_NEURONS)
-    w, a = (None, None) if neurons is None else (neurons[:, :-1], neurons[:, -1])
-    if neurons is not None and neurons.shape[1] < 2:
-        raise InvalidInputError("`neurons` must hold rows (w, a) of at least two numbers, got one.")
-    state = RunState(
-        name=_name(given["name"], is_spec=X is None),
+    bias, neurons = _flag(given["bias"], "bias"), _table(given["neurons"], "neurons", MOST_GIVEN_NEURONS)
+    method = _word(given["method"], "method", METHODS)
+    lr = _number(given["lr"], "lr", 1e-8, 1e3)
+    iterations = _count(given["iterations"], "iterations", 1, MOST_ITERATIONS)
+    how: dict[str, Any] = {"lr": lr, "iterations": iterations} if method == "gd" else {"rtol": RTOL}
+    state = Experiment(
+        _name(given["name"], is_spec=X is None),
         X=X,
         y=y,
-        bias=_flag(given["bias"], "bias"),
-        loss=_word(given["loss"], "loss", tuple(LOSSES)),
+        bias=bias,
+        loss=_word(given["loss"], "loss", ONE_OUTPUT_LOSSES),
         reduction=_word(given["reduction"], "reduction", ("mean", "sum")),
         factor=_number(given["factor"], "factor", 1e-6, 1e6),
         leak=_number(given["leak"], "leak", 0.0, 1.0),
-        width=width,
+        width=_width(given["width"]),
         scale=_scale(given["scale"]),
         init=_word(given["init"], "init", tuple(INITIALIZATIONS)),
         seed=_count(given["seed"], "seed", 0, LARGEST_SEED),
-        w=w,
-        a=a,
-        method=_word(given["method"], "method", METHODS),
-        lr=_number(given["lr"], "lr", 1e-8, 1e3),
-        iterations=_count(given["iterations"], "iterations", 1, MOST_ITERATIONS),
+        neurons=neurons,
+        nodes=INFINITE_NODES,
+        method=method,
+        **how,
     )
-    d = state.dimension
-    if w is not None and d is not None and w.shape[1] != d:
+    if X is not None and neurons is not None and len(neurons[0]) != len(X[0]) + bias + 1:
         raise InvalidInputError(
-            f"`neurons` must hold {d} input weights and a in each row, got {w.shape[1] + 1} numbers."
+            f"`neurons` must hold {len(X[0]) + bias} input weights and a in each row, got {len(neurons[0])} numbers."
         )
     return state
 
@@ -161,7 +117,7 @@ def check_size(n: int, d: int, num_neurons: int) -> None:
             )
 
 
-def _samples(X: Any, y: Any) -> tuple[FloatArray | None, FloatArray | None]:
+def _samples(X: Any, y: Any) -> tuple[tuple[Row, ...] | None, Row | None]:
     if X is None and y is None:
         return None, None
     samples, labels = _table(X, "X", MOST_SAMPLES), _row(y, "y", MOST_SAMPLES)
@@ -172,23 +128,23 @@ def _samples(X: Any, y: Any) -> tuple[FloatArray | None, FloatArray | None]:
     return samples, labels
 
 
-def _table(rows: Any, name: str, most: int) -> FloatArray | None:
+def _table(rows: Any, name: str, most: int) -> tuple[Row, ...] | None:
     if rows is None:
         return None
     if not isinstance(rows, list) or not 1 <= len(rows) <= most:
         raise InvalidInputError(f"`{name}` must be a list of 1 to {most} rows.")
-    parsed = [_row(row, name, LARGEST_DIMENSION + 1) for row in rows]
-    if any(row is None or len(row) != len(parsed[0] if parsed[0] is not None else ()) for row in parsed):
+    parsed = tuple(_row(row, name, LARGEST_DIMENSION + 1) or () for row in rows)
+    if any(not row or len(row) != len(parsed[0]) for row in parsed):
         raise InvalidInputError(f"`{name}` must hold rows of the same length.")
-    return np.array(parsed, dtype=np.float64)
+    return parsed
 
 
-def _row(values: Any, name: str, most: int) -> FloatArray | None:
+def _row(values: Any, name: str, most: int) -> Row | None:
     if values is None:
         return None
     if not isinstance(values, list) or not 1 <= len(values) <= most:
         raise InvalidInputError(f"`{name}` must be a list of 1 to {most} numbers.")
-    return np.array([_number(value, name, -LARGEST_NUMBER, LARGEST_NUMBER) for value in values])
+    return tuple(_number(value, name, -LARGEST_NUMBER, LARGEST_NUMBER) for value in values)
 
 
 def _number(value: Any, name: str, low: float, high: float) -> float:
@@ -212,8 +168,8 @@ def _count(value: Any, name: str, low: int, high: int) -> int:
     return int(value)
 
 
-def _width(value: Any) -> int | None:
-    return None if value == "inf" else _count(value, "width", 1, MOST_NEURONS)
+def _width(value: Any) -> int | str:
+    return "inf" if value == "inf" else _count(value, "width", 1, MOST_NEURONS)
 
 
 def _flag(value: Any, name: str) -> bool:

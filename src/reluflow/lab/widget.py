@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reluflow.errors import ReluflowError
-from reluflow.web.wire import pack
+from reluflow.lab.wire import pack
 
 if TYPE_CHECKING:
     from reluflow.dynamics.trajectory import Trajectory
@@ -99,9 +99,9 @@ def lab_widget(trajectory: Trajectory) -> Any:
 def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
     """The two frames of a run that the viewer needs: its data, and its states."""
     from reluflow.dynamics.trajectory import Law
-    from reluflow.web import adapter
-    from reluflow.web.frames import FrameKeeper
-    from reluflow.web.run_answer import run_answer
+    from reluflow.lab import adapter
+    from reluflow.lab.frames import FrameKeeper
+    from reluflow.lab.run_answer import run_answer
 
     problem = trajectory.problem
     network = problem.network
@@ -127,13 +127,13 @@ def frames_of(trajectory: Trajectory) -> tuple[bytes, bytes]:
 
 def browser_module() -> str:
     """The viewer's modules joined into one."""
-    folder = files("reluflow.web") / "lab"
+    folder = files("reluflow.lab") / "page"
     parts = [_IMPORT.sub("", (folder / name).read_text(encoding="utf-8")) for name in _MODULES]
     return "\n".join(re.sub(r"^export ", "", part, flags=re.M) for part in parts) + _RENDER
 
 
 def browser_style() -> str:
     """The page's style, kept to the widget."""
-    style = (files("reluflow.web") / "lab" / "style.css").read_text(encoding="utf-8")
+    style = (files("reluflow.lab") / "page" / "style.css").read_text(encoding="utf-8")
     rules = style.replace(":root", ".reluflow-viewer").replace("body {", ".reluflow-viewer {")
     return rules + "\n.reluflow-viewer #viewer { height: 560px; }\n"

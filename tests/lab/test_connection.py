@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from reluflow.web import adapter
-from reluflow.web.state import read_state
+from reluflow.lab import adapter
+from reluflow.lab.state import read_state
 
 SLOW = "v=1&name=min-toy&loss=logistic&width=2000&scale=1e-300"
 # asked in one go, as a run of two seconds may end between two questions

@@ -13,15 +13,15 @@ from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Outcome, TrainingInterrupted, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.web import adapter
-from reluflow.web.frames import Frame, FrameKeeper
-from reluflow.web.movie import movie_of
-from reluflow.web.report import report_of
-from reluflow.web.run_answer import early_answer, run_answer
-from reluflow.web.state import RunState
-from reluflow.web.warming import load_kernels
-from reluflow.web.wire import pack
-from reluflow.web.words import command_line, python_lines
+from reluflow.experiment import Experiment
+from reluflow.lab import adapter
+from reluflow.lab.frames import Frame, FrameKeeper
+from reluflow.lab.movie import movie_of
+from reluflow.lab.report import report_of
+from reluflow.lab.run_answer import early_answer, run_answer
+from reluflow.lab.warming import load_kernels
+from reluflow.lab.wire import pack
+from reluflow.lab.words import command_line, python_lines
 
 EARLY_SECONDS = 0.25  # a run that takes longer is shown as far as it is known by then
 LATER = 2.0  # and again when it has taken this many times as long
@@ -52,7 +52,7 @@ class Request:
     id: int
     what: str
     tag: str
-    state: RunState
+    state: Experiment
     key: str
     seconds: float
     is_brief: bool = False
@@ -133,25 +133,25 @@ def _run(request: Request, head: dict[str, Any], line: Line) -> None:
 
     with at_most_threads(1 if request.is_brief else None):
         trajectory, keeper = _followed(request, line, head)
-    told = dict(head)
+    header = dict(head)
     if trajectory.outcome is Outcome.INTERRUPTED:
-        told["sentence"] = (
+        header["sentence"] = (
             f"Stopped after {request.seconds:g} seconds of computing; what was done is shown. "
             "The command line has no limit."
         )
-    line.frame(pack(*run_answer(trajectory, keeper.shown(), told)))
+    line.frame(pack(*run_answer(trajectory, keeper.shown(), header)))
     if request.is_brief:
         return
     line.frame(pack(head | {"what": "limit"} | adapter.limit_of(trajectory)))
     finer = _refined(request, trajectory, keeper, line)
     if finer is not None:
-        line.frame(pack(*run_answer(trajectory, finer, told)))
+        line.frame(pack(*run_answer(trajectory, finer, header)))
 
 
 def _followed(request: Request, line: Line, head: dict[str, Any] | None = None) -> tuple[Trajectory, FrameKeeper]:
     """The run of a request and what is kept of it; with a head, what is known goes down the line early."""
     problem = adapter.problem_of(request.state)
-    solver = adapter.solver_of(request.state, problem)
+    solver = request.state.solver_for(problem)
     keeper = FrameKeeper(problem.network, problem.initial_loss)
     began = time.monotonic()
     due = began + EARLY_SECONDS
@@ -200,7 +200,7 @@ def _verdict(request: Request, head: dict[str, Any], line: Line) -> None:
 
 
 def _report(request: Request, head: dict[str, Any], line: Line) -> None:
-    if request.state.w is not None or request.state.width is None:
+    if request.state.neurons is not None or request.state.width == "inf":
         raise InvalidInputError("a report needs drawn neurons, got neurons placed by hand or infinitely many.")
     problem = adapter.problem_of(request.state)
     command = command_line(request.state, verb="study")

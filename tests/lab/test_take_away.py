@@ -13,10 +13,9 @@ def test_the_command_and_the_lines_are_those_of_the_run(open_page):
     page = open_page("v=1&name=min-toy&loss=logistic&width=11&scale=1e-5&seed=4&leak=0.25")
     page.click("#tab-take")
     assert page.inner_text("#take-command") == (
-        "reluflow train min-toy --loss logistic --leak 0.25 --width 11 --scale 1e-5 --init balanced --seed 4"
-        " --rtol 1e-05"
+        "reluflow train min-toy --loss logistic --leak 0.25 --width 11 --scale 0.00001 --seed 4 --rtol 1e-05"
     )
-    assert "reluflow.load('min-toy', seed=4)" in page.inner_text("#take-python")
+    assert "reluflow.Experiment(data='min-toy', loss='logistic', leak=0.25, width=11" in page.inner_text("#take-python")
 
 
 @pytest.mark.parametrize(

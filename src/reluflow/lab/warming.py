@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+
+
+def load_machine_code() -> None:
+    """Load, in the process that workers are forked from, what is compiled: they share it, and start with it.
+
+    Not the kernels of descent, whose threads would be started here and be missing in a forked process.
+    """
+    from reluflow.compilation.parallel import load_compiled
+    from reluflow.warm_up import Work
+
+    importlib.import_module("reluflow.lab.answering")
+    parallel = {Work.DESCENT, Work.GROUPED_DESCENT}
+    load_compiled(module for work in Work if work not in parallel for module in work.modules)
 
 
 def load_kernels() -> None:
@@ -10,18 +24,18 @@ def load_kernels() -> None:
 
     What is compiled depends on kinds of arrays, not on their sizes, so small problems load all that large ones need.
     """
-    from reluflow.dynamics.flow.collocation import CollocationFlow
-    from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+    from reluflow.dynamics.collocation.collocation_flow import CollocationFlow
+    from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
     from reluflow.dynamics.train import train
-    from reluflow.web import adapter
-    from reluflow.web.state import read_state
+    from reluflow.lab import adapter
+    from reluflow.lab.state import read_state
 
     for settings in _PROBLEMS:
         state = read_state(settings)
         problem = adapter.problem_of(state)
         adapter.geometry_of(problem)
         for solver in (CollocationFlow(max_steps=_STEPS), EventDrivenFlow(max_steps=_STEPS)):
-            trajectory = train(problem, solver, until=adapter.end_of(problem))
+            trajectory = train(problem, solver, until=state.rule_for(problem))
             adapter.limit_of(trajectory)
     descent = read_state({"method": "gd", "width": 6, "iterations": 50})
     adapter.run_of(descent, adapter.problem_of(descent), lambda run: None)

@@ -9,9 +9,9 @@ import pytest
 import websockets
 from websockets.exceptions import ConnectionClosed
 
-from reluflow.web.state import DEFAULTS, FIELDS
-from reluflow.web.wire import unpack
-from web.apart import run_apart
+from lab.apart import run_apart
+from reluflow.lab.state import DEFAULTS, FIELDS
+from reluflow.lab.wire import unpack
 
 MESSAGES = 10_000
 KINDS = ("ping", "data", "geometry", "diagnosis", "run", "verdict", "report")

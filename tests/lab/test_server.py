@@ -2,25 +2,26 @@
 
 import asyncio
 import http.client
+import itertools
 import json
-import multiprocessing
 import os
+import signal
 import socket
-import threading
 import time
 
 import pytest
 import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from lab.apart import run_apart
+from lab.running import start_laboratory, stop
 from reluflow.cli.main import run as run_command
-from reluflow.web.answers import Request
-from reluflow.web.server import Address, bind
-from reluflow.web.state import read_state
-from reluflow.web.wire import unpack
-from reluflow.web.worker import work
-from web.apart import run_apart
-from web.running import start_laboratory, stop
+from reluflow.lab.answers import Request
+from reluflow.lab.computing import Computing, Job
+from reluflow.lab.server import Address, bind
+from reluflow.lab.state import read_state
+from reluflow.lab.wire import unpack
+from sweep.sweep_cases import children, descendants
 
 
 def get(laboratory, path, **headers):
@@ -298,7 +299,6 @@ def test_pages_are_bounded_in_number(laboratory):
 
 def test_it_ends_on_ctrl_c_with_all_its_processes():
     started = start_laboratory("min-toy")
-    children = f"/proc/{started.process.pid}/task/{started.process.pid}/children"
 
     async def talk():
         async with await connect(started) as page:
@@ -309,8 +309,7 @@ def test_it_ends_on_ctrl_c_with_all_its_processes():
             await receive(page, "run")
 
     run_apart(talk())
-    with open(children) as listed:
-        processes = [int(word) for word in listed.read().split()]
+    processes = descendants(started.process.pid)
     assert processes
     assert stop(started) == 0
     time.sleep(0.5)
@@ -322,22 +321,52 @@ def _is_alive(process):
         return status.read().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_a_request_that_comes_while_another_is_worked_on_is_kept(monkeypatch):
+def test_requests_of_one_kind_wait_for_each_other_and_none_is_lost():
     """The computing process threw away what was asked before it looked up, and that page waited a minute in vain."""
-    ours, theirs = multiprocessing.Pipe()
-    asked = [Request(k, "run", "main", read_state({"width": 4, "seed": k}), "", 60.0, is_brief=True) for k in (1, 2)]
-    for number, one in enumerate(asked, start=1):
-        ours.send((number, "ask", one))
-    monkeypatch.setattr("signal.signal", lambda *arguments: None)  # not in the main thread of these tests
-    monkeypatch.setattr("os.setpgrp", lambda: None)
-    process = threading.Thread(target=work, args=(theirs,), daemon=True)
-    process.start()
-    done = []
-    while len(done) < 2:
-        assert ours.poll(60)
-        number, kind, _ = ours.recv()
-        if kind == "done":
-            done.append(number)
-    assert done == [1, 2]
-    ours.close()
-    process.join(10)
+    heard = []
+
+    async def compute():
+        computing = Computing({"flow": 1})
+
+        async def do(number):
+            async def send(kind, content):
+                heard.append((number, kind))
+
+            state = read_state({"width": 4, "seed": number})
+            await computing.do("flow", Job(Request(number, "run", "main", state, "", 60.0, is_brief=True), send))
+
+        try:
+            await asyncio.gather(do(1), do(2))
+        finally:
+            computing.close()
+
+    run_apart(compute())
+    assert {kind for _, kind in heard} == {"frame"}
+    assert [number for number, _ in itertools.groupby(heard)] == [(1, "frame"), (2, "frame")]
+
+
+def test_a_computing_process_that_dies_is_said_and_replaced():
+    heard = []
+
+    async def compute():
+        computing = Computing({"flow": 1})
+
+        async def send(kind, content):
+            heard.append((kind, content))
+
+        long = read_state({"name": "min-toy", "loss": "logistic", "width": 4000, "scale": "1e-300"})
+        short = read_state({"width": 4})
+        try:
+            dying = asyncio.ensure_future(computing.do("flow", Job(Request(1, "run", "main", long, "", 60.0), send)))
+            while not heard:
+                await asyncio.sleep(0.05)
+            (worker,) = children(computing._starter._program.pid)
+            os.kill(worker, signal.SIGKILL)
+            await dying
+            await computing.do("flow", Job(Request(2, "run", "main", short, "", 60.0, is_brief=True), send))
+        finally:
+            computing.close()
+
+    run_apart(compute())
+    assert ("error", "The computing process ended; ask again, with less if it was too much.") in heard
+    assert heard[-1][0] == "frame"

@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
-from reluflow.web.session import Laboratory, serve_socket
+from reluflow.lab.session import Laboratory, serve_socket
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -128,7 +128,7 @@ def make_app(address: Address, laboratory: Laboratory) -> Starlette:
 
 def _page_files() -> dict[str, tuple[bytes, str]]:
     """The browser side, read once; only these names are ever served."""
-    folder = files("reluflow.web") / "lab"
+    folder = files("reluflow.lab") / "page"
     found = {}
     for entry in folder.iterdir():
         kind = _TYPES.get("." + entry.name.rpartition(".")[2])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from reluflow.dynamics.event import EventKind, EventLog
 from reluflow.dynamics.solver import AbstractRun
 from reluflow.dynamics.trajectory import Trajectory
+from reluflow.lab.frames import Frame
 from reluflow.network import Network
-from reluflow.web.frames import Frame
 
 MOST_RECORDS = 4_000  # points of the loss curve
 MOST_EVENTS = 60_000

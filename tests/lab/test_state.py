@@ -8,9 +8,9 @@ import pytest
 
 from reluflow.cli.main import run as run_command
 from reluflow.errors import ReluflowError
-from reluflow.web import adapter
-from reluflow.web.state import check_size, read_state
-from reluflow.web.words import command_line, python_lines
+from reluflow.lab import adapter
+from reluflow.lab.state import check_size, read_state
+from reluflow.lab.words import command_line, python_lines
 
 REFUSED = [
     (["no", "object"], "`state` must be an object, got list"),

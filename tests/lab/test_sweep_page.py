@@ -1,6 +1,6 @@
 """The page of a sweep in a browser."""
 
-from reluflow.sweep.case import Case
+from reluflow.experiment import Experiment
 from reluflow.sweep.pictures import draw_sweep
 from reluflow.sweep.run import sweep
 
@@ -8,7 +8,7 @@ from reluflow.sweep.run import sweep
 def test_a_cell_stays_under_the_pointer_and_names_its_commands(chromium, tmp_path):
     """The box above the grid grew when a cell was pointed at, the grid moved down, and the click hit another cell."""
     over = {"scale": "1e-1,1e-2,1e-3", "width": "4,6,8"}
-    made = sweep(Case("three-points"), over=over, measure=["loss"], executor="serial", out=tmp_path)
+    made = sweep(Experiment("three-points"), over=over, measure=["loss"], executor="serial", out=tmp_path)
     _, page_file = draw_sweep(made)
     page = chromium.new_page()
     try:

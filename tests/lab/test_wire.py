@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reluflow.errors import InvalidInputError
+from reluflow.lab.wire import pack, unpack
 from reluflow.plain_values import plain
-from reluflow.web.wire import pack, unpack
 
 
 @given(

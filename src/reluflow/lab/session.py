@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from reluflow.errors import InvalidInputError, ReluflowError
-from reluflow.web.answers import Request, data_answer
-from reluflow.web.movie import has_ffmpeg
-from reluflow.web.pool import ComputingProcess, Job
-from reluflow.web.state import DEFAULTS, FIELDS, VERSION, read_state
-from reluflow.web.wire import pack
+from reluflow.lab.answers import Request, data_answer
+from reluflow.lab.computing import MOST_THREADS, Computing, Job
+from reluflow.lab.movie import has_ffmpeg
+from reluflow.lab.state import DEFAULTS, FIELDS, VERSION, read_state
+from reluflow.lab.wire import pack
 
 if TYPE_CHECKING:
     from starlette.websockets import WebSocket
@@ -48,10 +48,10 @@ class Laboratory:
 
     def __init__(self, state: dict[str, Any], *, is_warm: bool = True) -> None:
         self.state = state
-        self.workers = {name: ComputingProcess() for name in ("quick", "ghost", "slow")}
-        self.workers["flow"] = ComputingProcess(num_threads=2)
+        num_threads = {"quick": 1, "ghost": 1, "slow": 1, "flow": MOST_THREADS}
+        self.computing = Computing(num_threads)
         self.num_pages = 0
-        self.is_ready = dict.fromkeys(self.workers, not is_warm)
+        self.is_ready = dict.fromkeys(num_threads, not is_warm)
         self.compiled = (0, 0)  # kernels, of how many
 
     async def warm_up(self) -> None:
@@ -83,7 +83,7 @@ class Laboratory:
                 warm_up(*work, on_progress=note)
                 self.is_ready |= dict.fromkeys(names, True)
         finally:  # what could not be compiled here is compiled where it is first called
-            self.is_ready |= dict.fromkeys(self.workers, True)
+            self.is_ready |= dict.fromkeys(self.is_ready, True)
             on_end()
 
     async def _load(self, name: str, what: str) -> None:
@@ -91,7 +91,7 @@ class Laboratory:
             return None
 
         request = Request(0, what, "main", read_state({}), "", LOADING_SECONDS)
-        await self.workers[name].do(Job(request, ignore))
+        await self.computing.do(name, Job(request, ignore))
 
     @property
     def stage(self) -> str:
@@ -101,8 +101,7 @@ class Laboratory:
 
     def close(self) -> None:
         """End the processes."""
-        for worker in self.workers.values():
-            worker.end()
+        self.computing.close()
 
 
 async def serve_socket(websocket: WebSocket, laboratory: Laboratory) -> None:
@@ -140,7 +139,7 @@ class Session:
     async def greet(self) -> None:
         """What the page needs before it asks: the state to open with, the menus, the limits."""
         from reluflow import __version__
-        from reluflow.web import adapter
+        from reluflow.lab import adapter
 
         await self._send(
             pack(
@@ -178,7 +177,7 @@ class Session:
             self._jobs[slot].cancelled.set()
         job = Job(request, self._sender(request))
         self._jobs[slot] = job
-        self._jobs = {key: kept for key, kept in self._jobs.items() if not kept.cancelled.is_set()}
+        self._jobs = {key: other for key, other in self._jobs.items() if not other.cancelled.is_set()}
         task = asyncio.ensure_future(self._do(job))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -192,7 +191,7 @@ class Session:
             while not self._laboratory.is_ready[name] and not job.cancelled.is_set():
                 await job.send("stage", self._laboratory.stage)
                 await asyncio.sleep(_LOOK_SECONDS)
-            await self._laboratory.workers[name].do(job)
+            await self._laboratory.computing.do(name, job)
             if not job.cancelled.is_set():
                 await job.send("done", "")
             return

@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from reluflow.web import adapter
-from reluflow.web.answers import Line, Request, answer
-from reluflow.web.frames import MOST_FRAMES, FrameKeeper, most_frames
-from reluflow.web.state import read_state
-from reluflow.web.wire import unpack
+from reluflow.lab import adapter
+from reluflow.lab.answers import Line, Request, answer
+from reluflow.lab.frames import MOST_FRAMES, FrameKeeper, most_frames
+from reluflow.lab.state import read_state
+from reluflow.lab.wire import unpack
 
 
 def request(settings, what="run"):
@@ -116,8 +116,8 @@ def test_a_run_stopped_by_the_clock_says_so_and_shows_what_was_done():
 
 def test_a_long_run_is_shown_as_far_as_it_is_known(monkeypatch):
     """After a drag one waited for the end of the flow, of which most is spent long after the fit."""
-    monkeypatch.setattr("reluflow.web.answers.EARLY_SECONDS", 0.0)
-    monkeypatch.setattr("reluflow.web.answers.LATER", 0.0)  # after every step
+    monkeypatch.setattr("reluflow.lab.answers.EARLY_SECONDS", 0.0)
+    monkeypatch.setattr("reluflow.lab.answers.LATER", 0.0)  # after every step
     settings = {"name": "min-toy", "loss": "logistic", "width": 30, "seed": 2}
     frames = answered(request(settings))
     early = [frame for frame in frames if frame[0].get("outcome") == "running"]
@@ -142,15 +142,15 @@ def test_nothing_is_compiled_or_loaded_after_warming_up():
     """The first drag after a start waited for machine code that the warming runs had not touched."""
     code = (
         "import gc\n"
-        "from reluflow.web.warming import load_kernels\n"
+        "from reluflow.lab.warming import load_kernels\n"
         "load_kernels()\n"
         "from numba.core.dispatcher import Dispatcher\n"
         "def loaded():\n"
         "    kernels = [one for one in gc.get_objects() if isinstance(one, Dispatcher)]\n"
         "    return {(one.py_func.__qualname__, str(kind)) for one in kernels for kind in one.signatures}\n"
         "before = loaded()\n"
-        "from reluflow.web.answers import Line, Request, answer\n"
-        "from reluflow.web.state import read_state\n"
+        "from reluflow.lab.answers import Line, Request, answer\n"
+        "from reluflow.lab.state import read_state\n"
         "circle = [[1.0, 0.1], [0.3, 1.0], [-0.8, 0.7], [-1.0, -0.2], [-0.2, -1.0], [0.7, -0.6]]\n"
         "given = {'name': 'six', 'X': circle, 'y': [1, 1, -1, -1, -1, 1]}\n"
         "for more in ({}, {'width': 'inf'}, {**given, 'width': 300, 'loss': 'logistic'}, {**given, 'leak': 0.3},\n"

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from reluflow.arrays import FloatArray
 from reluflow.data.dataset import Dataset
-from reluflow.data.registry import load, registered_datasets, suggested_settings
+from reluflow.data.registry import registered_datasets, suggested_settings
 from reluflow.dynamics.keep import Keep
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.dynamics.solver import AbstractRun, AbstractSolver
-from reluflow.dynamics.stopping import AbstractStoppingRule, Exhausted
+from reluflow.dynamics.solver import AbstractRun
+from reluflow.dynamics.stopping import Exhausted
 from reluflow.dynamics.trajectory import Snapshot, Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.losses import AbstractLoss, loss_named
-from reluflow.network import Network, circle_quadrature, initialization_named, neuron_rng
+from reluflow.experiment import Experiment
+from reluflow.formulas import as_unicode
+from reluflow.lab.frames import most_frames
+from reluflow.lab.state import MOST_ENTRIES, MOST_SAMPLES, RTOL, check_size
+from reluflow.network import Network
 from reluflow.network.initialization import INITIALIZATIONS
-from reluflow.network.scale import log_of_scale
-from reluflow.web.frames import most_frames
-from reluflow.web.state import INFINITE_NODES, MOST_ENTRIES, MOST_SAMPLES, RTOL, RunState, check_size
 
 OnStep = Callable[[AbstractRun], None]
 
@@ -60,18 +60,11 @@ def schemes() -> list[dict[str, str]]:
     return [{"name": s.name, "paper": s.paper, "summary": s.summary} for s in INITIALIZATIONS.values()]
 
 
-def dataset_of(state: RunState) -> Dataset:
+def dataset_of(state: Experiment) -> Dataset:
     """The data of a state: given, or registered. Zero and repeated samples are refused, and no file is read."""
-    if state.X is not None and state.y is not None:
-        data = Dataset(state.X, state.y, name=state.name)
-    else:
-        _check_parameters(state.name)
-        data = load(state.name, seed=state.seed)
-    if state.bias:
-        data = data.with_bias()
-    if state.X is not None:
-        data.check_samples()
-    return data
+    if state.X is None:
+        _check_parameters(state.data)
+    return state.dataset()
 
 
 def _check_parameters(spec: str) -> None:
@@ -83,58 +76,29 @@ def _check_parameters(spec: str) -> None:
             raise InvalidInputError(f"`{key}` must be at most {_LARGEST_PARAMETER} in the laboratory, got {value}.")
 
 
-def loss_of(state: RunState) -> AbstractLoss:
-    """The objective of a state."""
-    return loss_named(state.loss, reduction=state.reduction, factor=state.factor)
-
-
-def network_of(state: RunState, data: Dataset) -> Network:
-    """The neurons of a state: given, infinitely many, or drawn."""
-    if state.w is not None and state.a is not None:
-        check_size(data.n, data.d, len(state.a))
-        return Network(state.w, state.a, leak=state.leak, log_scale=log_of_scale(state.scale))
-    if state.width is None:
-        if state.init != "balanced":
-            raise InvalidInputError(f"`width` inf is available for init balanced, got {state.init!r}.")
-        check_size(data.n, data.d, 1)
-        return circle_quadrature(data, num_nodes=INFINITE_NODES, scale=state.scale, leak=state.leak)
-    check_size(data.n, data.d, state.width)
-    scheme = initialization_named(state.init)
-    return scheme(data, width=state.width, scale=state.scale, rng=neuron_rng(state.seed), leak=state.leak)
-
-
-def problem_of(state: RunState) -> TrainingProblem:
-    """The training problem of a state."""
+def problem_of(state: Experiment) -> TrainingProblem:
+    """The training problem of a state, refused where it is too large for a page."""
     data = dataset_of(state)
-    return TrainingProblem(data, loss_of(state), network_of(state, data))
+    drawn = 1 if isinstance(state.width, str) else state.width
+    check_size(data.n, data.d, drawn if state.neurons is None else len(state.neurons))
+    return state.problem(data)
 
 
-def solver_of(state: RunState, problem: TrainingProblem) -> AbstractSolver:
-    """What a state is run with: the exact flow, as `reluflow train` chooses it, or gradient descent."""
-    from reluflow.dynamics.descent.gradient_descent import GradientDescent
-    from reluflow.dynamics.flow.choice import choose_flow
-    from reluflow.endings.levelling import may_be_stiff
-
-    if state.method == "gd":
-        return GradientDescent(lr=state.lr, iterations=state.iterations)
-    return choose_flow(problem, rtol=RTOL, to_the_end=may_be_stiff(problem)).solver
-
-
-def run_of(state: RunState, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
+def run_of(state: Experiment, problem: TrainingProblem, on_step: OnStep, *, keep: Keep | None = None) -> Trajectory:
     """Run the flow to its limit, or the descent through its iterations; `on_step` may stop it by KeyboardInterrupt."""
     from reluflow.dynamics.train import train
     from reluflow.dynamics.trajectory import TrainingInterrupted
 
-    until = Exhausted() if state.method == "gd" else end_of(problem)
+    solver, until = state.solver_for(problem), state.rule_for(problem)
     try:
-        return train(problem, solver_of(state, problem), until=until, keep=keep, progress=on_step)
+        return train(problem, solver, until=until, keep=keep, progress=on_step)
     except TrainingInterrupted as interrupt:  # what was done is shown
         return interrupt.trajectory
 
 
 def states_on_the_way(trajectory: Trajectory) -> tuple[Snapshot, ...]:
     """States of a flow that kept none, from following it once more up to where it ended."""
-    from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.dynamics.flow_choice import choose_flow
     from reluflow.dynamics.train import train
 
     problem, end = trajectory.problem, trajectory.log_time
@@ -146,7 +110,7 @@ def states_between(
     problem: TrainingProblem, network: Network, start: float, times: FloatArray, on_step: OnStep
 ) -> list[tuple[float, float, Network]]:
     """States of the flow at given times after `start`, from the network there: time, loss and network of each."""
-    from reluflow.dynamics.flow.choice import choose_flow
+    from reluflow.dynamics.flow_choice import choose_flow
     from reluflow.dynamics.stopping import AtTime
     from reluflow.dynamics.train import train
 
@@ -154,13 +118,6 @@ def states_between(
     solver = choose_flow(again, rtol=RTOL).solver
     trajectory = train(again, solver, until=AtTime(float(times[-1])), times=times, progress=on_step)
     return [(start + snapshot.time, snapshot.loss, snapshot.network) for snapshot in trajectory.snapshots]
-
-
-def end_of(problem: TrainingProblem) -> AbstractStoppingRule:
-    """As `reluflow train` does by default."""
-    from reluflow.endings.levelling import end_of_training
-
-    return end_of_training(problem)
 
 
 def geometry_of(problem: TrainingProblem) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -204,9 +161,9 @@ def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
     found = diagnose(problem.dataset, problem.loss, leak=problem.network.leak)
     statements = {theorem.key: theorem.statement for theorem in theorems()}
     return {
-        "conditions": [asdict(condition) for condition in found.conditions],
+        "conditions": [_shown(asdict(condition)) for condition in found.conditions],
         "theorems": [
-            {"key": t.key, "applicable": t.applicable, "why": t.why, "statement": statements.get(t.key, "")}
+            _shown({"key": t.key, "applicable": t.applicable, "why": t.why, "statement": statements.get(t.key, "")})
             for t in found.theorems
         ],
     }
@@ -214,7 +171,7 @@ def diagnosis_of(problem: TrainingProblem) -> dict[str, Any]:
 
 def limit_of(trajectory: Trajectory) -> dict[str, Any]:
     """What the end of a run provably is."""
-    from reluflow.endings.undecided import limit_or_undecided
+    from reluflow.certificates.limits.undecided import limit_or_undecided
 
     limit = limit_or_undecided(trajectory)
     certificate = limit.certificate
@@ -233,10 +190,20 @@ def limit_of(trajectory: Trajectory) -> dict[str, Any]:
 
 def verdict_of(key: str, problem: TrainingProblem, on_step: OnStep) -> dict[str, Any]:
     """What one theorem says of these data: in its own setting and at its own scale, as a study asks it."""
-    from reluflow.experiments.check import check, example_problem
+    from reluflow.theory.check import check, example_problem
     from reluflow.theory.registry import theorem_named
 
     theorem = theorem_named(key)
     asked = example_problem(theorem, problem.dataset, leak=problem.network.leak)
     verdict = check(theorem, asked, at_own_scale=True, max_steps=4_000, progress=on_step)
-    return verdict.as_json()
+    found: dict[str, Any] = _shown(verdict.as_json())
+    return found
+
+
+def _shown(answer: Any) -> Any:
+    """An answer with the formulas of its sentences as the page shows them, in Unicode."""
+    if isinstance(answer, str):
+        return as_unicode(answer)
+    if isinstance(answer, dict):
+        return {name: _shown(value) for name, value in answer.items()}
+    return [_shown(value) for value in answer] if isinstance(answer, list) else answer

@@ -11,8 +11,8 @@ import numpy as np
 from reluflow.arrays import ByteArray
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
+from reluflow.lab.frames import Frame
 from reluflow.network import Network
-from reluflow.web.frames import Frame
 
 MOVIE_FRAMES = 90
 SMALLEST = 1e-9  # a direction is drawn at any size

@@ -7,8 +7,8 @@ import pytest
 
 import reluflow
 from reluflow.dynamics import CollocationFlow, EventDrivenFlow, GradientDescent, Keep
-from reluflow.web.widget import browser_module, frames_of, lab_widget
-from reluflow.web.wire import unpack
+from reluflow.lab.widget import browser_module, frames_of, lab_widget
+from reluflow.lab.wire import unpack
 
 
 def trained(solver=None, **settings):

@@ -7,8 +7,8 @@ import pytest
 
 import reluflow
 from reluflow.geometry.extremal import extremal_vectors_of
-from reluflow.web import adapter
-from reluflow.web.state import read_state
+from reluflow.lab import adapter
+from reluflow.lab.state import read_state
 
 MIN_TOY = "v=1&name=min-toy&loss=exponential&width=30&scale=1e-4"
 

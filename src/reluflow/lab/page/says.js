@@ -138,7 +138,7 @@ export class Says {
 
   verdictNode(verdict) {
     if (!verdict.verdict) return verdict.sentence;
-    const slack = (verdict.conclusions ?? []).filter((one) => one.slack !== null).map((one) => [one.name, shown(one.measured), shown(one.bound), shown(one.slack)]);
+    const slack = (verdict.conclusions ?? []).filter((one) => one.slack !== null).map((one) => [one.source === "reluflow" ? `${one.name} (ours)` : one.name, shown(one.measured), shown(one.bound), shown(one.slack)]);
     return element("details", {}, element("summary", {}, element("span", { class: `verdict ${verdict.verdict}` }, verdict.verdict)), element("p", {}, verdict.why), slack.length ? table(["conclusion", "measured", "bound", "slack"], slack) : "", verdict.erratum ? element("p", {}, `Erratum: ${verdict.erratum}`) : "");
   }
 }

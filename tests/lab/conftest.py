@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from web.running import Laboratory, start_laboratory, stop
+from lab.running import Laboratory, start_laboratory, stop
 
 ARGUMENTS = [
     "--headless",
