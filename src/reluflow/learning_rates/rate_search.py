@@ -1,0 +1,96 @@
+"""The largest learning rate up to which something holds, and how ragged the boundary is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reluflow.errors import InvalidInputError
+
+_CLOSE = 1.02  # ratio of the ends of the bracket at which bisection ends
+_NEARBY = np.geomspace(0.7, 1.4, 12)  # rates around the boundary, relative to it, that tell how ragged it is
+
+
+@dataclass(frozen=True)
+class RateBoundary:
+    """Up to which learning rate something holds.
+
+    Parameters
+    ----------
+    up_to
+        The largest rate tried at which it holds, with all smaller ones that were tried; None if it holds at none.
+    fails_at
+        The smallest rate tried at which it does not; None if it holds at all.
+    is_ragged
+        Whether it holds again at a larger rate near by.
+    share_above
+        Share of the rates tried up to 1.4 times `up_to` beyond it at which it holds all the same.
+    """
+
+    up_to: float | None
+    fails_at: float | None
+    is_ragged: bool = False
+    share_above: float = 0.0
+
+
+def find_boundary(
+    holds: Callable[[float], bool], known: dict[float, bool] | None = None, *, rates: Sequence[float] = (),
+    looks_around: bool = True, is_spent: Callable[[], bool] = bool,
+) -> RateBoundary:  # fmt: skip
+    """Bracket the boundary by the rates given, narrow it by bisection, and look around it.
+
+    Parameters
+    ----------
+    holds
+        Judges one rate; each is asked once.
+    known
+        What has been judged before; what is judged here is added.
+    rates
+        Rates to bracket it with.
+    looks_around
+        Whether to try rates beyond the boundary, where it may hold again.
+    is_spent
+        Whether nothing more may be asked.
+
+    Examples
+    --------
+    >>> boundary = find_boundary(lambda rate: rate < 0.3, rates=[0.01, 0.1, 1.0])
+    >>> round(boundary.up_to, 2), boundary.is_ragged
+    (0.3, False)
+    """
+    answers = {} if known is None else known
+    if not rates and not answers:
+        raise InvalidInputError("`rates` must hold a learning rate to begin with, got none.")
+
+    def ask(rate: float) -> bool:
+        if rate not in answers:
+            answers[rate] = holds(rate)
+        return answers[rate]
+
+    for rate in rates:
+        ask(rate)
+    while (bracket := _bracket(answers)) is not None and bracket[1] / bracket[0] > _CLOSE and not is_spent():
+        ask(float(np.sqrt(bracket[0] * bracket[1])))
+    if bracket is None:
+        has_any = any(answers.values())
+        return RateBoundary(max(answers) if has_any else None, None if has_any else min(answers))
+    if looks_around:
+        for factor in _NEARBY:
+            if not is_spent():
+                ask(float(bracket[0] * factor))
+    low, high = _bracket(answers) or (None, min(answers))
+    top = 1.5 * (low if low is not None else high)
+    above = [answers[rate] for rate in answers if high < rate <= top]
+    share = float(np.mean(above)) if above else 0.0
+    return RateBoundary(low, high, any(above), share)
+
+
+def _bracket(answers: dict[float, bool]) -> tuple[float, float] | None:
+    """The largest rate below which all hold, and the smallest that does not; None where all agree."""
+    failing = min((rate for rate, answer in answers.items() if not answer), default=None)
+    if failing is None:
+        return None
+    holding = max((rate for rate in answers if rate < failing), default=None)
+    return None if holding is None else (holding, failing)

@@ -1,0 +1,251 @@
+"""Sharpness: the largest eigenvalue of the Hessian of the loss, which bounds the learning rates that can stay there.
+
+Within one activation pattern the loss is smooth, with h_k = sum_j weight_j a_j s_jk <w_j, x_k>. Its Hessian is
+J^T C J - B, where J is the derivative of the outputs, C the curvatures c l'' of the samples, and B has for each neuron
+the block [[0, D_j], [D_j^T, 0]] with D_j = sum_k s_jk f_k x_k. A neuron of weight mu moves as mu neurons would, so its
+rows of J are counted sqrt(mu) times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+from reluflow.arrays import BoolArray, FloatArray, IntArray
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.geometry.boundary.walls import Walls
+from reluflow.network import Network
+
+ON_WALL = 1e-9  # |<w, x>| below this share of |w| |x|: the neuron is on the wall of the sample
+MOST_PIECES = 256  # that meet at a point and are all looked at
+_DENSE = 60  # parameters up to which the Hessian is made as a matrix
+_MOST_MOVES = 64  # pieces that are looked at where there are more than can be listed
+
+
+@dataclass(frozen=True)
+class Sharpness:
+    """The spectrum's ends at one network.
+
+    Parameters
+    ----------
+    largest, smallest
+        Largest and smallest eigenvalue of the Hessian, over all pieces of the loss that meet there.
+    num_pieces
+        How many pieces meet: 1 where no neuron is on a wall.
+    is_exact
+        Whether all of them were looked at.
+    """
+
+    largest: float
+    smallest: float
+    num_pieces: int = 1
+    is_exact: bool = True
+
+    @property
+    def stable_below(self) -> float:
+        """2 / sharpness: a larger learning rate cannot stay at this point.
+
+        >>> Sharpness(4.0, 0.0).stable_below
+        0.5
+        """
+        return 2.0 / self.largest if self.largest > 0.0 else np.inf
+
+
+class Hessian:
+    """The Hessian of the loss on one piece, as products with vectors; parameters are (w, a) neuron by neuron.
+
+    Parameters
+    ----------
+    problem
+        What is trained.
+    network
+        Where; its scale is multiplied in.
+    slopes
+        s_jk of the piece, shape (num_neurons, n); by default those of a network that is on no wall.
+    """
+
+    def __init__(self, problem: TrainingProblem, network: Network, slopes: FloatArray | None = None) -> None:
+        network = network.materialized()
+        X, y, loss = problem.dataset.X, problem.dataset.y, problem.loss
+        slopes = _slopes(network, X) if slopes is None else slopes
+        is_alive = np.any(slopes != 0.0, axis=1)  # the rows of dead neurons are 0, or the weight decay
+        if not problem.weight_decay and 0 < np.count_nonzero(is_alive) < len(is_alive):
+            network, slopes = network.permuted(np.flatnonzero(is_alive)), slopes[is_alive]
+            self.leaves_out = True
+        else:
+            self.leaves_out = False
+        self.problem, self.network, self.slopes = problem, network, slopes
+        along, root = self.network.w @ X.T, np.sqrt(self.network.weight)[:, None]
+        outputs = np.asarray((self.network.weight * self.network.a) @ (self.slopes * along))
+        self._forces = loss.forces(outputs, y)
+        self._curvatures = loss.sample_weight(len(y)) * loss.curvature(outputs, y)
+        self._pulls = (self.slopes * self._forces) @ X
+        self._by_w = root * self.network.a[:, None] * self.slopes
+        self._by_a = root * self.slopes * along * float(problem.trains_output_layer)
+
+    @property
+    def num_parameters(self) -> int:
+        """m (d + 1)."""
+        return self.network.num_neurons * (self.network.d + 1)
+
+    def outputs_by(self, step: FloatArray) -> FloatArray:
+        """J times a step of the parameters, shape (n,)."""
+        along = step[:, :-1] @ self.problem.dataset.X.T  # (m, n)
+        return np.asarray(np.sum(self._by_w * along + self._by_a * step[:, -1:], axis=0))
+
+    def parameters_by(self, outputs: FloatArray) -> FloatArray:
+        """J^T times a change of the outputs, shape (m, d + 1)."""
+        return np.column_stack([(self._by_w * outputs) @ self.problem.dataset.X, self._by_a @ outputs])
+
+    @property
+    def largest_derivative(self) -> float:
+        """The largest norm of the derivative of one output."""
+        squares = np.einsum("kd,kd->k", self.problem.dataset.X, self.problem.dataset.X)
+        return float(np.sqrt(np.max(np.sum(self._by_w**2, axis=0) * squares + np.sum(self._by_a**2, axis=0))))
+
+    @property
+    def gradient(self) -> FloatArray:
+        """The gradient of the objective, shape (m, d + 1), in the same units."""
+        decay = self.problem.weight_decay * self._decayed(self._parameters)
+        return np.asarray(-self.parameters_by(self._forces) + decay)
+
+    @property
+    def _parameters(self) -> FloatArray:
+        root = np.sqrt(self.network.weight)[:, None]
+        return np.asarray(root * np.column_stack([self.network.w, self.network.a]))
+
+    def _decayed(self, step: FloatArray) -> FloatArray:
+        """What weight decay acts on."""
+        return step if self.problem.trains_output_layer else np.column_stack([step[:, :-1], np.zeros(len(step))])
+
+    def times(self, step: FloatArray) -> FloatArray:
+        """The Hessian times a step, shape (m, d + 1)."""
+        moved = self.parameters_by(self._curvatures * self.outputs_by(step))
+        if self.problem.trains_output_layer:
+            moved[:, :-1] -= step[:, -1:] * self._pulls
+            moved[:, -1] -= np.einsum("jd,jd->j", self._pulls, step[:, :-1])
+        if self.problem.weight_decay:
+            moved += self.problem.weight_decay * self._decayed(step)
+        return np.asarray(moved)
+
+    def matrix(self) -> FloatArray:
+        """As a matrix, (m (d + 1), m (d + 1))."""
+        shape, size = (self.network.num_neurons, self.network.d + 1), self.num_parameters
+        return np.stack([self.times(unit.reshape(shape)).ravel() for unit in np.eye(size)])
+
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest eigenvalue."""
+        low, high = self._ends()
+        return (min(low, 0.0), max(high, 0.0)) if self.leaves_out else (low, high)
+
+    def _ends(self) -> tuple[float, float]:
+        if self.num_parameters <= _DENSE:
+            values = np.linalg.eigvalsh(self.matrix())
+            return float(values[0]), float(values[-1])
+        shape, size = (self.network.num_neurons, self.network.d + 1), self.num_parameters
+        operator = LinearOperator((size, size), matvec=lambda v: self.times(v.reshape(shape)).ravel(), dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(size)  # ARPACK's own start differs from call to call
+        return _end(operator, "SA", start), _end(operator, "LA", start)
+
+
+def _end(operator: LinearOperator, which: Literal["SA", "LA"], start: FloatArray) -> float:
+    """One end of the spectrum; where ARPACK stops early, the best it has."""
+    try:
+        return float(eigsh(operator, k=1, which=which, v0=start, return_eigenvectors=False, tol=1e-10)[0])
+    except ArpackNoConvergence as stopped:
+        vector = start / np.linalg.norm(start)
+        found = stopped.eigenvalues
+        return float(found[0]) if len(found) else float(vector @ operator.matvec(vector))
+
+
+def sharpness(problem: TrainingProblem, network: Network | None = None) -> Sharpness:
+    """The largest and smallest eigenvalue of the Hessian of the loss at a network.
+
+    Where neurons are on walls several pieces of the loss meet, each with a Hessian of its own; the largest over them
+    counts, since descent comes to all of them.
+
+    Parameters
+    ----------
+    problem
+        Dataset, loss and network.
+    network
+        Where; by default the problem's own network.
+
+    Examples
+    --------
+    >>> import reluflow
+    >>> data = reluflow.Dataset([[1.0]], [4.0])
+    >>> problem = reluflow.TrainingProblem(data, reluflow.SquareLoss(), reluflow.Network(w=[[2.0]], a=[2.0]))
+    >>> round(sharpness(problem).largest, 12)
+    8.0
+    """
+    at = (problem.network if network is None else network).materialized()
+    walls = Walls.of(problem.dataset.X)
+    touched = np.argwhere(_is_on_wall(at, walls))  # rows (neuron, wall)
+    if not len(touched):
+        low, high = Hessian(problem, at).ends()
+        return Sharpness(high, low)
+    pieces = _Pieces(walls, at, touched, _slopes(at, problem.dataset.X))
+    if 2 ** len(touched) > MOST_PIECES:
+        return _by_moves(problem, at, pieces)
+    ends = [Hessian(problem, at, pieces.slopes(sides)).ends() for sides in product((-1, 1), repeat=len(touched))]
+    lows, highs = zip(*ends, strict=True)
+    return Sharpness(max(highs), min(lows), len(ends), is_exact=pieces.all_exist)
+
+
+def _slopes(network: Network, X: FloatArray) -> FloatArray:
+    return np.where(network.pre_activations(X) > 0.0, 1.0, network.leak)
+
+
+def _is_on_wall(network: Network, walls: Walls) -> BoolArray:
+    """Pairs (neuron, wall) with <w, normal> = 0 to rounding, of neurons that are not zero, (m, num_walls)."""
+    sizes = np.linalg.norm(network.w, axis=1)[:, None]
+    return np.asarray((np.abs(network.w @ walls.normals.T) <= ON_WALL * sizes) & (sizes > 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """The pieces of the loss that meet at a network: one for each choice of sides of the walls that neurons are on."""
+
+    walls: Walls
+    network: Network
+    touched: IntArray  # (p, 2): neuron, wall
+    off_walls: FloatArray  # slopes (m, n), to be overwritten on the walls
+
+    def slopes(self, sides: Sequence[int]) -> FloatArray:
+        """The slopes of one piece."""
+        found = self.off_walls.copy()
+        for (j, wall), side in zip(self.touched, sides, strict=True):
+            samples = np.flatnonzero((self.walls.wall_of_sample == wall) & (self.walls.orientation != 0))
+            found[j, samples] = np.where(self.walls.orientation[samples] * side > 0, 1.0, self.network.leak)
+        return found
+
+    @property
+    def all_exist(self) -> bool:
+        """Whether every choice of sides is taken somewhere near: no neuron's walls depend on each other."""
+        neurons = self.touched[:, 0]
+        normals = [self.walls.normals[self.touched[neurons == j, 1]] for j in np.unique(neurons)]
+        return all(np.linalg.matrix_rank(rows) == len(rows) for rows in normals)
+
+
+def _by_moves(problem: TrainingProblem, network: Network, pieces: _Pieces) -> Sharpness:
+    """The largest found by changing one side at a time while that makes it larger: a lower bound."""
+    sides = [-1] * len(pieces.touched)
+    low, high = Hessian(problem, network, pieces.slopes(sides)).ends()
+    looked, last_change = 1, 0
+    place = 0
+    while looked < _MOST_MOVES and place - last_change < len(sides):
+        at = place % len(sides)
+        sides[at] = -sides[at]
+        new_low, new_high = Hessian(problem, network, pieces.slopes(sides)).ends()
+        looked, low, place = looked + 1, min(low, new_low), place + 1
+        if new_high > high * (1.0 + 1e-12):
+            high, last_change = new_high, place
+        else:
+            sides[at] = -sides[at]
+    return Sharpness(high, low, looked, is_exact=False)
