@@ -19,6 +19,7 @@ from reluflow.network import Network
 from reluflow.theory.evidence import Evidence
 
 ALL, LATER = slice(None), slice(1, None)
+HELD = 1e-290  # a neuron larger than this is as large as the network says
 Forge = Callable[[Evidence], Evidence]
 
 
@@ -66,10 +67,19 @@ def with_snapshots(evidence: Evidence, change: Callable[[Snapshot], Snapshot], *
 
 
 def with_network(snapshot: Snapshot, network: Network, run: Trajectory) -> Snapshot:
-    """A snapshot of another network, with the outputs and the loss that network has."""
+    """A snapshot of another network, with the outputs, the loss and the sizes that network has."""
     outputs = network.outputs(run.problem.dataset.X)
     loss = run.problem.loss.total(outputs, run.problem.dataset.y)
-    return replace(snapshot, network=network, outputs=outputs, loss=loss)
+    sizes = snapshot.log_sizes
+    if sizes is not None:
+        held, other = (
+            np.hypot.reduce(np.column_stack([each.w, each.a]), axis=1) for each in (snapshot.network, network)
+        )
+        both = (held > 0.0) & (other > 0.0)
+        grown = np.log(np.where(both, other / np.where(both, held, 1.0), 1.0))
+        followed = sizes + grown + network.log_scale - snapshot.network.log_scale
+        sizes = np.where(other > HELD, np.log(np.where(both, other, 1.0)) + network.log_scale, followed)
+    return replace(snapshot, network=network, outputs=outputs, loss=loss, log_sizes=sizes)
 
 
 def with_networks(

@@ -11,13 +11,13 @@ from forging import in_companion, with_end
 from reluflow.data.dataset import Dataset
 from reluflow.data.registry import load
 from reluflow.dynamics.problem import TrainingProblem
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import ExponentialLoss, SquareLoss
 from reluflow.network import balanced_initialization, initialization_named, neuron_rng
 from reluflow.papers.boursier2024.errata import FINDING_DATA
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.comparison import all_of, at_least, at_most, closes_in, none_of, nothing
 from reluflow.theory.evidence import Evidence
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Reference, Theorem
 from reluflow.theory.verdict import VerdictKind
@@ -46,7 +46,7 @@ def test_a_run_that_misses_the_line_is_a_finding_and_no_pass(off_the_line):
     verdict = theorem_named("boursier2024:remark3").check(off_the_line)
     assert verdict.kind is VerdictKind.FAILS
     assert "line" in verdict.failing_conclusions
-    assert "|sum a w - beta*| = 0.593" in verdict.conclusion("line").detail
+    assert r"$|\sum a w - \beta^*|$ = 0.593" in verdict.conclusion("line").detail
     assert verdict.hypothesis("scale-settled").holds
     assert "fitting-ended" not in [h.name for h in verdict.hypotheses]
 
@@ -127,7 +127,7 @@ def test_an_end_just_below_ln_2_is_not_a_loss_that_vanishes():
     run = evidence.run
     cut = 0.99 * np.log(2.0) / evidence.dataset.n
     held = replace(run, snapshots=tuple(replace(s, loss=max(s.loss, cut)) for s in run.snapshots))
-    assert "loss" in theorem.check(replace(evidence, trajectory=held)).failing_conclusions
+    assert "falls" in theorem.check(replace(evidence, trajectory=held)).failing_conclusions
 
 
 def test_a_norm_that_stands_still_is_noticed():

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import reluflow
-from reluflow.experiments.check import check, example_problem
 from reluflow.found_papers import found_papers
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.registry import theorem_named, theorems
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reluflow.experiments.check import example_problem
 from reluflow.theory import theorem
+from reluflow.theory.check import example_problem
 from reluflow.theory.comparison import Undecided, require
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.hypotheses import imbalance

@@ -10,16 +10,16 @@ import pytest
 
 from reluflow.data.registry import load
 from reluflow.dynamics.descent.gradient_descent import GradientDescent
-from reluflow.dynamics.flow.event_driven import EventDrivenFlow
+from reluflow.dynamics.event_driven.event_driven_flow import EventDrivenFlow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.errors import InvalidInputError
-from reluflow.experiments.check import check, example_problem
-from reluflow.experiments.evidence import gather
 from reluflow.losses import SquareLoss
 from reluflow.network import initialization_named
+from reluflow.theory.check import check, example_problem
 from reluflow.theory.comparison import all_of, at_least, at_most, equals, fitted_slope, judgement, missing, none_of
 from reluflow.theory.evidence import Evidence, computed_once
 from reluflow.theory.flow_plan import FlowPlan
+from reluflow.theory.gather import gather
 from reluflow.theory.registry import theorem_named
 from reluflow.theory.theorem import Conclusion, Hypothesis, Parameter, Reference, Theorem
 from reluflow.theory.verdict import VerdictKind

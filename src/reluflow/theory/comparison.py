@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
@@ -29,6 +29,13 @@ class Level(StrEnum):
     SCALING = "scaling"
 
 
+class Source(StrEnum):
+    """Whose a statement is: the paper's, or one that this library adds to it."""
+
+    PAPER = "paper"
+    RELUFLOW = "reluflow"
+
+
 @dataclass(frozen=True)
 class Comparison:
     """A number, the bound it is held against, and the room between them.
@@ -47,6 +54,9 @@ class Comparison:
     is_empty
         Whether there is nothing the statement speaks of (no negative neuron, 0 of 0): neither a pass nor in the way of
         the other conclusions.
+    is_certified
+        Whether a certificate proves what is compared of the limit itself, so that it decides a statement that is true
+        only as t goes to infinity.
     """
 
     holds: bool | None
@@ -55,6 +65,7 @@ class Comparison:
     slack: float | None
     detail: str
     is_empty: bool = False
+    is_certified: bool = False
 
     def __post_init__(self) -> None:
         if self.holds is not None:
@@ -173,8 +184,9 @@ def worst_compared(
     'largest 2 of 3'
     >>> print(worst_compared([], "at_most", 3.0).holds)
     None
-    >>> worst_compared(3, "above", 3, words="{number} against {bound}")
-    Comparison(holds=False, measured=3.0, bound=3.0, slack=0.0, detail='3 against 3', is_empty=False)
+    >>> strict = worst_compared(3, "above", 3, words="{number} against {bound}")
+    >>> strict.holds, strict.slack, strict.detail
+    (False, 0.0, '3 against 3')
     """
     parts = found if isinstance(found, Iterable) else [found]
     values = np.concatenate([np.empty(0), *(np.ravel(part) for part in parts)])
@@ -226,7 +238,12 @@ def largest_over(
 
 
 def _when(states: Sequence[Timed], worst: int) -> str:
-    return f"worst at t = {states[worst].time:.6g} among {len(states)} recorded times"
+    return f"worst at $t$ = {states[worst].time:.6g} among {len(states)} recorded times"
+
+
+def certified(compared: Comparison) -> Comparison:
+    """The same comparison, of a limit that a certificate proves and not of the last state of a run."""
+    return replace(compared, is_certified=True)
 
 
 def nothing(why: str) -> Comparison:

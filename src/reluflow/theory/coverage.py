@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from reluflow.formulas import in_table
 from reluflow.found_papers import found_papers
+from reluflow.theory.comparison import Source
 from reluflow.theory.elsewhere import Elsewhere
 from reluflow.theory.registry import papers, results_of
 from reluflow.theory.theorem import Theorem
@@ -53,7 +55,7 @@ def status_of(result: Theorem | Elsewhere) -> str:
     """How a result is covered; `part` and `ours` are not counted among those of its paper."""
     if isinstance(result, Elsewhere):
         return result.status
-    return "ours" if result.departs.startswith("Not in the paper") else "theorem"
+    return "ours" if result.source is Source.RELUFLOW else "theorem"
 
 
 def _row(result: Theorem | Elsewhere) -> str:
@@ -65,7 +67,7 @@ def _row(result: Theorem | Elsewhere) -> str:
     where = f"**{status_of(result)}** {_code(place)}".strip()
     where += f", erratum {erratum}" if erratum else ""
     where += f"; {_code(test)}" if test else ""
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in (locator, what, where)) + " |"
+    return "| " + " | ".join(in_table(cell) for cell in (locator, what, where)) + " |"
 
 
 def erratum_name(theorem: Theorem) -> str:

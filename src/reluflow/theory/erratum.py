@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from reluflow.errors import InvalidInputError
+from reluflow.formulas import in_table
 from reluflow.found_papers import found_papers
 from reluflow.theory.comparison import Comparison
 
@@ -121,4 +122,4 @@ def _measured(erratum: Erratum) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return in_table(text)

@@ -38,6 +38,8 @@ class Evidence:
         by its type.
     companions
         The runs of the plan's companions, by name.
+    rtol
+        The tolerance its runs were computed to; None where nothing was run, or what was run has none or does not say.
     """
 
     problem: TrainingProblem
@@ -46,6 +48,7 @@ class Evidence:
     sweep: tuple[Evidence, ...] = ()
     record: object = None
     companions: Mapping[str, Trajectory] = field(default_factory=dict)
+    rtol: float | None = None
     _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property

@@ -45,7 +45,8 @@ class DatasetFacts:
 
     def __post_init__(self) -> None:
         checked_leak(self.leak)
-        self.loss.check_labels(self.dataset.y)
+        self.dataset.refuse_several_outputs("the theorems' hypotheses")
+        self.loss.check_labels(self.dataset.y, self.dataset.classes)
 
     @cached_property
     def norms(self) -> FloatArray:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reluflow.compilation.clock import computing_time
-from reluflow.dynamics.flow.choice import FlowSolver, choose_flow
+from reluflow.dynamics.event_driven.event_driven_flow import AbstractFlow, EventDrivenFlow
+from reluflow.dynamics.flow_choice import FlowSolver, choose_flow
 from reluflow.dynamics.problem import TrainingProblem
 from reluflow.dynamics.solver import AbstractSolver
 from reluflow.dynamics.stopping import AbstractStoppingRule, AtTime
@@ -80,6 +81,8 @@ class FlowPlan:
     def run(self, evidence: Evidence, ask: Callable[[Evidence], AbstractPlan | None], options: RunOptions) -> Evidence:
         """The run, then that at each scale of the sweep, then the companions; after one cut short no other is made."""
         problem, end = evidence.problem, computing_time() + options.max_seconds
+        solver = _solver_for(problem, self, options)
+        rtol = solver.rtol if isinstance(solver, AbstractFlow) else None
 
         def left() -> RunOptions:
             return replace(options, times=(), max_seconds=max(end - computing_time(), 1e-3))
@@ -98,7 +101,7 @@ class FlowPlan:
                 its_plan = ask(other)
                 if isinstance(its_plan, FlowPlan):
                     last = run_plan(its_plan, other.problem, left())
-                    sweep.append(replace(other, trajectory=last))
+                    sweep.append(replace(other, trajectory=last, rtol=rtol))
             for companion in self.companions:
                 if last.outcome.is_spent:
                     break
@@ -112,10 +115,11 @@ class FlowPlan:
                 raise GatheringInterrupted(replace(evidence, trajectory=cut)) from interrupt
             runs = (*sweep, replace(evidence, problem=cut.problem, trajectory=cut))
             raise GatheringInterrupted(replace(evidence, trajectory=trajectory, sweep=runs)) from interrupt
-        return replace(evidence, trajectory=trajectory, sweep=tuple(sweep), companions=companions)
+        return replace(evidence, trajectory=trajectory, sweep=tuple(sweep), companions=companions, rtol=rtol)
 
 
 _EXACT = 1e-10  # of the event-driven solver
+_FINEST = 1e-14  # that a flow solver takes
 
 
 def run_plan(plan: FlowPlan, problem: TrainingProblem, options: RunOptions | None = None) -> Trajectory:
@@ -128,7 +132,7 @@ def run_plan(plan: FlowPlan, problem: TrainingProblem, options: RunOptions | Non
     end = min(plan.horizon, options.horizon)
     return train(
         problem,
-        options.solver if options.solver is not None else _flow_for(problem, plan.ridge),
+        _solver_for(problem, plan, options),
         until=until,
         times=[time for time in wanted if time <= end],
         horizon=end,
@@ -137,6 +141,15 @@ def run_plan(plan: FlowPlan, problem: TrainingProblem, options: RunOptions | Non
         max_steps=np.inf if options.max_steps is None else options.max_steps,
         progress=options.progress,
     )
+
+
+def _solver_for(problem: TrainingProblem, plan: FlowPlan, options: RunOptions) -> AbstractSolver:
+    """The solver that was asked for, or the flow solver for a verdict; a flow with its tolerance refined."""
+    solver = options.solver if options.solver is not None else _flow_for(problem, plan.ridge)
+    if not isinstance(solver, AbstractFlow) or options.refinement == 1.0:
+        return solver
+    loosest = _EXACT if isinstance(solver, EventDrivenFlow) else solver.rtol  # it takes no looser steps than this
+    return replace(solver, rtol=max(min(solver.rtol, loosest) / options.refinement, _FINEST))
 
 
 def _flow_for(problem: TrainingProblem, ridge: Ridge) -> AbstractSolver:

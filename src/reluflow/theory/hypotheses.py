@@ -68,7 +68,7 @@ def is_dominated(evidence: Evidence) -> Comparison:
     """|a_j| >= |w_j| for every neuron, up to rounding."""
     a, w = np.abs(evidence.network.a), row_norms(evidence.network.w)
     margin = float(np.min(a - w)) / float(np.max(a, initial=np.finfo(float).tiny))
-    return judgement(margin >= -1e-12, margin, f"smallest (|a| - |w|)/max|a| is {margin:.3g}")
+    return judgement(margin >= -1e-12, margin, rf"smallest $(|a| - |w|)/\max|a|$ is {margin:.3g}")
 
 
 def no_ridge_met(evidence: Evidence) -> Comparison:
@@ -110,10 +110,10 @@ RELU = Hypothesis("relu", "the activation is ReLU, leak 0", Equals(leak, 0.0, wo
 LEAKY = Hypothesis("leaky", "the activation is leaky ReLU, leak in (0, 1)", is_leaky, is_setting=True)
 BALANCED = Hypothesis(
     "balanced",
-    "every neuron starts with |a_j| = |w_j|",
-    AtMost(imbalance, 1e-12, words="largest relative |a^2 - |w|^2| is {number:.2g}"),
+    "every neuron starts with $|a_j| = |w_j|$",
+    AtMost(imbalance, 1e-12, words="largest relative $|a^2 - |w|^2|$ is {number:.2g}"),
 )
-DOMINATED = Hypothesis("dominated", "every neuron starts with |a_j| >= |w_j|", is_dominated)
+DOMINATED = Hypothesis("dominated", r"every neuron starts with $|a_j| \ge |w_j|$", is_dominated)
 NO_RIDGE = Hypothesis("non-branching", "the flow is unique along the run", no_ridge_met, needs_trajectory=True)
 ONE_NEURON_OR_MORE = Hypothesis("width", "at least 1 neurons", AtLeast(num_neurons, 1, words="{number} neurons"))
 TWO_NEURONS_OR_MORE = Hypothesis("width", "at least 2 neurons", AtLeast(num_neurons, 2, words="{number} neurons"))

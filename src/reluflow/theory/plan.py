@@ -26,6 +26,9 @@ class RunOptions:
         Give up after this many steps of a run, or this long for all runs.
     progress
         Called with the run after every step.
+    refinement
+        How many times as exact as usual the runs are to be computed: their tolerance is divided by it. A plan that
+        heeds it says in `Evidence.rtol` what its runs were computed to.
     """
 
     solver: AbstractSolver | None = None
@@ -34,6 +37,7 @@ class RunOptions:
     max_steps: int | None = None
     max_seconds: float = float("inf")
     progress: Callable[[AbstractRun], None] | None = None
+    refinement: float = 1.0
 
 
 class AbstractPlan(Protocol):

@@ -38,6 +38,18 @@ def theorems(among: Iterable[str] | None = None) -> tuple[Theorem, ...]:
 def theorem_named(key: str) -> Theorem:
     """The theorem of this key.
 
+    Parameters
+    ----------
+    key
+        As listed by `reluflow theorems`: "boursier2024:thm1".
+
+    Returns
+    -------
+    Theorem
+        Its statement, hypotheses, conclusions and errata.
+
+    Examples
+    --------
     >>> theorem_named("boursier2024:lemma1").reference.locator
     'Lemma 1'
     """

@@ -18,16 +18,19 @@ def linear_separability(facts: DatasetFacts) -> Comparison:
         return fails(NOT_BINARY)
     separator = facts.separator
     if separator is None:
-        return undecided(f"the max-margin separator is not attempted for n d = {facts.dataset.X.size}")
+        return undecided(f"the max-margin separator is not attempted for $n d$ = {facts.dataset.X.size}")
     if separator.separable:
-        return positive(separator.margin, f"gamma* = {separator.margin:.9g}, {len(separator.support)} support samples")
+        return positive(
+            separator.margin, rf"$\gamma^*$ = {separator.margin:.9g}, {len(separator.support)} support samples"
+        )
     if separator.status is Separability.UNDECIDED:
-        return undecided("neither a separator nor a vanishing combination of the y_i x_i could be verified exactly")
+        return undecided("neither a separator nor a vanishing combination of the $y_i x_i$ could be verified exactly")
     residual = float(np.linalg.norm(separator.multipliers @ (facts.dataset.X * facts.dataset.y[:, None])))
     return judgement(
         False,
         min(0.0, separator.margin),
-        f"a convex combination of the y_i x_i vanishes, verified exactly (norm {residual:.2g}), so no separator exists",
+        f"a convex combination of the $y_i x_i$ vanishes, verified exactly (norm {residual:.2g}), so no separator "
+        f"exists",
     )
 
 
@@ -39,7 +42,7 @@ def orthogonal_separability(facts: DatasetFacts) -> Comparison:
     margin = min(pairs.min_same_class, -pairs.max_cross_class, 1.0)
     holds = pairs.min_same_class > ROUNDING and pairs.max_cross_class <= ROUNDING
     if not pairs.is_complete and holds:
-        return undecided(f"too many pairs for n = {facts.dataset.n}; no violation among those visited")
+        return undecided(f"too many pairs for $n$ = {facts.dataset.n}; no violation among those visited")
     return judgement(bool(holds), margin, pair_detail(facts))
 
 
@@ -61,11 +64,14 @@ def pair_detail(facts: DatasetFacts) -> str:
 
 
 LINEARLY_SEPARABLE = Assumption(
-    "linearly-separable", "lyu2021", "Assumption 3.2: some w has y_i <w, x_i> > 0 for all i", linear_separability
+    "linearly-separable",
+    "lyu2021",
+    r"Assumption 3.2: some $w$ has $y_i \langle w, x_i\rangle > 0$ for all $i$",
+    linear_separability,
 )
 ORTHOGONALLY_SEPARABLE = Assumption(
     "orthogonally-separable",
     "phuong2021",
-    "Eq. (1), also H.1 of lyu2021: inner products > 0 within a class, <= 0 across",
+    "Eq. (1), also H.1 of lyu2021: inner products positive within a class, at most 0 across",
     orthogonal_separability,
 )

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from reluflow.after_run import Stage
 from reluflow.dynamics.trajectory import Trajectory
 from reluflow.errors import InvalidInputError
-from reluflow.theory.comparison import Comparison, Level, Undecided, fails, missing, undecided
+from reluflow.theory.comparison import Comparison, Level, Source, Undecided, fails, missing, undecided
 from reluflow.theory.condition import DataHypotheses
 from reluflow.theory.erratum import erratum_keys
 from reluflow.theory.evidence import Evidence
 from reluflow.theory.measures import Constants
 from reluflow.theory.plan import AbstractPlan
 from reluflow.theory.setting import Setting
-from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind
+from reluflow.theory.verdict import JudgedHypothesis, MeasuredConclusion, Verdict, VerdictKind, deciding
+
+FLOW_HYPOTHESIS = "gradient-flow"
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,19 @@ class Conclusion:
     level
         `exact` for identities and qualitative statements, `bound` for an explicit inequality, `scaling` for an
         exponent fitted over a sweep of scales.
+    source
+        Whose it is: only the paper's conclusions decide between `holds` and `fails`; ours are reported beside them.
+    is_asymptotic
+        Whether it is true only in a limit, as t goes to infinity or the scale to 0. At the end of a run it can then be
+        undecided, and never fails, unless the measure is `certified`: a certificate proves what the limit is.
     """
 
     name: str
     statement: str
     measure: Callable[[Evidence], Comparison]
     level: Level = Level.BOUND
+    source: Source = Source.PAPER
+    is_asymptotic: bool = False
 
 
 def _nothing(evidence: Evidence) -> Constants:
@@ -161,6 +170,11 @@ class Theorem:
         How the check departs from the statement, or nothing.
     diagnosed
         Where `reluflow diagnose` speaks of it: the losses and leaks it is stated for.
+    source
+        Whose the statement is; one of ours is not counted among the results of the paper, and its conclusions decide.
+    holds_for_descent
+        Whether gradient descent satisfies it too, up to a term of the order of the step size: inequalities on a bounded
+        stretch of time. `reluflow.check` then judges descent at three step sizes.
     """
 
     key: str
@@ -179,6 +193,8 @@ class Theorem:
     erratum: str = ""
     departs: str = ""
     diagnosed: DataHypotheses | None = None
+    source: Source = Source.PAPER
+    holds_for_descent: bool = False
 
     @property
     def paper(self) -> str:
@@ -219,9 +235,10 @@ class Theorem:
         Returns
         -------
         Verdict
-            `holds` where every hypothesis and every conclusion does; `not-applicable` where a hypothesis fails;
-            `fails` where all hypotheses hold and a conclusion does not; `inconclusive` where something could not be
-            decided or nothing was measured. Missing evidence is never a pass.
+            `holds` where every hypothesis and every conclusion of the paper does; `not-applicable` where a hypothesis
+            fails; `fails` where all hypotheses hold and a conclusion of the paper does not; `inconclusive` where
+            something could not be decided or nothing of the paper's was measured. Missing evidence is never a pass.
+            How exact the run was is not asked here: `reluflow.check` confirms a `fails` by a second run.
         """
         if isinstance(evidence, Trajectory):
             evidence = Evidence(problem=evidence.problem, trajectory=evidence)
@@ -233,12 +250,12 @@ class Theorem:
         short = self._shortage(evidence)
         if short:
             unmeasured = tuple(_as_measured(conclusion, missing(short)) for conclusion in self.conclusions)
-            return Verdict(self, _kind(judged, unmeasured), judged, {}, {}, unmeasured)
+            return Verdict(self, kind_of(self, judged, unmeasured), judged, {}, {}, unmeasured)
         evidence = self.recorded(evidence)
         constants = dict(self.constants(evidence))
         predictions = dict(self.predictions(evidence))
         measured = tuple(_measured(conclusion, evidence) for conclusion in self.conclusions)
-        return Verdict(self, _kind(judged, measured), judged, constants, predictions, measured)
+        return Verdict(self, kind_of(self, judged, measured), judged, constants, predictions, measured)
 
     def recorded(self, evidence: Evidence) -> Evidence:
         """The evidence with the theorem's record, where it asks for one and none is there."""
@@ -294,10 +311,24 @@ def _measured(conclusion: Conclusion, evidence: Evidence) -> MeasuredConclusion:
 
 
 def _as_measured(conclusion: Conclusion, measured: Comparison) -> MeasuredConclusion:
-    return MeasuredConclusion(conclusion.name, conclusion.statement, conclusion.level, **vars(measured))
+    if conclusion.is_asymptotic and measured.holds is False and not measured.is_certified:
+        detail = f"{measured.detail}, at the end of the run; it is true only in the limit"
+        measured = replace(measured, holds=None, detail=detail)
+    return MeasuredConclusion(
+        conclusion.name,
+        conclusion.statement,
+        conclusion.level,
+        **vars(measured),
+        source=conclusion.source,
+        is_asymptotic=conclusion.is_asymptotic,
+    )
 
 
-def _kind(hypotheses: tuple[JudgedHypothesis, ...], conclusions: tuple[MeasuredConclusion, ...]) -> VerdictKind:
+def kind_of(
+    theorem: Theorem, hypotheses: tuple[JudgedHypothesis, ...], measured: tuple[MeasuredConclusion, ...]
+) -> VerdictKind:
+    """The verdict that the judged hypotheses and the measured conclusions amount to."""
+    conclusions = deciding(theorem, measured)
     if any(h.holds is False for h in hypotheses):
         return VerdictKind.NOT_APPLICABLE
     if any(h.holds is None for h in hypotheses):
@@ -319,8 +350,8 @@ def _run_hypotheses(evidence: Evidence) -> tuple[Hypothesis, ...]:
     runs += list(evidence.companions.values())
     found = []
     if evidence.trajectory is not None and not evidence.is_flow:
-        judgement = fails(f"the run is {evidence.trajectory.method}")
-        found.append(_said("gradient-flow", "the run is a gradient flow", judgement))
+        judgement = fails(f"the run is {evidence.trajectory.method}, and the result is of the flow")
+        found.append(_said(FLOW_HYPOTHESIS, "the run is a gradient flow", judgement))
     odd = next((run.problem.variant for run in runs if not run.problem.is_plain), "")
     if odd:
         found.append(_said("plain-flow", "all weights are trained, by the loss alone", fails(f"the run has {odd}")))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from reluflow.formulas import as_unicode
 from reluflow.tables import RowsToFrame, html_table
-from reluflow.theory.comparison import Level
+from reluflow.theory.comparison import Level, Source
 
 if TYPE_CHECKING:
     from reluflow.theory.theorem import Theorem
@@ -55,11 +56,24 @@ class MeasuredConclusion:
     slack: float | None
     detail: str
     is_empty: bool = False
+    is_certified: bool = False
+    source: Source = Source.PAPER
+    is_asymptotic: bool = False
 
 
-def _told(part: JudgedHypothesis | MeasuredConclusion, *, hidden: str) -> dict[str, Any]:
-    """Its fields but the hidden one, ready for JSON."""
-    return {name: str(v) if isinstance(v, Level) else v for name, v in vars(part).items() if name != hidden}
+_HIDDEN = ("is_regime", "is_empty", "is_certified")
+
+
+def _told(part: JudgedHypothesis | MeasuredConclusion) -> dict[str, Any]:
+    """Its fields but those of the judgement alone, ready for JSON."""
+    return {name: str(v) if isinstance(v, StrEnum) else v for name, v in vars(part).items() if name not in _HIDDEN}
+
+
+def deciding(theorem: Theorem, conclusions: tuple[MeasuredConclusion, ...]) -> tuple[MeasuredConclusion, ...]:
+    """The conclusions that decide: those of the paper, or all where the whole statement is ours."""
+    if theorem.source is Source.RELUFLOW:
+        return conclusions
+    return tuple(c for c in conclusions if c.source is Source.PAPER)
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +91,10 @@ class Verdict(RowsToFrame):
     constants, predictions
         The numbers of the statement for these data; empty where the hypotheses fail.
     conclusions
-        In the paper's order, with slack; empty where a hypothesis on the data fails.
+        In the paper's order, with slack; empty where a hypothesis on the data fails. Those of the paper decide, those
+        that are ours are reported beside them.
+    notes
+        Sentences on how the verdict came about: by a second, more exact run, or by descent at several rates.
     """
 
     theorem: Theorem
@@ -86,6 +103,17 @@ class Verdict(RowsToFrame):
     constants: Mapping[str, Any]
     predictions: Mapping[str, Any]
     conclusions: tuple[MeasuredConclusion, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def deciding(self) -> tuple[MeasuredConclusion, ...]:
+        """The conclusions that decide: those of the paper, or all where the whole statement is ours."""
+        return deciding(self.theorem, self.conclusions)
+
+    @property
+    def also_measured(self) -> tuple[MeasuredConclusion, ...]:
+        """The conclusions that are ours beside the paper's, and decide nothing."""
+        return tuple(c for c in self.conclusions if c not in self.deciding)
 
     @property
     def failing_hypotheses(self) -> tuple[str, ...]:
@@ -94,8 +122,13 @@ class Verdict(RowsToFrame):
 
     @property
     def failing_conclusions(self) -> tuple[str, ...]:
-        """Names of the conclusions that fail."""
+        """Names of the conclusions that fail, those included that decide nothing."""
         return tuple(c.name for c in self.conclusions if c.holds is False)
+
+    @property
+    def failing_deciding(self) -> tuple[str, ...]:
+        """Names of the conclusions that fail and decide."""
+        return tuple(c.name for c in self.deciding if c.holds is False)
 
     def conclusion(self, name: str) -> MeasuredConclusion:
         """The conclusion of this name."""
@@ -108,16 +141,29 @@ class Verdict(RowsToFrame):
     @property
     def why(self) -> str:
         """One sentence that gives the reason for the verdict."""
+        return "; ".join((self._reason(), *self.notes, *self._beside()))
+
+    def _beside(self) -> list[str]:
+        """What is ours and does not hold, said beside the reason."""
+        return [
+            f"also measured, not in the paper: {c.name} is not so ({c.detail})"
+            for c in self.also_measured
+            if c.holds is False and self.kind is not VerdictKind.NOT_APPLICABLE
+        ]
+
+    def _reason(self) -> str:
         if self.kind is VerdictKind.NOT_APPLICABLE:
             failing = [h for h in self.hypotheses if h.holds is False]
             return "not applicable: " + "; ".join(f"{h.name} fails ({h.detail})" for h in failing)
         if self.kind is VerdictKind.FAILS:
-            failed = [c for c in self.conclusions if c.holds is False]
+            failed = [c for c in self.deciding if c.holds is False]
             return "fails: " + "; ".join(f"{c.name} ({c.detail})" for c in failed)
         if self.kind is VerdictKind.INCONCLUSIVE:
+            if self.conclusions and not self.deciding:
+                return "inconclusive: every conclusion measured here is ours, none is the paper's"
             by_detail: dict[str, list[str]] = {}  # many conclusions are open for one reason: the run was cut short
             open_ones = [(h.name, h.detail) for h in self.hypotheses if h.holds is None]
-            open_ones += [(c.name, c.detail) for c in self.conclusions if c.holds is None]
+            open_ones += [(c.name, c.detail) for c in self.deciding if c.holds is None]
             for name, detail in open_ones:
                 by_detail.setdefault(detail, []).append(name)
             return "inconclusive: " + "; ".join(
@@ -125,13 +171,13 @@ class Verdict(RowsToFrame):
                 for detail, names in by_detail.items()
             )
         words = ["holds"]
-        slacks = {c.name: c.slack for c in self.conclusions if c.slack is not None and c.level is not Level.EXACT}
+        slacks = {c.name: c.slack for c in self.deciding if c.slack is not None and c.level is not Level.EXACT}
         if slacks:
             tightest = min(slacks, key=slacks.__getitem__)
             least = slacks[tightest]
             told = f"{least:.4g}" if least >= 0.0 else f"0 up to the room for rounding, {least:.2g}"
             words.append(f"the smallest slack is {told} ({tightest})")
-        words += [f"{c.name} has {c.detail}" for c in self.conclusions if c.is_empty]
+        words += [f"{c.name} has {c.detail}" for c in self.deciding if c.is_empty]
         return "; ".join(words)
 
     def as_json(self) -> dict[str, Any]:
@@ -140,12 +186,14 @@ class Verdict(RowsToFrame):
             "theorem": self.theorem.key,
             "reference": str(self.theorem.reference),
             "statement": self.theorem.statement,
+            "source": str(self.theorem.source),
             "verdict": str(self.kind),
             "why": self.why,
-            "hypotheses": [_told(h, hidden="is_regime") for h in self.hypotheses],
+            "hypotheses": [_told(h) for h in self.hypotheses],
             "constants": dict(self.constants),
             "predictions": dict(self.predictions),
-            "conclusions": [_told(c, hidden="is_empty") for c in self.conclusions],
+            "notes": list(self.notes),
+            "conclusions": [_told(c) for c in self.conclusions],
             "erratum": self.theorem.erratum or None,
             "errata": list(self.theorem.errata),
             "departs": self.theorem.departs or None,
@@ -158,7 +206,7 @@ class Verdict(RowsToFrame):
         return [dict(zip(("what", "name", "holds", "measured", "bound", "slack"), row, strict=True)) for row in rows]
 
     def __repr__(self) -> str:
-        return f"Verdict({self.theorem.key}, {self.why})"
+        return f"Verdict({self.theorem.key}, {as_unicode(self.why)})"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), self.table())

@@ -1,0 +1,67 @@
+"""Gather the evidence a theorem asks for: run its plan, also at the other scales of its sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reluflow.dynamics.problem import TrainingProblem
+from reluflow.dynamics.solver import AbstractRun, AbstractSolver
+from reluflow.theory.evidence import Evidence
+from reluflow.theory.plan import RunOptions
+from reluflow.theory.theorem import Theorem
+
+
+def gather(
+    theorem: Theorem,
+    problem: TrainingProblem,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    solver: AbstractSolver | None = None,
+    times: tuple[float, ...] = (),
+    horizon: float = float("inf"),
+    max_steps: int | None = None,
+    max_seconds: float = float("inf"),
+    progress: Callable[[AbstractRun], None] | None = None,
+    refinement: float = 1.0,
+) -> Evidence:
+    """Run what a theorem needs to be judged on a problem.
+
+    Parameters
+    ----------
+    theorem
+        The result to be judged.
+    problem
+        Dataset, loss and initial network.
+    parameters
+        Values for the numbers the result leaves to its reader.
+    solver
+        By default the exact flow; another method is measured against the result, whose hypothesis "gradient flow" then
+        fails.
+    times
+        More snapshots than the plan asks for.
+    horizon
+        Give up at this time at the latest.
+    max_steps, max_seconds
+        Give up after this many steps of a run, or this long for all runs; the verdict on a run cut short is
+        `inconclusive`, so that the runs that would come after it are not made.
+    progress
+        Called with the run after every step.
+    refinement
+        The tolerance of the runs is divided by it.
+
+    Raises
+    ------
+    GatheringInterrupted
+        On Ctrl-C; a KeyboardInterrupt that holds the evidence so far.
+
+    Returns
+    -------
+    Evidence
+        With a trajectory, a record of another kind or neither, as the plan says.
+    """
+    evidence = Evidence(problem, parameters=theorem.parameter_values(parameters or {}))
+    plan = theorem.plan(evidence)
+    if plan is None:
+        return evidence
+    options = RunOptions(solver, times, horizon, max_steps, max_seconds, progress, refinement)
+    return plan.run(evidence, theorem.plan, options)
